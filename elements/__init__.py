@@ -2,7 +2,7 @@
 
 from fem_mbs.contracts import Constant, Signal, TimeLaw, Vector, former, public
 from fem_mbs.elements.beams.beam import Beam, EndRelease
-from fem_mbs.elements.beams.distributed_load import DistributedLoad, EdgeLoad
+from fem_mbs.elements.beams.distributed_load import DistributedLoad
 from fem_mbs.elements.beams.drag import CrossFlow, Drag
 from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
 from fem_mbs.elements.beams.section import BeamSection
@@ -70,6 +70,7 @@ from fem_mbs.elements.joints.sliding import SlidingJoint
 from fem_mbs.elements.laws.table import ExternalInput, Table
 from fem_mbs.elements.laws.transitions import Harmonic, PointToPoint, Ramp, SCurve, SmoothStep, SpinUp
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
+from fem_mbs.elements.shells.edge_load import EdgeLoad
 from fem_mbs.elements.shells.pressure import Pressure
 from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell

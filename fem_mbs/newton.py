@@ -1,8 +1,8 @@
 """Newton's method for a residual and an iteration matrix; it knows no time.
 
-The loop is :func:`solve`. What it leaves open is decided by one policy each: when a factorised matrix is used again
-(:func:`_renewed`, :func:`_kept`), how far along a correction to go (:func:`_full_step`, :func:`_line_search`), and
-whether the residual after the first correction has to be looked at (:class:`CheckAll`, :class:`FirstCorrection`).
+The loop is :func:`solve`. When a factorised matrix is used again is decided by :func:`_nearly_there` and
+:func:`_contracts`, how far along a correction to go by :func:`_line_search`, and whether the residual after the first
+correction has to be looked at by :class:`ConvergenceHistory`.
 Docs: docs/newton.md, and docs/theory.md, "When Newton's method stops".
 
 Bruels, Cardona, Arnold (2012), Table 1; Arnold, Cardona, Bruels (2015), eq. 59 and, of the line search, section 3.5;
@@ -127,6 +127,8 @@ class Iterate(Generic[Unknown, Value, Linearization]):
     linearization: Linearization | None
     """The last factorised matrix, None if the first guess was the solution."""
     report: Report
+    history: ConvergenceHistory | None = None
+    """What first corrections have left of late, this one included."""
     corrected: bool = False
     """Whether ``value`` is that before the last correction, which nothing was left to check of."""
 
@@ -152,15 +154,15 @@ class ConvergenceHistory(NamedTuple):
     of ``d`` and the residual, to which the multipliers belong, of the forces.
     """
 
-    force: float
-    constraint: float
+    force: float = 0.0
+    constraint: float = 0.0
     """Largest residual that was left, over these products."""
-    length: float
-    residual: float
+    length: float = 0.0
+    residual: float = 0.0
     """Correction and first residual when this was seen last."""
-    simplified: int
-    """1 if that correction had left something out, 0 if not: one kind tells nothing of the other."""
-    unseen: int
+    simplified: int = -1
+    """1 if that correction had left something out, 0 if not: one kind tells nothing of the other; -1 before any."""
+    unseen: int = 0
     """Corrections since then of which it was taken for granted."""
 
     def suffices(self, length: float, residual: float, simplified: int, tolerances: Sizes) -> bool:
@@ -175,44 +177,13 @@ class ConvergenceHistory(NamedTuple):
             and limit * length * self.constraint <= tolerances[1]
         )
 
-
-def experienced(
-    length: float, residual: float, simplified: int, left: Sizes, before: ConvergenceHistory | None
-) -> ConvergenceHistory:
-    """From a first correction and what it has left; what was seen earlier fades slowly."""
-    force = left[0] / max(length * max(length, residual), _TINY)
-    constraint = left[1] / max(length * length, _TINY)
-    if before is not None and before.simplified == simplified:
-        force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
-    return ConvergenceHistory(force, constraint, length, residual, simplified, 0)
-
-
-class CheckAll:
-    """The residual after every correction is looked at."""
-
-    def skips(self, correction: Any, length: float, size: Sizes, tolerances: Sizes) -> bool:
-        """Whether the residual after the first correction need not be looked at."""
-        return False
-
-    def seen(self, left: Sizes) -> None:
-        """What the first correction has left."""
-
-
-class FirstCorrection(CheckAll):
-    """The first correction is taken for granted where the steps before say so; corrections say if ``simplified``."""
-
-    def __init__(self, history: ConvergenceHistory | None) -> None:
-        self.history = history
-
-    def skips(self, correction: Any, length: float, size: Sizes, tolerances: Sizes) -> bool:
-        self._first = length, max(size), int(correction.simplified)
-        if self.history is None or not self.history.suffices(*self._first, tolerances):
-            return False
-        self.history = self.history._replace(unseen=self.history.unseen + 1)
-        return True
-
-    def seen(self, left: Sizes) -> None:
-        self.history = experienced(*self._first, left, self.history)
+    def after(self, length: float, residual: float, simplified: int, left: Sizes) -> ConvergenceHistory:
+        """With a first correction and what it has left; what was seen earlier fades slowly."""
+        force = left[0] / max(length * max(length, residual), _TINY)
+        constraint = left[1] / max(length * length, _TINY)
+        if self.simplified == simplified:
+            force, constraint = max(force, FADING * self.force), max(constraint, FADING * self.constraint)
+        return ConvergenceHistory(force, constraint, length, residual, simplified, 0)
 
 
 def solve(
@@ -220,7 +191,7 @@ def solve(
     unknown: Unknown,
     options: Newton,
     kept: Linearization | None = None,
-    check: CheckAll | None = None,
+    history: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,
 ) -> Iterate[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
@@ -230,7 +201,9 @@ def solve(
     iteration if it is as much shorter than the one before, too. The modified method keeps the matrix as long as it
     contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options; near
     singular positions rounding may keep residuals above them, and what does not fall any more is taken if it meets the
-    options. Where full corrections go round, as at limits, stops and in friction, the line search takes over.
+    options. Where full corrections go round, as at limits, stops and in friction, the line search takes over. Of a
+    problem that is solved over and over, ``history`` tells whether the residual after the first correction has to be
+    looked at; corrections then say whether they are ``simplified``.
 
     Raises
     ------
@@ -239,17 +212,17 @@ def solve(
     """
     demanded = options.force_tolerance, options.constraint_tolerance
     tolerances = tolerances or demanded
-    keeps, advance = _kept if options.modified else _renewed, _line_search if options.line_search else _full_step
-    if check is None or options.modified or options.line_search:
-        check = CheckAll()
+    searches, goes_round = options.line_search, False
     report = Report(evaluations=1)
-    at = Iterate(unknown, problem.evaluate(unknown), kept if options.modified else None, report)
-    first, size, length = at.linearization, (0.0, 0.0), 0.0
+    at = Iterate(unknown, problem.evaluate(unknown), kept if options.modified else None, report, history)
+    if options.modified or options.line_search:
+        history = None
+    first, size, length, simplified = at.linearization, (0.0, 0.0), 0.0, -1
     while True:
         before, size = size, problem.size(at.value)
         report.history.append(max(size))
-        if report.iterations == 1:
-            check.seen(size)
+        if report.iterations == 1 and history is not None:
+            at.history = history.after(length, max(before), simplified, size)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
         if report.iterations > 1 and max(size) > STUCK * max(before) and _below(size, demanded):
@@ -260,14 +233,14 @@ def solve(
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
-            advance, smallest = _damped, ROUND * smallest
+            searches, goes_round, smallest = True, True, ROUND * smallest
         correction, last, fresh = None, False, False
         if at.linearization is not None:
             if report.iterations and _nearly_there(size, before, tolerances):
                 correction = problem.correction(at.unknown, at.value, at.linearization)
                 left = SAFETY * problem.length(correction) / length
                 last = left * size[0] <= tolerances[0] and left * size[1] <= tolerances[1]
-            if not last and not keeps(report, size, before, tolerances):
+            if not last and not (options.modified and _contracts(report, size, before, tolerances)):
                 at.linearization = correction = None
         if at.linearization is None:
             fresh, at.linearization = True, _linearized(problem, at, first)
@@ -275,40 +248,25 @@ def solve(
         if correction is None:
             correction = problem.correction(at.unknown, at.value, at.linearization)
         length = problem.length(correction)
-        last = last or (not report.iterations and check.skips(correction, length, size, tolerances))
+        if not report.iterations and history is not None:
+            simplified = int(correction.simplified)
+            if history.suffices(length, max(size), simplified, tolerances):
+                last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
-        if last or length <= smallest:
+        at.corrected = last or length <= smallest
+        if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
-            at.corrected = True
-            return at
-        if not advance(problem, at, correction, length, options, fresh):
+            if at.corrected:
+                return at
+            at.value = problem.evaluate(at.unknown)
+            report.evaluations += 1
+        elif not _line_search(problem, at, correction, length, options, fresh, goes_round):
             at.linearization, size = None, before  # a kept matrix may lead away
 
 
-def _renewed(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
-    """A new matrix in every iteration."""
-    return False
-
-
-def _kept(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
-    """The same matrix, as long as the last correction took enough of the residual away."""
+def _contracts(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
+    """Whether the last correction took enough of the residual away to keep its matrix."""
     return not report.iterations or _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
-
-
-def _full_step(
-    problem: Problem[Unknown, Value, Linearization],
-    at: Iterate[Unknown, Value, Linearization],
-    correction: Any,
-    length: float,
-    options: Newton,
-    fresh: bool,
-) -> bool:
-    """Go the whole correction."""
-    assert at.linearization is not None
-    at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
-    at.value = problem.evaluate(at.unknown)
-    at.report.evaluations += 1
-    return True
 
 
 def _line_search(
@@ -318,8 +276,12 @@ def _line_search(
     length: float,
     options: Newton,
     fresh: bool,
+    goes_round: bool,
 ) -> bool:
-    """Go the longest of halved corrections after which the next one is shorter; False if a new matrix is wanted."""
+    """Go the longest of halved corrections after which the next one is shorter; False if a new matrix is wanted.
+
+    If none is, all of the correction where iterations go round.
+    """
     assert at.linearization is not None
     step_length = 1.0
     while step_length >= (SHORTEST if fresh else 1.0):
@@ -334,28 +296,18 @@ def _line_search(
         except MotionError:  # a body in an impossible place
             pass
         step_length *= 0.5
-    if fresh:
+    if not fresh:
+        return False
+    if not goes_round:
         text = (
             f"no convergence in {at.report.iterations} iterations: no part of a correction above "
             f"{SHORTEST:.0e} of it brings the solution nearer"
         )
         raise NotConvergedError(text, at.report, at.value)
-    return False
-
-
-def _damped(
-    problem: Problem[Unknown, Value, Linearization],
-    at: Iterate[Unknown, Value, Linearization],
-    correction: Any,
-    length: float,
-    options: Newton,
-    fresh: bool,
-) -> bool:
-    """Search along the correction, and go all of it if that finds nothing."""
-    try:
-        return _line_search(problem, at, correction, length, options, fresh)
-    except NotConvergedError:
-        return _full_step(problem, at, correction, length, options, fresh)
+    at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
+    at.value = problem.evaluate(at.unknown)
+    at.report.evaluations += 1
+    return True
 
 
 def _linearized(

@@ -14,12 +14,14 @@ from fem_mbs.benchmarks import (  # noqa: F401
     bennett,
     blade,
     car_axis,
+    clearance,
     equilibria,
     fekete,
     flexible,
     governor,
     high_speed_rotor,
     hydraulic_arm,
+    impacts,
     jeffcott,
     joints,
     linkages,
@@ -34,6 +36,7 @@ from fem_mbs.benchmarks import (  # noqa: F401
     sze,
     tops,
     vibrations,
+    woodpecker,
 )
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import meshio
 import numpy as np
+from meshes import brick
 from numpy.random import Generator
 
 import fem_mbs as mbs
@@ -40,6 +41,9 @@ class Assembly:
     motions: int = 0
     """Degrees of freedom, those of a beam's bending left out, as far as joints do not repeat each other."""
     beams: list[library.Beam] = field(default_factory=list)
+    shells: list[library.Shell] = field(default_factory=list)
+    impacts: bool = False
+    """Whether there are contacts without a stiffness, which the method of smooth motions refuses."""
     parts: list[str] = field(default_factory=list)
     rate: float = 5.0
     """About the fastest motion, rad/s."""
@@ -137,7 +141,7 @@ def _hang(made: Assembly, kind: str | None = None) -> None:
     carriers = [(model.ground, np.zeros(3)), *made.ends]
     parent, start = _one(rng, carriers)
     end = start + rng.uniform(0.4, 1.0) * direction(rng)
-    make = _one(rng, [_rigid, _rigid, _rigid, _modal, _flexible, _meshed])
+    make = _one(rng, [_rigid, _rigid, _rigid, _rigid, _modal, _flexible, _meshed, _shell, _reduced])
     first, last = make(made, start, end)
     if kind is None and make in (_flexible, _meshed) and rng.random() < 0.2:
         made.join(library.EndRelease(parent, made.beams[-1], release=_one(rng, ["y", "z", "yz", "xyz"])))
@@ -213,6 +217,60 @@ def _meshed(made: Assembly, start: Array, end: Array) -> tuple[mbs.Node, mbs.Nod
     return found.nodes[0], found.nodes[1]
 
 
+def _shell(made: Assembly, start: Array, end: Array) -> tuple[mbs.Node, mbs.Node]:
+    """A strip of one to three shell elements, or two rows of them."""
+    rng, along = made.rng, end - start
+    side, length = 0.2 * _across(along), float(np.linalg.norm(along))
+    count, rows = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    nodes = [
+        [_place(made, start + s * along + u * side) for u in np.linspace(-1.0, 1.0, rows + 1)]
+        for s in np.linspace(0.0, 1.0, count + 1)
+    ]
+    thickness = 0.05
+    E = made.stiffness() * length**3 / (0.4 * thickness**3)  # of 1 kg on a cantilever, more or less
+    section = library.ShellSection.isotropic(thickness, E, 0.3, 1.0 / (0.4 * length * thickness))
+    if rng.random() < 0.3:
+        plies = [(float(a), thickness / 3.0) for a in rng.uniform(-90.0, 90.0, 3)]
+        section = library.ShellSection.laminate(plies, 1.5 * E, 0.5 * E, 0.3 * E, 0.3, section.mass / thickness)
+    corners = [
+        [nodes[i][j], nodes[i + 1][j], nodes[i + 1][j + 1], nodes[i][j + 1]] for i in range(count) for j in range(rows)
+    ]
+    made.rate, made.motions = max(made.rate, 60.0), made.motions + 6
+    made.shells.append(made.add(library.Shell(corners, made.use(section).with_damping(2e-3), direction=along)))
+    if rng.random() < 0.4:
+        made.add(library.Pressure(made.shells[-1], _level(made)))
+    return nodes[0][0], nodes[-1][-1]
+
+
+def _reduced(made: Assembly, start: Array, end: Array) -> tuple[mbs.Node, mbs.Node]:
+    """A brick of finite elements, reduced to its ends and some modes."""
+    rng, along = made.rng, end - start
+    length = float(np.linalg.norm(along))
+    E = made.stiffness() * length**3 / (0.25 * 0.2**4)
+    points, K, M = brick((4, 1, 1), (length, 0.2, 0.2), E, 1.0 / (length * 0.2**2))
+    ends = {
+        "first": made.use(library.Interface.average(lambda p: p[:, 0] < 1e-9, (0.0, 0.0, 0.0))),
+        "last": library.Interface.rigid(lambda p: p[:, 0] > length - 1e-9, (length, 0.0, 0.0)),
+    }
+    reduction = made.use(
+        library.Reduction(
+            *(points - [0.0, 0.1, 0.1], K, M, ends),
+            modes=int(rng.integers(0, 4)),
+            method=_one(rng, ["craig-bampton", "craig-bampton", "free"]),
+            damping=0.05,
+            loads={"push": np.tile((0.0, 0.0, 1.0 / len(points)), (len(points), 1))},
+        )
+    )
+    across = _across(along)
+    axes = np.stack([along / length, across, np.cross(along, across) / length], axis=1)
+    nodes = [_place(made, start), _place(made, end)]
+    made.rate, made.motions = max(made.rate, 60.0), made.motions + 6
+    body = made.add(library.FlexibleBody(nodes, reduction, position=start, rotation=axes))
+    if rng.random() < 0.4:
+        made.add(library.MeshLoad(body, "push", _level(made)))
+    return nodes[0], nodes[1]
+
+
 # joints
 
 Hang = Callable[[Assembly, mbs.Node, mbs.Node, Array, Array], None]
@@ -239,7 +297,21 @@ def _wire(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> li
     return library.CurveJoint(a, b, [*ring[:-1], ring[0]], p)
 
 
+def _bearing(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> None:
+    """A shaft in a bearing, with its thrust; some depend on the speed, some have coupled directions."""
+    rng, k = made.rng, made.stiffness()
+    stiffness, damping = k * np.diag([1.0, 0.7, 1.0, 0.1, 0.1]), 0.02 * k * np.diag([1.0, 1.0, 1.0, 0.1, 0.1])
+    stiffness[0, 1] = -0.2 * k * float(rng.random() < 0.3)
+    if rng.random() < 0.3:
+        speeds: list[float] | None = [-200.0, 0.0, 200.0]
+        laws: tuple[Any, ...] = [stiffness] * 3, [2.0 * damping, damping, 2.0 * damping]
+    else:
+        speeds, laws = None, (stiffness, damping)
+    made.add(library.Bearing(a, b, axis, *laws, speeds=speeds, point=p))
+
+
 JOINTS: dict[str, Hang] = {
+    "Bearing": _bearing,
     "RevoluteJoint": _joint(lambda m, a, b, p, d: library.RevoluteJoint(a, b, d, p), "rotation z"),
     "CylindricalJoint": _joint(
         lambda m, a, b, p, d: library.CylindricalJoint(a, b, d, p), "translation z", "rotation z"
@@ -530,15 +602,56 @@ def _friction_by_reactions(made: Assembly) -> None:
         made.add(library.JointFriction(own.joint, 0.2, length=0.2, creep=0.05, **radius, **own.named))
 
 
+HEAVY = (library.RigidBody, library.ModalBody, library.Beam, library.Shell)
+"""What may have a gravity of its own."""
+
+
 def _gravity(made: Assembly) -> None:
-    if "Gravity" not in made.parts:
-        made.add(library.Gravity(made.model.elements[0], direction(made.rng)))
+    heavy = [part for part in made.model.elements if type(part) in HEAVY]
+    if heavy and "Gravity" not in made.parts:
+        made.add(library.Gravity(heavy[0], direction(made.rng)))
 
 
 def _bushing(made: Assembly) -> None:
     a, b = made.two()
     k = made.stiffness()
     made.add(library.Bushing(a, b, (k, k, 0.5 * k, 0.1 * k, 0.1 * k, 0.1 * k), 0.01, point=b.position))
+
+
+def _contact(made: Assembly, **more: Any) -> None:
+    """A ball on a body above a plane, or near a ball on another body."""
+    rng, n, gap = made.rng, direction(made.rng), 10.0 ** made.rng.uniform(-2.0, -0.5)
+    node = made.node()
+    other, _ = made.two()
+    more |= {"restitution": rng.uniform(0.1, 0.9), "friction": rng.choice([0.0, 0.3])}
+    apart = float(np.linalg.norm(node.position - other.position))
+    if other is node or apart < 0.3 or rng.random() < 0.5:
+        plane = library.Plane(n, node.position - (0.1 + gap) * n)
+        made.add(library.Contact(made.model.ground, node, plane, library.Ball(0.1), **more))
+    else:
+        balls = (library.Ball(0.5 * apart), library.Ball(0.5 * apart - min(gap, 0.4 * apart)))
+        made.add(library.Contact(other, node, *balls, **more))
+
+
+def _impact(made: Assembly) -> None:
+    made.impacts = True
+    _contact(made)
+
+
+def _rope(made: Assembly) -> None:
+    """Between two bodies, or one and the ground; taut sooner or later, or as built."""
+    (a, b), made.impacts = made.two(), True
+    point = b.position + 0.2 * direction(made.rng)
+    length = float(np.linalg.norm(point - a.position)) * (1.0 + made.rng.choice([0.0, 0.02, 0.2]))
+    if length > 0.1:
+        made.add(library.Rope(a, b, length, point_b=point, restitution=made.rng.choice([0.0, 0.5])))
+
+
+def _edge(made: Assembly) -> None:
+    """A line load along a beam or a pair of bodies."""
+    nodes = list(made.shells[-1].nodes[:2] if made.shells else made.two())
+    force = direction(made.rng)
+    made.add(library.EdgeLoad(nodes, lambda t: force * np.cos(3.0 * t)))
 
 
 def _force(made: Assembly) -> None:
@@ -553,6 +666,10 @@ PARTS: dict[str, Act] = {
     "bead": _bead,
     "gears": _gears,
     "bushing": _bushing,
+    "contact that yields": lambda m: _contact(m, stiffness=m.unseen(), exponent=float(m.rng.choice([1.0, 1.5]))),
+    "contact": _impact,
+    "rope": _rope,
+    "edge load": _edge,
     "drive": _drive,
     "sampled": _sampled,
     "mass": lambda m: m.add(library.PointMass(m.node(), m.rng.uniform(0.1, 1.0))),

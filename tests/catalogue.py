@@ -234,7 +234,7 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
 
 
 def flexible_body(
-    n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2, **more: object
+    n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2, stiffens: bool = False
 ) -> FlexibleBody:
     """A soft brick along the line of the stage."""
     points, K, M = brick((4, 2, 2), (1.5, 0.3, 0.3), 2e2, 30.0)
@@ -244,7 +244,13 @@ def flexible_body(
         "c": Interface.rigid([[0.3, -0.2, -0.2], [0.9, -0.1, 0.2]], (0.8, 0.0, 0.0)),
     }
     ends = {name: all_ends[name] for name in names}
-    own = Reduction(points - [0.0, 0.15, 0.15], K, M, ends, method=method, modes=modes, damping=0.05, **more)
+    own = Reduction(
+        *(points - [0.0, 0.15, 0.15], K, M, ends),
+        method=method,
+        modes=modes,
+        damping=0.05,
+        geometric=(lambda u: (u[::3] @ points[:, 0] / 1e2) * K) if stiffens else None,
+    )
     along = np.array([2.0, 1.0, -1.0]) / np.sqrt(6)
     across = np.cross(along, (0, 0, 1))
     across /= np.linalg.norm(across)
@@ -421,6 +427,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "modal body of one mode": partial(modal_body, modes=1),
     "flexible body": flexible_body,
     "flexible body of one interface": partial(flexible_body, names="a"),
+    "flexible body that stiffens": partial(flexible_body, stiffens=True),
     "flexible body of interfaces alone": partial(flexible_body, method="guyan"),
     "flexible body of three interfaces and free modes": partial(flexible_body, names="abc", method="free", modes=3),
     "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=n.line[0].at((0.1, 0.0, 0.3))),

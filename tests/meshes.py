@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -39,6 +40,18 @@ def chain(n: int, length: float = 1.0, EA: float = 1e6, GJ: float = 1e3, J: floa
     points[:, 0] = np.linspace(0.0, length, n + 1)
     dofs = np.stack([np.repeat(np.arange(n + 1), 6), np.tile(np.arange(1, 7), n + 1)], axis=1)
     return (points, *(_assembled(rows, np.tile(part, (n, 1, 1)), N) for part in (K, M))), dofs
+
+
+def pulled(n: int, length: float = 1.0, EA: float = 1e6) -> Callable[[Array], csr_array]:
+    """Geometric stiffness of a chain as a function of its displacements, by the force along it."""
+    h, N = length / n, 6 * (n + 1)
+    bend = np.array(
+        [[36, 3 * h, -36, 3 * h], [0, 4 * h**2, -3 * h, -(h**2)], [0, 0, 36, -3 * h], [0, 0, 0, 4 * h**2]]
+    ) / (30 * h)
+    bend, flip, unit = bend + np.triu(bend, 1).T, np.diag([1.0, -1, 1, -1]), np.zeros((12, 12))
+    unit[np.ix_([1, 5, 7, 11], [1, 5, 7, 11])], unit[np.ix_([2, 4, 8, 10], [2, 4, 8, 10])] = bend, flip @ bend @ flip
+    rows = 6 * np.arange(n)[:, None] + np.arange(12)
+    return lambda u: _assembled(rows, EA / h * np.diff(u[::6])[:, None, None] * unit, N)
 
 
 def brick(cells: tuple[int, int, int], sizes: tuple[float, float, float], E: float, rho: float) -> Matrices:

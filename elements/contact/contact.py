@@ -161,5 +161,8 @@ class ContactBatch(UnilateralBatch):
             self._bent = gaps, gaps.context.bent()
         return self._bent[1]
 
+    def points(self, motion: Motion) -> Array:
+        return self._pairs.at(motion, self.nodes).points()
+
     def forces_on_b(self, motion: Motion) -> Array:
         return self._pairs.sides[:, None, None] * super().forces_on_b(motion)

@@ -231,6 +231,11 @@ class PairPlace(NamedTuple):
         """Of some of the elements."""
         return PairPlace(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
 
+    def points(self) -> Array:
+        """Where they are, on the surface of b, ``(n, r, 3)``, world."""
+        places: Array = self.x[:, 1, None] + self.near.b
+        return places
+
     def gradients(self) -> Array:
         """``G`` (n, r, 3, 12)."""
         return gradients(self.near, self.x[:, 1] - self.x[:, 0], self.R[:, 0], self.R[:, 1])

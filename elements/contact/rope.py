@@ -78,6 +78,7 @@ class RopeBatch(UnilateralBatch, of=Rope):
         super().__init__(ropes, number)
         self._length = np.array([rope.length for rope in ropes])
         points = np.array([rope.offsets for rope in ropes])
+        self._ends = points[:, 1]
         self._lines = LineLengths(node_rows(ropes, number), points, 1e-12 * self._length, ropes)
         self.reach = np.linalg.norm(points, axis=-1).max(axis=1)
         self.friction = np.zeros((len(ropes), 1))
@@ -85,6 +86,10 @@ class RopeBatch(UnilateralBatch, of=Rope):
 
     def gaps(self, motion: Motion) -> Array:
         return (self._length - self._lines.evaluate(motion).value)[:, None]
+
+    def points(self, motion: Motion) -> Array:
+        b = self.nodes[:, 1]
+        return (motion.x[b] + np.matvec(motion.R[b], self._ends))[:, None]  # type: ignore[no-any-return]
 
     def measure(self, motion: Motion) -> Gaps:
         measured = self._lines.evaluate(motion)

@@ -32,9 +32,6 @@ from fem_mbs.elements.contact.pairs import (
 from fem_mbs.elements.contact.triangles import MeshBallData, mesh_ball
 from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Surface, about, circle, tube
 
-SIZE = 1.0
-"""Half the side of the square that stands for a plane in pictures, m."""
-
 
 @checked
 class Plane(Shape):
@@ -46,15 +43,20 @@ class Plane(Shape):
         Out of the solid, world frame, as built.
     point : (3,), optional
         A point of the plane, world frame, as built; by default the place of the node.
+    side : float
+        Of the square about that point that stands for it in pictures, m.
     """
 
-    def __init__(self, normal: Direction = (0.0, 0.0, 1.0), point: Vector3 | None = None) -> None:
+    def __init__(
+        self, normal: Direction = (0.0, 0.0, 1.0), point: Vector3 | None = None, *, side: Positive = 2.0
+    ) -> None:
+        self.side = side
         self.rotation: Array = about(np.asarray(normal))
         self.center = None if point is None else np.asarray(point)
 
     def faces(self, sides: int) -> Faces:
         """A square."""
-        corners = SIZE * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
+        corners = 0.5 * self.side * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
         return Faces(self.placed(corners), [("quad", np.arange(4)[None])])
 
 

@@ -176,6 +176,10 @@ class YieldingBatch(ElementBatch):
         before = np.where(gap < 0.0, motion.u[self.own], 0.0)
         return np.maximum(before, -context.place.gap_rates(motion.V[self.nodes]))
 
+    def points(self, motion: Motion) -> Array:
+        """Where they are, on the surface of b, ``(n, r, 3)``, world."""
+        return self._pairs.at(motion, self.nodes).points()
+
     def forces_on_b(self, motion: Motion) -> Array:
         """Forces on node b in the world, ``(n, r, 3)``."""
         context = self.force(motion, None)[1]

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import answer, shown
 from fem_mbs.errors import ModelError
 
 COLUMNS = 12
@@ -55,6 +56,10 @@ class HeldMesh:
         spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
         springs = coo_array((spring, (ground, ground)), K.shape)
         self._solve = solve(csc_array(K + csc_array(springs)))
+        if not callable(self._solve):
+            raise ModelError(
+                f"Reduction: solve must return a function that solves for columns, received {shown(self._solve)}"
+            )
         self._spring = spring
         self._E = np.zeros((N, len(ground)))
         self._E[ground, range(len(ground))] = 1.0
@@ -63,8 +68,12 @@ class HeldMesh:
 
     def grounded(self, f: Array) -> Array:
         """Answers of the grounded mesh, some columns at a time."""
-        parts = [self._solve(np.ascontiguousarray(f[:, k : k + COLUMNS])) for k in range(0, f.shape[1], COLUMNS)]
-        return np.concatenate([part.reshape(len(f), -1) for part in parts], axis=1)
+        parts = [np.ascontiguousarray(f[:, k : k + COLUMNS]) for k in range(0, f.shape[1], COLUMNS)]
+        solved = [
+            answer("Reduction", "what solve returns", self._solve, (part,), (part.shape, part.shape[:1]))
+            for part in parts
+        ]
+        return np.concatenate([part.reshape(len(f), -1) for part in solved], axis=1)
 
     def answer(self, f: Array, held: int, motions: Array) -> Array:
         """Displacements under loads ``f`` (N, k) with the first ``held`` motions of interfaces given, ``(held, k)``.

@@ -37,12 +37,15 @@ from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, 
 from fem_mbs.elements.flexible.inertia import LinearField, Moved
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
+from fem_mbs.elements.flexible.stiffening import SecondOrderField
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
 
 LOG = logging.getLogger("fem_mbs")
 LARGE, MOST = 1.0, 3.0
 """Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
+SPIN = 0.2
+"""Spin, against the lowest frequency with interfaces held, that stiffens a body by some percent of its frequencies."""
 AWAY = 1e-6
 """Distance of a node from its interface, against the size of the body, that is rounding of input."""
 
@@ -56,7 +59,8 @@ class ReducedBody(Element):
     """Of the nodes in those of the body, as built, ``(p, 3, 3)``."""
 
     def batch_key(self) -> Hashable:
-        return len(self.nodes), len(self.internal_variables), self.reduction.frame
+        own = self.reduction
+        return len(self.nodes), len(self.internal_variables), own.frame, len(own.second_order)
 
     def recovered(self, x: Array, R: Array, eta: Array) -> Recovered:
         """Over time, of nodes at ``x`` (nt, p, 3), ``R`` (nt, p, 3, 3), with amplitudes ``eta`` (nt, m)."""
@@ -263,16 +267,20 @@ class FlexibleBody(ReducedBody):
         """What the reduction finds doubtful of itself, and spins that stiffen a body more than its modes know."""
         yield from self.reduction.doubts()
         spin = max(float(np.linalg.norm(node.angular_velocity)) for node in self.nodes)
-        held = self.reduction.lowest
-        if held > 0.0 and spin > held / 3.0:
-            yield (
-                f"it turns at {spin:.3g} rad/s, and its lowest frequency with interfaces held is {held:.3g} rad/s: one "
-                "body has a part of the centrifugal stiffening only; take several in a row"
-            )
+        if spin > SPIN * self.reduction.stiffens:
+            yield _too_fast(self.reduction, spin)
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """Its surface as deformed, or lines from its middle to the interfaces."""
         return BodyPicture(FlexibleBatch([self], number), self.reduction.surface)
+
+
+def _too_fast(reduction: Reduction, spin: float) -> str:
+    held = reduction.stiffens
+    return (
+        f"it turns at {spin:.3g} rad/s, and its lowest frequency with interfaces held is {held:.3g} rad/s: one body "
+        "has a part of the centrifugal stiffening only; take several in a row, or one interface and stiffening=True"
+    )
 
 
 class Linearised:
@@ -296,6 +304,7 @@ class Linearised:
             np.concatenate([part.reshape(n, -1), rest], axis=1) for part, rest in ((velocities, udot), (A, uddot))
         )
         self.rates = rates = FrameRates(d, batch.A, batch.P, turned, v, v_dot)
+        batch.check_spin(rates.V[:, 3:], motion.t)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -392,18 +401,21 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def __init__(self, bodies: Sequence[ReducedBody], number: Numbering) -> None:
         super().__init__(bodies, number)
-        every = [body.reduction for body in bodies]
+        self._reductions = every = [body.reduction for body in bodies]
         self.K, self.D, self.rest, self.P, self.places = (
             np.array([getattr(own, name) for own in every])
             for name in ("stiffness", "damping", "rest", "projection", "places")
         )
         self.size = np.array([own.size for own in every])
         self.A = carried(self.places)
-        self.field = LinearField(np.array([own.moments for own in every]))
+        moments, Z = (np.array([getattr(own, name) for own in every]) for name in ("moments", "second_order"))
+        self.field = SecondOrderField(moments, Z) if Z.shape[1] else LinearField(moments)
         self.damps = bool(self.D.any())
         # axes of the nodes in those of the body, as built
         self._turned = np.array([body.axes for body in bodies])
         self._warned = False
+        fastest = SPIN * np.array([own.stiffens for own in every])
+        self._fastest = fastest**2 if np.isfinite(fastest).any() else None
 
     def configuration(self, motion: Motion) -> tuple[FloatingFrame, Array]:
         """The floating frames, and coordinates ``(n, K)``."""
@@ -440,6 +452,14 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         if not self._warned:
             LOG.warning("%s at t = %g s: its elasticity is linear; several bodies in a row bend further", what, t)
             self._warned = True
+
+    def check_spin(self, Omega: Array, t: float) -> None:
+        """Tell once of a body that turns too fast for what stiffens it."""
+        if self._fastest is None or (within := np.vecdot(Omega, Omega) <= self._fastest).all():
+            return
+        cell, self._fastest = int(np.argmin(within)), None
+        told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
+        LOG.warning("%s at t = %g s: %s", self.owners[cell], t, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def all_translations(n: int) -> IntArray:
     return result
 
 
-def checked_matrix(given: Any, name: str, N: int) -> csr_array:
+def symmetric_matrix(given: Any, name: str, N: int) -> csr_array:
     """A sparse symmetric matrix, or a :class:`ModelError`."""
     label = f"Reduction: {name}"
     if not issparse(given):
@@ -47,13 +47,20 @@ def checked_matrix(given: Any, name: str, N: int) -> csr_array:
     if not np.isfinite(result.data).all():
         raise ModelError(f"{label} must be finite")
     skew = abs(result - result.T)
-    largest = np.abs(result.data).max(initial=0.0)
-    if largest == 0.0 or skew.nnz and skew.max() > 1e-9 * largest:
-        raise ModelError(f"{label} must be a symmetric matrix that is not zero; a triangle alone is no matrix")
+    if skew.nnz and skew.max() > 1e-9 * np.abs(result.data).max(initial=0.0):
+        raise ModelError(f"{label} must be a symmetric matrix; a triangle alone is no matrix")
+    return csr_array(0.5 * (result + result.T))
+
+
+def checked_matrix(given: Any, name: str, N: int) -> csr_array:
+    """The matrix of a free mesh, not zero, or a :class:`ModelError`."""
+    result, label = symmetric_matrix(given, name, N), f"Reduction: {name}"
+    if not result.nnz or not np.abs(result.data).max():
+        raise ModelError(f"{label} must not be zero")
     diagonal = result.diagonal()
     if diagonal.max() > 1e20 * np.median(diagonal[diagonal > 0.0]):
         raise ModelError(f"{label} has entries of {diagonal.max():.3g} beside others: supports; give the free body")
-    return csr_array(0.5 * (result + result.T))
+    return result
 
 
 def in_si(points: Array, K: csr_array, M: csr_array, dofs: IntArray, units: str) -> tuple[Array, csr_array, csr_array]:
@@ -88,9 +95,18 @@ def _times(point: Array | None, length: float) -> Array | None:
 
 
 def stress_unit(units: str) -> float:
-    """Of the stress of a mesh in N/m^2."""
+    """Of the stress of a mesh in N/m^2, by slopes of displacements in m over places in its own unit."""
     length, mass = UNITS[units]
-    return mass / length
+    return mass / length**2
+
+
+def geometric_of(function: Callable[[Array], Any], dofs: IntArray, units: str, u: Array, T: Array) -> Array:
+    """``T^T K_G T`` (L, K, K) of shapes ``T`` (N, K) for all ``u`` (N, L); ``function`` has the units of the mesh."""
+    length, mass = UNITS[units]
+    scale = np.where(dofs[:, 1] > 2, length, 1.0)
+    own, shapes = u / np.where(dofs[:, 1] > 2, 1.0, length)[:, None], scale[:, None] * T
+    every = [symmetric_matrix(function(column), "what geometric returns", len(dofs)) for column in own.T]
+    return mass * np.array([shapes.T @ (K_G @ shapes) for K_G in every])
 
 
 def ground_of(given: Sequence[AttachedInterface], points: Array, dofs: IntArray, rest: csr_array) -> IntArray:

@@ -37,6 +37,7 @@ from fem_mbs.elements.flexible.free_mesh import (
     UNITS,
     all_translations,
     checked_matrix,
+    geometric_of,
     ground_of,
     in_m,
     in_si,
@@ -59,6 +60,7 @@ from fem_mbs.elements.flexible.moments import (
     symmetric,
 )
 from fem_mbs.elements.flexible.solid import assembled
+from fem_mbs.elements.flexible.stiffening import Geometric, second_order_forms
 from fem_mbs.errors import ModelError
 
 LOG = logging.getLogger("fem_mbs")
@@ -104,6 +106,7 @@ class SourceMesh(NamedTuple):
     triangles: IntArray = np.zeros((0, 3), np.intp)
     stress: Any = None
     """Function of displacements ``(3n, K)`` and nodes ``(k,)``: stresses ``(k, 6, K)``."""
+    geometric: Geometric | None = None
 
 
 @checked
@@ -138,6 +141,9 @@ class Reduction(Public):
     loads : dict of str to (n, 3) or selection
         Loads for :class:`MeshLoad`: forces on all nodes, N, or faces of a mesh of solids, on which a pressure of 1
         N/m^2 acts. Each gets a mode of its own, the static answer to it with interfaces held.
+    geometric : function, optional
+        Takes displacements of the mesh ``(N,)``, returns its geometric stiffness ``(N, N)`` under the stress of these:
+        then the body stiffens as it turns, within itself too.
     triangles : (f, 3) of int, optional
         Faces to be drawn, by their nodes.
     solve : function, optional
@@ -153,6 +159,8 @@ class Reduction(Public):
         Of coordinates: six of each interface, then the modes. ``rest`` is what of the mass no displacement has.
     moments : (4 + 3K, 4 + 3K)
         Of the functions ``1, X, Psi_1 ... Psi_K`` over the mass.
+    second_order : (12, K, K)
+        Moments of displacements of second order, by which it stiffens as it turns; of none if they are unknown.
     frequencies : (K - 6,)
         Of the free body in Hz, as reduced.
     lowest : float
@@ -178,6 +186,7 @@ class Reduction(Public):
     damping: Array
     rest: Array
     moments: Array
+    second_order: Array
     projection: Array
     frame: str
     surface: Skin
@@ -187,7 +196,7 @@ class Reduction(Public):
     left_out: float
     size: float
     _internal = (
-        *("stress_rows", "projection", "frame", "arrays", "of_arrays", "left_out", "rest"),
+        *("stress_rows", "stiffens", "projection", "frame", "arrays", "of_arrays", "left_out", "rest"),
         *("kept", "loaded", "rows_at"),
     )
 
@@ -208,12 +217,16 @@ class Reduction(Public):
         dofs: Unknowns | None = None,
         units: Units = "SI",
         triangles: Annotated[ArrayLike, shaped((None, 3), what="three nodes for each face")] | None = None,
+        geometric: Callable[..., Any] | None = None,
         solve: Callable[..., Any] | None = None,
     ) -> None:
         faces = NOTHING.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
         own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
-        self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, SourceMesh(triangles=faces))
+        rows = all_translations(len(np.asarray(points))) if own is None else own
+        pulled = None if geometric is None else partial(geometric_of, geometric, rows, units)
+        mesh = SourceMesh(triangles=faces, geometric=pulled)
+        self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, mesh)
 
     @classmethod
     @checked
@@ -233,6 +246,7 @@ class Reduction(Public):
         recover: Recover = (),
         loads: Loads | None = None,
         units: Units = "SI",
+        stiffening: bool = False,
         solve: Callable[..., Any] | None = None,
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
@@ -245,6 +259,8 @@ class Reduction(Public):
             Young's modulus, Poisson's ratio, density; dicts have one for each named set of cells, several materials.
         interfaces : dict of str to Interface
             Named sets of faces or cells, boxes, functions; numbers count vertices first, then middles.
+        stiffening : bool
+            Whether stress of inertia and weight stiffens it within itself, as of a blade that turns fast.
 
         Other parameters are those of the class.
         """
@@ -252,7 +268,8 @@ class Reduction(Public):
             assembled(mesh, E, nu, rho),
             ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads),
         )
-        kept = SourceMesh(own.sets, own.facets, own.triangles, own.stress)
+        pulled = partial(own.stress.geometric, unit=stress_unit(units) * UNITS[units][0]) if stiffening else None
+        kept = SourceMesh(own.sets, own.facets, own.triangles, own.stress, pulled)
         return cls._of_mesh(own.points, own.K, own.M, None, interfaces, plan, kept)
 
     @classmethod
@@ -379,6 +396,11 @@ class Reduction(Public):
         if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
             self.rest = np.zeros_like(self.rest)
         self.frame = "mean"
+        self.second_order = np.zeros((0, *self.stiffness.shape))
+        if mesh.geometric is not None:
+            self.second_order = second_order_forms(
+                held, K, M, parts.rest, points, center, dofs, T, given, mesh.geometric
+            )
         self._settle(plan)
         kept = np.unique(np.concatenate([mesh.triangles.ravel(), *sets.values()]))
         number = np.zeros(len(points), np.intp)
@@ -482,6 +504,12 @@ class Reduction(Public):
         """How many amplitudes there are beside the interfaces."""
         return len(self.stiffness) - 6 * len(self.names)
 
+    @property
+    def stiffens(self) -> float:
+        """Lowest angular frequency with interfaces held, by which spin is measured; infinite if nothing is missing."""
+        whole = len(self.second_order) and len(self.names) == 1
+        return np.inf if whole else self.lowest or self.left_out or np.inf
+
     def doubts(self) -> Iterable[str]:
         """What looks wrong of it, a sentence each."""
         lost = float(np.abs(self.rest).max() / np.abs(mass_of(self.moments)).max())
@@ -542,7 +570,7 @@ class Reduction(Public):
 
 
 KEPT = (
-    *("center", "places", "stiffness", "damping", "rest", "moments", "projection"),
+    *("center", "places", "stiffness", "damping", "rest", "moments", "second_order", "projection"),
     *("frame", "lowest", "left_out", "size"),
 )
 
@@ -552,6 +580,7 @@ def given_shapes(moments: Array, stiffness: Array, damping: Array, mass: Array) 
     kept: dict[str, Any] = dict(
         stiffness=stiffness, damping=damping, rest=mass, moments=moments, frame="node", size=1.0
     )
+    kept["second_order"] = np.zeros((0, *stiffness.shape))
     kept |= dict(center=np.zeros(3), places=np.zeros((1, 3)), projection=np.eye(6, len(mass)), lowest=0.0, left_out=0.0)
     surface = {f"surface_{k}": v for k, v in NOTHING._asdict().items()}
     arrays = {name: np.asarray(value) for name, value in kept.items()}

@@ -233,23 +233,49 @@ class Stress(NamedTuple):
         cells = np.flatnonzero((row[self.nodes] >= 0).any(axis=1))
         places = self.element.doflocs.T
         at = skfem.Basis(self.mesh, self.element, elements=cells, quadrature=(places, np.ones(places.shape[1])))
-        every = T.reshape(-1, 3, K)
         result, k = np.zeros((len(kept), 6 * K)), self.nodes.shape[1]
         for some in _chunks(len(cells), k * K):
             nodes = self.nodes[cells[some]]
-            # slopes (e, p, c, i) at nodes p, displacements (e, i, a K)
-            slopes = np.stack([own[0].grad[:, some] for own in at.basis], axis=-1).transpose(1, 2, 0, 3)
-            grad = slopes.reshape(len(nodes), -1, k) @ every[nodes].reshape(len(nodes), k, -1)
-            grad = grad.reshape(len(nodes), k, 3, 3, K)
-            strain = 0.5 * (grad + grad.swapaxes(2, 3))
-            lame, shear = (part[cells[some]][:, None, None, None] for part in self.material)
-            stress = 2.0 * shear[..., None] * strain
-            stress[:, :, range(3), range(3)] += lame * np.trace(strain, axis1=2, axis2=3)[:, :, None]
+            stress = self._stress(_gradients(at, some, nodes, T), cells[some])
             seen = row[nodes].ravel()
             own = stress[:, :, [0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]].reshape(len(seen), -1)
             result += _gathering(seen, len(kept)) @ own
         counts = np.bincount(row[self.nodes[cells]].ravel() + 1, minlength=len(kept) + 1)[1:]
         return (result / counts[:, None]).reshape(len(kept), 6, K)
+
+    def _stress(self, grad: Array, cells: IntArray) -> Array:
+        """Stresses ``(e, p, 3, 3, K)`` of gradients in cells."""
+        strain = 0.5 * (grad + grad.swapaxes(2, 3))
+        lame, shear = (part[cells][:, None, None, None] for part in self.material)
+        stress: Array = 2.0 * shear[..., None] * strain
+        stress[:, :, range(3), range(3)] += lame * np.trace(strain, axis1=2, axis2=3)[:, :, None]
+        return stress
+
+    def geometric(self, u: Array, T: Array, unit: float) -> Array:
+        """``int stress_ab T_c,a T_c,b dV`` (L, K, K) of shapes ``T`` (3n, K) under the stress of each ``u`` (3n, L)."""
+        at = _package().Basis(self.mesh, self.element, intorder=3 if self.nodes.shape[1] == 10 else 5)
+        K, L = T.shape[1], u.shape[1]
+        result = np.zeros((L, K, K))
+        for some in _chunks(len(self.nodes), self.nodes.shape[1] * (K + L)):
+            nodes = self.nodes[some]
+            cells = np.arange(len(self.nodes))[some]
+            stress = self._stress(_gradients(at, some, nodes, u), cells) * at.dx[some][:, :, None, None, None]
+            # slopes (e p, a, c K)
+            slopes = _gradients(at, some, nodes, T).swapaxes(2, 3).reshape(-1, 3, 3 * K)
+            for case in range(L):
+                pulled = stress[..., case].reshape(-1, 3, 3) @ slopes
+                result[case] += slopes.reshape(-1, K).T @ pulled.reshape(-1, K)
+        return unit * result
+
+
+def _gradients(basis: Any, some: slice, nodes: IntArray, T: Array) -> Array:
+    """Gradients ``(e, p, c, a, K)`` at points of cells with these ``nodes`` (e, k), of displacements ``T`` (3n, K)."""
+    K, k = T.shape[1], nodes.shape[1]
+    # slopes (e, p, a, i) of shapes of nodes, displacements (e, i, c K)
+    slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=-1).transpose(1, 2, 0, 3)
+    grad = slopes.reshape(len(nodes), -1, k) @ T.reshape(-1, 3, K)[nodes].reshape(len(nodes), k, -1)
+    result: Array = grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
+    return result
 
 
 def _gathering(rows: IntArray, count: int) -> csr_array:

@@ -14,6 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
+from fem_mbs.elements.shells.edges import Edges
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
 from fem_mbs.lie import se3
@@ -64,6 +65,7 @@ class ShellBatch(BeamElements):
         d0 = np.concatenate([shell.d0 for shell in shells])
         self._points = ShellPoints(d0, GAUSS)
         area = self._points.area
+        self._edges = Edges(d0, area.sum(axis=1))
         self.s0 = np.concatenate([self._points.as_built, self._alternating(d0)], axis=1)
         material, damping = (
             area[..., None, None] * np.concatenate([getattr(shell, name) for shell in shells])
@@ -94,7 +96,7 @@ class ShellBatch(BeamElements):
         E = measure.by_place(), measure.by_slope()
         strains, t = self._strains(measure, relative.d)
         (B, t_d), Q = self._gradient(E), relative.gradient()
-        _add_membrane(B, of_turn(t, t_d))
+        _add_membrane(B, of_turn(t, t_d) + self._edges.gradient(relative.d)[:, None])
         stress = self._stress(self.material, strains)
         viscous = V = None
         if self.damping_matrix is not None:
@@ -141,7 +143,8 @@ class ShellBatch(BeamElements):
         rows = measure.value().reshape(len(d), -1)
         strains = np.concatenate([np.matvec(self._points.by_rows, rows), self._alternating(d)], axis=1) - self.s0
         t = (np.matvec(self._points.turns, rows) - self._points.turned).reshape(-1, 4, 3)
-        _add_membrane(strains[..., None], 0.5 * of_turn(t, t[..., None]))
+        edges = self._edges.strains(d)[:, None, :, None]
+        _add_membrane(strains[..., None], 0.5 * of_turn(t, t[..., None]) + edges)
         return strains, t
 
     def _alternating(self, d: Array) -> Array:
@@ -193,7 +196,8 @@ class ShellBatch(BeamElements):
         """Second derivatives of the strains times stresses, by coordinates ``(n, 24, 24)``."""
         n, r = len(stress), len(self._points.basis)
         t, t_d = context.turn
-        N = tension(stress[:, :-1].reshape(n, 4, MEASURES)[..., :3])
+        membrane = stress[:, :-1].reshape(n, 4, MEASURES)[..., :3]
+        N = tension(membrane)
         at_rows = np.vecmat(stress[:, :-1], self._points.by_rows)
         at_rows += np.vecmat(np.matvec(N, t).reshape(n, 12), self._points.turns)
         at_rows = at_rows.reshape(n, r, 6)
@@ -205,7 +209,7 @@ class ShellBatch(BeamElements):
             for pair, part in zip(pairs, (by_place, by_slope), strict=True)
         )
         curvature: Array = place + mixed + mixed.mT + (t_d.mT @ N @ t_d).sum(axis=1)
-        return curvature
+        return curvature + self._edges.second(context.relative.d, membrane.sum(axis=1)[:, None])[:, 0]
 
     def _rate_derivative(self, context: ShellContext) -> Array:
         """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
@@ -219,7 +223,8 @@ class ShellBatch(BeamElements):
         bent[:, -1] = 0.0
         t, t_d = context.turn
         t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
-        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d))
+        edges = self._edges.second(relative.d, np.broadcast_to(np.eye(3), (n, 3, 3))) @ rates.reshape(n, 1, 24, 1)
+        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + edges[..., 0][:, None])
         result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
         return result
 

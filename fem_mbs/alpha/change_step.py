@@ -27,7 +27,7 @@ def kept_matrix(kind: type[StepEquations], system: System, state: State, memory:
     restored = kind.solver(system).restore(factors)
     if kind is not StabilizedEquations:
         return Linearization(restored, T_inv)
-    return Linearization(restored, T_inv, directions=(restored.of_last(system.size, system.m), T_inv, state.R))
+    return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
 
 
 def adapted(

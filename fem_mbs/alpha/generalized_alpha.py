@@ -21,11 +21,11 @@ from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmar
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
-from fem_mbs.alpha.step import StepEquations, step
+from fem_mbs.alpha.step import StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import FirstCorrection, Newton
+from fem_mbs.newton import ConvergenceHistory, Newton
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
@@ -124,7 +124,7 @@ class GeneralizedAlpha(Method):
         equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
-            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
+            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
         return equations, equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -143,17 +143,22 @@ class GeneralizedAlpha(Method):
         """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        memory = self.prepared(system, state, h, memory)
         if not memory.steps:
             memory = self.started(system, state, h, memory)
+        elif h > GROWTH * memory.h:
+            memory = self.restart(system, state, h)
         equations = self.equations(system, state, h, memory)
+        if system.whole is not None and not self.newton.modified and self.newton.matrix == "exact":
+            from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
+
+            equations = compiled_step(equations, system.whole)
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(type(equations), system, state, memory) if self.newton.modified else None
-        check = FirstCorrection(memory.convergence)
+        history = memory.convergence or ConvergenceHistory()
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
-            solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
+            solution = equations.solve(guess.D, guess.multipliers, self.newton, kept, history, needed)
         new, a = equations.update(solution)
         errors = errors_of_step(self.coefficients, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
@@ -165,7 +170,7 @@ class GeneralizedAlpha(Method):
             a,
             errors.accelerations,
             what_was_missed(*missed, h, guess, memory.predictor),
-            check.history,
+            solution.history,
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,
@@ -196,15 +201,6 @@ class GeneralizedAlpha(Method):
         return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
-        """The equations of a step, compiled as a whole where they are."""
-        equations = self.open_equations(system, state, h, memory)
-        if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
-            return equations
-        from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
-
-        return compiled_step(equations, system.whole)
-
-    def open_equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
         chart, parameters, kind = self.chart(system), self.coefficients, self._kind(system)
         v, a = rate(state), memory.a

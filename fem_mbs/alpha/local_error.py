@@ -78,7 +78,7 @@ def errors_of_step(
         with np.errstate(over="ignore", invalid="ignore"):
             lasting = _lasting(parameters, equations, solution, left)
             oscillating = unresolved(system, h, state, new, now + before.now)
-            missed = _missed(parameters, equations, solution)
+            missed = _missed(parameters, equations, solution) if system.follows_time else np.zeros(2)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
@@ -118,7 +118,7 @@ def _missed(
     These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
     """
     system, (t, h) = equations.system, (equations.state.t, equations.h)
-    if not system.follows_time or solution.linearization is None:
+    if solution.linearization is None:
         return np.zeros(2)
     first, early, middle, last = forces = system.forces_over_time(
         solution.value.evaluation.motion, (t, t + EARLY * h, t + 0.5 * h, equations.t)

@@ -59,9 +59,8 @@ class AlphaMemory(NamedTuple):
 
 def named(memory: AlphaMemory) -> AlphaMemory:
     """A memory from a file, whose parts are plain tuples, with their names."""
-    predictor, convergence = memory.predictor, memory.convergence
     return memory._replace(
         accelerations=AccelerationHistory(*memory.accelerations),
-        predictor=None if predictor is None else PredictorHistory(*predictor),
-        convergence=None if convergence is None else ConvergenceHistory(*convergence),
+        predictor=None if memory.predictor is None else PredictorHistory(*memory.predictor),
+        convergence=None if memory.convergence is None else ConvergenceHistory(*memory.convergence),
     )

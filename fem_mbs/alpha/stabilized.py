@@ -88,8 +88,7 @@ class StabilizedEquations(StepEquations):
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
         if first is None:
-            along = factors.of_last(self.system.size, self.system.m)
-            directions = along, T_inv, residual.evaluation.motion.R
+            directions = factors, T_inv, residual.evaluation.motion.R
         else:
             assert first.directions is not None
             directions = first.directions
@@ -103,17 +102,15 @@ class StabilizedEquations(StepEquations):
         simplified; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
-        n = system.n_free
         G = linearization.velocity_gradients
         if G is None:  # of a matrix that was kept over steps
             G = constraints.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
-        assert linearization.directions is not None
-        along, T_inv, R = linearization.directions
-        per_rate = ~system.velocity_level / (self.h * self.gamma)
+        per_rate = 1.0 / (self.h * self.gamma)
+        if system.has_velocity_level:
+            per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
-        z = along(missed)
-        Z, push = self._increment(T_inv, z[:n]), z[n:]
+        Z, push = self._along_constraints(linearization, missed)
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
         change, share = Z, unknown.inertia_share
@@ -122,21 +119,26 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -(more @ push).item() / ((push @ push).item() or 1.0)
-            z = along(per_rate * constraints.product(system, G, d_more))
-            change, push = self._increment(T_inv, z[:n]), z[n:]
+            change, push = self._along_constraints(linearization, per_rate * constraints.product(system, G, d_more))
             Z = Z + change
+        assert linearization.directions is not None
+        R = linearization.directions[2]
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
 
-    def _increment(self, T_inv: Array, free: Array) -> Array:
-        """``delta Z`` (N,) in coordinates of the chart; variables without velocities stay on their formulas."""
-        system, z = self.system, np.zeros(self.system.N)
-        z[system.free_index] = free
+    def _along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
+        """``delta Z`` (N,) that closes gaps ``(m,)``, in coordinates of the chart, and the multipliers that push it.
+
+        Variables without velocities stay on their formulas.
+        """
+        assert linearization.directions is not None
+        system, (factors, T_inv, _) = self.system, linearization.directions
+        z, push = solve_with_constraints(system, factors, None, gaps)
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
             Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
-        return Z
+        return Z, push
 
     def _missing(self, residual: StepResidual, z: Array) -> Array:
         """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment, less ``C z/h`` of what is not inertia."""

@@ -1,8 +1,8 @@
 """One step of the generalised-alpha method on the group, in the order of the papers.
 
 Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: the methods of
-:class:`StepEquations`, in this order, for the index-3 equations; :func:`step` leads from the first to the solution that
-the last makes a state of (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
+:class:`StepEquations`, in this order, for the index-3 equations; ``solve`` leads from the first to the solution of
+which the last makes a state (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
 coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60. Other formulations
 of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
 Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
@@ -22,7 +22,6 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.linear.direct import Solve
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate
 from fem_mbs.newton import solve as newton_solve
@@ -101,8 +100,9 @@ class Linearization(NamedTuple):
     T_inv: Array
     velocity_gradients: list[Array] | None = None
     """Derivatives of the constraints on velocities, where the formulation has asked for them."""
-    directions: tuple[Solve, Array, Array] | None = None
-    """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
+    directions: tuple[Factors, Array, Array] | None = None
+    """Factors, inverse tangent operators and rotations by which forces along the constraints act: the same in a step.
+    """
 
     @property
     def kept(self) -> tuple[Array, ...]:
@@ -122,14 +122,6 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     system = equations.system
     values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows, system.workspace)
     return values, T_inv, dV
-
-
-def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
-    """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
-
-    ``newton`` are options of Newton's method. :meth:`StepEquations.update` makes the new state of the solution.
-    """
-    return equations.solve(D, multipliers, *newton)
 
 
 class StepEquations:
@@ -164,7 +156,10 @@ class StepEquations:
         return system.solver
 
     def solve(self, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
-        """The solution, by Newton's method with these options."""
+        """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
+
+        ``newton`` are options of :func:`fem_mbs.newton.solve`; :meth:`update` makes the new state of the solution.
+        """
         return newton_solve(self, self.predict(D, multipliers), *newton)
 
     # predict

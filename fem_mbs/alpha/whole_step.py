@@ -23,7 +23,7 @@ from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
 from fem_mbs.contracts import Report, State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import FirstCorrection, Iterate, Newton
+from fem_mbs.newton import Iterate
 from fem_mbs.system.system import Evaluation
 
 LOG = logging.getLogger("fem_mbs")
@@ -128,17 +128,12 @@ class CompiledStep(StepEquations):
         self.closes_velocities = plain.closes_velocities  # type: ignore[misc]
         lines.given(plain)
 
-    def solve(
-        self, D: Array, multipliers: Array, newton: Newton, kept: Any, check: FirstCorrection | None, sizes: Any
-    ) -> Any:
-        history = None if check is None else check.history
+    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Any:
         try:
-            return super().solve(D, multipliers, newton, kept, check, sizes)
+            return super().solve(D, multipliers, *newton)
         except OtherBranchError:
-            if check is not None:
-                check.history = history
             vars(self).update(update=self.plain.update)
-            return self.plain.solve(D, multipliers, newton, kept, check, sizes)
+            return self.plain.solve(D, multipliers, *newton)
 
     def predict(self, D: Array, multipliers: Array) -> Any:
         whole, one = self.whole, self.whole.one
@@ -335,7 +330,7 @@ def _record(whole: Whole, equations: StepEquations) -> Recording:
     factors, T_inv, gradients, _ = stored.again(lines, system.solver)
     kept, first = Linearization(factors, T_inv), stored.again(lines, system.solver)
     if equations.closes_velocities:
-        directions = first[0].of_last(one.size, one.m), first[1], first[3]
+        directions = first[0], first[1], first[3]
         kept = Linearization(factors, T_inv, gradients, directions)
     correction = step.correction(unknown, residual, kept)
     after = step.corrected(unknown, residual, kept, correction, 1.0)

@@ -16,7 +16,8 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.checks.report import Check, Finding
-from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, same
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, UnilateralBatch, same
+from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
@@ -115,11 +116,26 @@ def examine(model: ModelDescription) -> Check:
     check.findings += look_at_twins(system)
     check.findings += look_at_joints(system)
     check.findings += look_at_gravity(system)
+    check.findings += look_at_contacts(system)
     try:
         _look_at_equations(system, check)
     except FemMbsError as error:
         check.findings.append(Finding(str(error), refused=True))
     return check
+
+
+def look_at_contacts(system: System) -> Iterator[Finding]:
+    """Rigid contacts that are deep as built."""
+    motion = system.at_rest()
+    for batch in system.batches:
+        if not isinstance(batch, UnilateralBatch):
+            continue
+        gaps = batch.gaps(motion)
+        for element, own in zip(batch.owners, gaps, strict=True):
+            k = int(own.argmin())
+            if own[k] < -TOUCHING * system.length:
+                depth = f"its {element.contacts[k]} is {-own[k]:.3g} m (rad) deep"
+                yield Finding(f"{depth}; place the bodies so that they touch at most", (str(element),), refused=True)
 
 
 def look_at_gravity(system: System) -> Iterator[Finding]:
@@ -158,6 +174,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
     check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
+    check.contacts = sum(len(element.contacts) for element in system.elements if not element.yields)
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))
     check.gap = largest_gap(system, evaluation.constraint)

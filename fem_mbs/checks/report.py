@@ -58,6 +58,8 @@ class Check(Public):
         World frame.
     gap : float
         Largest gap of a joint against the extent of the model.
+    contacts : int
+        Points of rigid contacts, stops and ropes, which ``NonsmoothAlpha`` alone integrates.
     findings : list of Finding
         What looks wrong.
     """
@@ -71,6 +73,7 @@ class Check(Public):
     masses: dict[str, float] = field(default_factory=dict)
     center_of_mass: Array | None = None
     gap: float = 0.0
+    contacts: int = 0
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -102,6 +105,8 @@ class Check(Public):
         ]
         if self.center_of_mass is not None:
             rows.append(("mass centre", f"({', '.join(f'{x:.4g}' for x in np.round(self.center_of_mass, 9) + 0.0)})"))
+        if self.contacts:
+            rows.append(("rigid contacts", f"{self.contacts} points, for NonsmoothAlpha, the default method then"))
         return [*rows, ("gaps of joints", f"{self.gap:.1e} of the extent of the model")]
 
     def _heaviest(self) -> str:

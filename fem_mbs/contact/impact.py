@@ -334,12 +334,10 @@ def shared(contacts: Contacts, state: State, which: IntArray, forces: Array, sli
 
 
 def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
-    """Whether closed contacts repeat each other, or joints."""
+    """Whether closed contacts repeat each other, joints, or what holds their nodes."""
     which = np.flatnonzero(status)
     if contacts.open.redundant is not None:
         return True
-    if len(which) < 2 and not contacts.open.m:
-        return False
     rows = np.column_stack([np.ones(len(which), bool), *(2 * [status[which] == 1])]).ravel()
     G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus[np.ix_(rows, rows)]
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))

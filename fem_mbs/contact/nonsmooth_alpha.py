@@ -31,13 +31,13 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
+from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
 
-DEEP, TOUCHING = 1e-11, 1e-9
-"""Depth that is rounding, and gap that counts as closed, over the extent of the model."""
+DEEP = 1e-11
+"""Depth that is rounding, over the extent of the model."""
 STILL, STILL_STEP = 1e-9, 1e-10
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 RESTING = 1e-3
@@ -82,6 +82,8 @@ class ContactMemory(NamedTuple):
     """Steps so far that had more impacts than were located."""
     steps: int = 0
     """Steps so far."""
+    brought: float = 0.0
+    """Energy of impacts that have brought some, J."""
 
 
 class Standing(NamedTuple):
@@ -198,12 +200,12 @@ class NonsmoothAlpha(Method):
         if contacts.count:
             took = state.u[contacts.carried[:, WORK]]
             came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
-            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), float(came.max())):
+            if memory.brought > GAIN * max(float(np.abs(took).max()), float(came.max())):
                 part, place = contacts.names[int(took.argmin())]
                 texts.append(
-                    f"{part}: impacts in its {part.contacts[place]} have brought {gains:.3g} J in all: Newton's law of "
-                    "restitution does so where bodies are hit while they slide, or in several points at once; try less "
-                    "restitution"
+                    f"{part}: impacts in its {part.contacts[place]}, and what was hit with it, have brought "
+                    f"{memory.brought:.3g} J: Newton's law of restitution does so where bodies are hit while they "
+                    "slide, or in several points at once; try less restitution"
                 )
         return "; ".join(texts)
 
@@ -286,12 +288,12 @@ class NonsmoothAlpha(Method):
         memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha, GROWTH))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         may_stick, seen = memory.status == SLIDES, set[bytes]()
-        left_out = np.zeros(contacts.count, np.bool_)
+        left_out, reverses = np.zeros((2, contacts.count), np.bool_)
         for _ in range(ROUNDS + 2 * contacts.count):
-            if status.tobytes() in seen:  # no such forces: a paradox of Painleve
+            if (tried := status.tobytes() + reverses.tobytes()) in seen:  # no such forces: a paradox of Painleve
                 left_out |= status != memory.status
                 status = np.where(left_out, OPEN, status)
-            seen.add(status.tobytes())
+            seen.add(tried)
             closed = self._closed(contacts, point.state, status, slides)
             if status is not memory.status:
                 alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
@@ -301,6 +303,11 @@ class NonsmoothAlpha(Method):
                 ahead = None
             except NotConvergedError as failure:
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
+                held = (status == STICKS) & (memory.status == SLIDES) & ~reverses
+                if held.any():  # what goes through its dead centre: no force of friction holds it
+                    reverses |= held
+                    status = np.where(held, SLIDES, status)
+                    continue
                 if not slips.any():
                     raise NotConvergedError(str(failure), failure.report) from None
                 started = contacts.at(point.state, contacts.touched(status != OPEN))
@@ -322,7 +329,8 @@ class NonsmoothAlpha(Method):
             if not (status.any() or deep.any()):
                 break
             started = contacts.at(point.state, contacts.touched(deep | (status != OPEN)))
-            found = self._revised(contacts, started, closed, state, status, slides, deep, h, memory.status)
+            before_step = np.where(reverses, OPEN, memory.status)
+            found = self._revised(contacts, started, closed, state, status, slides, deep, h, before_step)
             state, slides = found.state, found.slides
             if found.status is None:
                 break
@@ -507,7 +515,11 @@ class NonsmoothAlpha(Method):
         approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
         rest = RESTING * approach if self.rest_speed is None else self.rest_speed
         elastic = (memory.status == OPEN) & (-rates[:, 0] > rest)
+        work = contacts.carried[:, WORK]
+        lost = state.u[work].sum()
         state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
+        lost = float(state.u[work].sum() - lost)
+        memory = memory._replace(brought=memory.brought + max(-lost, 0.0))
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
         return self._settled(contacts, Standing(state, memory._replace(approach=approach)), touching, h)

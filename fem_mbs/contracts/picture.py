@@ -26,6 +26,7 @@ class Kind(IntEnum):
     SPRING = 5
     JOINT_SHAPE = 6
     BODY_SHAPE = 7
+    CONTACT = 8
 
 
 class Cells(NamedTuple):

@@ -26,6 +26,8 @@ CARRIED = (
 )
 """What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
 FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
+TOUCHING = 1e-9
+"""Gap that counts as closed, over the extent of the model."""
 
 
 def carried_variables(contacts: Sequence[str]) -> tuple[InternalVariable, ...]:
@@ -82,7 +84,7 @@ class UnilateralBatch(ElementBatch):
     def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
         """The paths ``(n,)`` in m of the fastest of all points within ``length`` of their nodes that close no gap."""
         x = motion.x[self.nodes]
-        arm = np.linalg.norm(x[:, 1] - x[:, 0], axis=-1) + 2.0 * self.reach
+        arm = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1) + 2.0 * self.reach
         return np.asarray(gaps.min(axis=1) / np.maximum(2.0, arm / length))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
@@ -105,11 +107,15 @@ class UnilateralBatch(ElementBatch):
         """Derivatives of the gradients."""
         raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
 
+    def points(self, motion: Motion) -> Array | None:
+        """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""
+        return None
+
     def forces_on_b(self, motion: Motion) -> Array:
-        """Forces on node b in the world, ``(n, r, 3)``."""
+        """Forces on node b, the last, in the world, ``(n, r, 3)``."""
         carried = motion.u[self.carried[..., FORCES]]
-        G = self.measure(motion).gradient[..., 6:9]
-        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, 1]], G, carried)  # type: ignore[no-any-return]
+        G = self.measure(motion).gradient[..., -6:-3]
+        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)  # type: ignore[no-any-return]
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """What the forces that it carries put on the nodes."""

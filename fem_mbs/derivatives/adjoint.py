@@ -17,11 +17,10 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import KINDS, Seeds
 from fem_mbs.derivatives.step import End, RunDerivative, StepDerivative
-from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -49,7 +48,7 @@ class AdjointIntegration(KeptSteps):
         taken = self.taken
         if self.has_jumped or (taken.memory.steps and not same(taken.h, taken.memory.h)):
             what = "something jumps" if self.has_jumped else "the step changes"
-            raise ModelError(
+            raise NoDerivativeError(
                 f"objective: how='adjoint' goes back over steps of one length, and at t = {self.state.t:g} s {what}; "
                 "how='direct' does not mind"
             )
@@ -129,7 +128,7 @@ def _refuse_history(system: System, goals: Array, motion: Motion) -> None:
         changed = leans_on_history(system, motion)[system.order < 0]
     if changed.any():
         owner, variable = own[int(np.argmax(changed))]
-        raise ModelError(
+        raise NoDerivativeError(
             f"objective: how='adjoint' cannot be: '{variable.name}' of {owner} keeps its value during a step and is "
             "changed afterwards, and the goal depends on it; how='direct' follows it"
         )

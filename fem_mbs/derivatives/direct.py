@@ -86,6 +86,10 @@ class _Listening:
         return result
 
 
+class NoDerivativeError(ModelError):
+    """There are no derivatives in the way asked for."""
+
+
 def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
     """Why there are no direct derivatives; empty if there are."""
     if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
@@ -124,7 +128,7 @@ class KeptSteps(TimeIntegration):
 
     def _refuse(self, reason: str) -> None:
         if reason:
-            raise ModelError(f"{self.asked} cannot be: {reason}; how='copies' takes differences of runs")
+            raise NoDerivativeError(f"{self.asked} cannot be: {reason}; how='copies' takes differences of runs")
 
     def finished(self, store: Store | None = None) -> Solution:
         """The whole run, in memory or in a file."""
@@ -293,7 +297,7 @@ class DirectIntegration(KeptSteps):
         """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
         assert self._before is not None
-        kind = type(self.alpha.open_equations(self.system, state, h, memory))
+        kind = type(self.alpha.equations(self.system, state, h, memory))
         columns = []
         for k, own in enumerate(self.varied):
             values = []

@@ -45,8 +45,9 @@ class Variation(NamedTuple):
     systems: list[System]
 
     def difference(self, values: Iterable[Any]) -> Any:
-        """The derivative of what has these values in the models."""
-        return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
+        """The derivative of what has these values in the models; not finite where they are not."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
 
 
 class ParameterSet:

@@ -17,13 +17,14 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.direct import DirectIntegration, no_direct
+from fem_mbs.derivatives.direct import DirectIntegration, NoDerivativeError, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside
 from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
@@ -228,13 +229,19 @@ def sensitivities(
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
     method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
+    refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
-    if how is None:
-        how = "copies" if reason or system.size <= SMALL else "direct"
     variations = own.variations(system)
-    result = (_copies if how == "copies" else _direct)(own, system, variations, t_end, step, method)
+    given = own, system, variations, t_end, step, method
+    try:
+        small = how is None and (reason or system.size <= SMALL)
+        result = _copies(*given) if how == "copies" or small else _direct(*given)
+    except NoDerivativeError:  # as is found where the run begins
+        if how == "direct":
+            raise
+        result = _copies(*given)
     for note in result.notes:
         LOG.warning("sensitivities: %s", note)
     return result
@@ -242,7 +249,8 @@ def sensitivities(
 
 def _numbers(value: Any) -> Any:
     """An array of real or complex numbers; None if it is not one."""
-    return np.array(value) if np.iscomplexobj(value) else real(value)
+    is_complex = isinstance(value, complex | np.ndarray | list | tuple) and np.iscomplexobj(value)
+    return np.array(value) if is_complex else real(value)
 
 
 def _noted(

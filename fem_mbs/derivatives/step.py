@@ -204,7 +204,7 @@ class StepDerivative:
     ) -> None:
         self.run, self.system, self.h, self._predictor = run, run.system, h, memory.predictor
         system, self.weights = run.system, run.weights(h)
-        equations = run.method.open_equations(system, state, h, memory)
+        equations = run.method.equations(system, state, h, memory)
         own = np.zeros((system.k, len(run.explicit.varied))) if history is None else history
         unknown = taken(equations, state, after)
         self.point = StepPoint(run, equations, unknown, own, history is not None)

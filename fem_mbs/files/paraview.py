@@ -68,8 +68,8 @@ def write_paraview(
     Notes
     -----
     The cell data ``part`` tells lines of beams and trusses (0), beam surfaces (1), nodes (2), bodies (3), joints (4),
-    springs and actuators (5), and the shapes of joints (6) and of bodies (7) apart. Point data, all in the world frame
-    but for the section forces:
+    springs and actuators (5), the shapes of joints (6) and of bodies (7), and points of contact (8) apart. Point data,
+    all in the world frame but for the section forces:
 
     ``displacement``, ``velocity``, ``angular_velocity``
         Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
@@ -80,6 +80,8 @@ def write_paraview(
         In the section frame, positive on the face that looks to the end of the beam; one value an element.
     ``reaction_force``, ``reaction_moment``
         What a joint puts on its node b, at the joint.
+    ``contact_force``
+        What a contact puts on its node b, at its point.
     """
     begun = time.perf_counter()
     last = len(solution.t) - 1

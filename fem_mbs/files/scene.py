@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Shape
+from fem_mbs.elements.bodies.rigid_body import RigidBody
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
 
 FINENESS = ((20, 24), (100, 12), (500, 6))
 """Up to how many shapes a circle has how many sides; the more there are, the smaller each is on the screen."""
 COARSEST = 4
+MOST_CONTACTS = 2000
+"""Points of contact above which none are shown."""
 SHARE, NEAR = 0.04, 0.4
 """Symbols against the diagonal of the model, and against the usual distance to the next one."""
 
@@ -49,6 +52,27 @@ class JointPicture:
         force, moment = reactions(self.batch, motion, multipliers[self.rows])
         fields = _attached(motion, self.b, self.offset) | _axes_of(motion.R[self.b] @ self.axes)
         return fields | {"reaction_force": force, "reaction_moment": moment}
+
+
+class ContactPicture:
+    """The points of contact of one batch."""
+
+    def __init__(self, batch: Any, count: int) -> None:
+        self.batch = batch
+        self.cells = [_vertices({"part": np.full(count, Kind.CONTACT)})]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Points on the surface of b, and the forces there on b."""
+        points, forces = acting_contacts(self.batch, motion)
+        return {"points": points, "contact_force": forces}
+
+
+def acting_contacts(batch: Any, motion: Motion) -> tuple[Array, Array]:
+    """Points of contact and the forces on b there, ``(k, 3)``; none of stops, which act along a coordinate."""
+    points = batch.points(motion)
+    if points is None:
+        return np.empty((0, 3)), np.empty((0, 3))
+    return points.reshape(-1, 3), batch.forces_on_b(motion).reshape(-1, 3)
 
 
 def _attached(motion: Motion, rows: IntArray, offset: Array) -> dict[str, Array]:
@@ -154,7 +178,8 @@ class Scene:
         self._origin = system.origin
         motion, none = system.at_rest(), np.zeros(system.m)
         self._parts = [Drawn(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
-        self._parts += [Drawn(picture, {}) for picture in (_node_picture(system), *_joint_pictures(system))]
+        pictures = _node_picture(system), *_joint_pictures(system), *_contact_pictures(system, motion)
+        self._parts += [Drawn(picture, {}) for picture in pictures]
         if shapes:
             size = _symbol_size([part.picture for part in self._parts], motion, none)
             self._parts += [Drawn(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
@@ -222,6 +247,14 @@ def _joint_pictures(system: System) -> list[Picture]:
     return pictures
 
 
+def _contact_pictures(system: System, motion: Motion) -> list[Picture]:
+    batches = [batch for batch in system.batches if batch.owners[0].contacts]
+    if sum(len(batch.owners) * len(batch.owners[0].contacts) for batch in batches) > MOST_CONTACTS:
+        return []
+    counts = [len(acting_contacts(batch, motion)[0]) for batch in batches]
+    return [ContactPicture(batch, count) for batch, count in zip(batches, counts, strict=True) if count]
+
+
 def _symbol_size(pictures: list[Picture], motion: Motion, multipliers: Array) -> float:
     """How large symbols are, such as those of joints."""
     drawn = [(picture, picture.draw(motion, multipliers)["points"]) for picture in pictures]
@@ -229,12 +262,19 @@ def _symbol_size(pictures: list[Picture], motion: Motion, multipliers: Array) ->
     return symbol_size(np.concatenate([points for _, points in drawn]), np.concatenate([np.empty((0, 3)), *joints]))
 
 
+def _by_inertia(element: Element) -> bool:
+    """Whether a body was given no shape, and looks like its inertia."""
+    return isinstance(element, RigidBody) and element.shape is None
+
+
 def _shape_pictures(system: System, joints: list[Constraint], size: float) -> list[Picture]:
     """What bodies and joints look like."""
     rows = system.number
+    touching = {placed.node for element in system.elements if element.contacts for placed in element.shapes(size)}
     bodies = [
         Item(placed.shape, int(rows(placed.node)), int(rows(placed.node)))
         for element in system.elements
+        if not _by_inertia(element) or element.nodes[0] not in touching
         for placed in element.shapes(size)
     ]
     symbols = [

@@ -42,14 +42,6 @@ class Factors(NamedTuple):
     arrays: tuple[Array, ...]
     solve_transposed: Solve = no_transposed
 
-    def of_last(self, size: int, m: int) -> Solve:
-        """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations.
-
-        One by one: for several at once BLAS wakes its threads, which takes longer where systems are small.
-        """
-        none = np.zeros(size - m)
-        return lambda right: self.solve(np.concatenate([none, right]))
-
 
 class LinearSolver(Protocol):
     """What assembly and Newton need of a solver.

@@ -36,6 +36,8 @@ def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[E
     if own:
         lines.append(f"  internal variables: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
         free += own["coordinate"]
+    if rigid := sum(len(part.contacts) for part in parts if isinstance(part, Element) and not part.yields):
+        lines.append(f"  {counted(rigid, 'point')} of rigid contact: NonsmoothAlpha integrates it")
     left = f"{counted(free - equations, 'degree')} of freedom left"
     if equations > free:
         left = f"{equations - free} more than degrees of freedom"

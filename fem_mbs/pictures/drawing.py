@@ -10,7 +10,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, Element, Kind, Motion, Node
 from fem_mbs.errors import FemMbsError
-from fem_mbs.files.scene import Scene, symbol_size
+from fem_mbs.files.scene import Scene, acting_contacts, symbol_size
 from fem_mbs.system.system import System
 
 CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8).T
@@ -124,6 +124,7 @@ class Drawing:
         self.layers = [layer for kind in COLORS if (layer := self._layer(kind)) is not None]
         built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
+        self.touches = any(element.contacts for element in system.elements)
         self._skeleton = skeleton(system, built)
         first = len(built)
         for fixed in self._skeleton:
@@ -192,13 +193,17 @@ class Drawing:
         return [Arrows(color, x, AXIS * self.size * R[:, :, k]) for k, color in enumerate(AXES)]
 
     def _acting(self, motion: Motion) -> list[Arrows]:
-        """Forces and moments of loads."""
+        """Forces and moments of loads, and forces of contacts on their nodes b."""
         places, wrenches = [np.empty((0, 3))], [np.empty((0, 6))]
         for batch in self.system.batches:
             if batch.owners[0].external and batch.terms == 1:
                 place, wrench = _of_loads(batch, motion)
                 places.append(place + self.system.origin)
                 wrenches.append(wrench)
+            elif batch.owners[0].contacts:
+                place, force = acting_contacts(batch, motion)
+                places.append(place + self.system.origin)
+                wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=1))
         place, wrench = np.concatenate(places), np.concatenate(wrenches)
         return [
             Arrows(color, place[some], self._lengths(vectors[some]))

@@ -56,6 +56,8 @@ class PyvistaCanvas:
         self.plotter.enable_parallel_projection()
         box = bounds(frames, drawing.size)
         eye, middle = toward(box), box.mean(axis=0)
+        if drawing.touches and eye[2] == np.linalg.norm(eye):  # a floor makes a model flat
+            eye = OBLIQUE * eye[2]
         right, above = plane(eye)
         self.plotter.camera_position = [middle + eye, middle, above]
         self.plotter.reset_camera(bounds=box.T.ravel().tolist())

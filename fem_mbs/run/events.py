@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.contracts import Event, EventLike, State, real, shown
+from fem_mbs.contracts import Element, Event, EventLike, State, real, shown
+from fem_mbs.contracts.unilateral import CARRIED, TIME, TOUCHING
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.interfaces import Between
-from fem_mbs.solution.channels import parse
+from fem_mbs.solution.channels import GAP, parse
 from fem_mbs.solution.history import Instant
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
@@ -29,6 +30,10 @@ class Watched(NamedTuple):
     event: Event
     label: str
     measure: Measure
+    wraps: bool = False
+    """Whether its value jumps at half a turn."""
+    hit: int = -1
+    """Of the gap of a rigid contact, the row in ``state.u`` of when it was hit last."""
 
     def value(self, state: State, last: State, before: float | None) -> float:
         """The value at a state, if it is a number."""
@@ -67,7 +72,7 @@ class Events:
         self._system, self._between, self._last = system, between, first
         given = [events] if callable(events) or isinstance(events, str | Event) else events
         self._watched = [
-            Watched(event, name, _measure(event, system, label, instant))
+            _watched(event, name, system, label, instant)
             for event, name in (Event.of(own, k, label) for k, own in enumerate(given))
         ]
         self.states: list[list[State]] = [[] for _ in self._watched]
@@ -88,7 +93,7 @@ class Events:
 
     def check(self, solution: Solution) -> None:
         """Refuse events that never changed their sign; the error carries the solution."""
-        for (event, label, _), signs, states in zip(self._watched, self._signs, self.states, strict=True):
+        for (event, label, *_), signs, states in zip(self._watched, self._signs, self.states, strict=True):
             if len(signs - {0.0}) < 2 and not states and not event.optional:
                 sign = "positive" if 1.0 in signs else "negative" if -1.0 in signs else "zero"
                 hint = "set its attribute optional = True"
@@ -106,6 +111,9 @@ class Events:
         """Which share of the way to a state an event is at, and the state there; None if there is none."""
         own, first, before = self._watched[k], self._last, self.values[k]
         self._signs[k].add(np.sign(value))
+        if own.hit >= 0 and own.event.direction <= 0 and first.t < (t := float(state.u[own.hit])) <= state.t:
+            share = (t - first.t) / (state.t - first.t)
+            return share, self._between(first, state, share)
         up, down = before < 0.0 <= value, before > 0.0 >= value
         if not ((up and own.event.direction >= 0) or (down and own.event.direction <= 0)):
             return None
@@ -120,17 +128,19 @@ class Events:
             return own.value(self._between(first, state, s), first, before)
 
         share = float(brentq(along, 0.0, 1.0, xtol=PRECISION))
-        # a rotation vector jumps at half a turn
-        if isinstance(own.event.function, str) and abs(along(share)) > 0.5 * max(abs(before), abs(value)):
+        if own.wraps and abs(along(share)) > 0.5 * max(abs(before), abs(value)):
             return None
         return share, state if share == 1.0 else self._between(first, state, share)
 
 
-def _measure(event: Event, system: System, label: str, instant: Instant | None) -> Measure:
-    """How an event is evaluated: a channel from the last state on, as angles of joints count whole turns."""
+def _watched(event: Event, name: str, system: System, label: str, instant: Instant | None) -> Watched:
+    """How an event is evaluated: a channel from the last state on, as angles of joints count whole turns.
+
+    A rigid contact is closed, and its gap zero, from where it touches on; where it is hit and parts within a step, too.
+    """
     function = event.function
     if not isinstance(function, str):
-        return lambda state, *_: function(system.to_user(state))
+        return Watched(event, name, lambda state, *_: function(system.to_user(state)))
     channel = parse(system, function, f"{label}: event")
     if len(channel.columns) > 1:
         raise ModelError(
@@ -138,10 +148,16 @@ def _measure(event: Event, system: System, label: str, instant: Instant | None) 
             f"through zero: {', '.join(channel.columns)}"
         )
 
+    touching, hit = 0.0, -1
+    if channel.quantity is GAP and isinstance(part := channel.part, Element) and not part.yields:
+        touching = TOUCHING * system.length
+        rows = system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
+        hit = int(rows[channel.chosen[0], TIME])
+
     def measure(state: State, last: State, before: float | None) -> float:
         solution = Solution(system, [last, state], Outcome.CUT, NO_STATS, instant=instant)
         start, value = channel.values(solution)[:, 0].tolist()
         turns = 0 if before is None or channel.units != ("rad",) else round((before - start) / (2.0 * np.pi))
-        return float(value + 2.0 * np.pi * turns)
+        return float(value + 2.0 * np.pi * turns - touching)
 
-    return measure
+    return Watched(event, name, measure, channel.units == ("rad",), hit)

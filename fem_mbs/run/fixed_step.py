@@ -32,6 +32,8 @@ YOUNG, GROSS = 2.0, 1e-3
 """A motion that has grown so much since its speed was looked at has just begun: its errors grow with it, up to here."""
 LASTING = 2.0
 """How fast the usual error grows in parts of steps, in the time of a step."""
+SLOW, CREPT = 2.0**-8, 300
+"""Parts that are short, and so many of them in a row that something keeps them so."""
 SEEN = 8
 """The speed is looked at in every so many steps."""
 DOUBTFUL = 0.01
@@ -65,6 +67,8 @@ class FixedStepMemory(NamedTuple):
     """Local error of whole steps lately; negative before the first."""
     rough: bool = False
     """Whether the last step was across a kink, or a part of such a one, and not as smooth as steps usually are."""
+    crept: int = 0
+    """Short parts in a row."""
 
 
 def _number(branches: Array | None) -> int:
@@ -181,12 +185,23 @@ class FixedStep(Public):
         if not first:
             usual = min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
         rough = excess > TINY
+        crept = memory.crept + 1 if h < SLOW * memory.h else 0
         changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}
-        return True, changes
+        return True, changes | {"crept": crept}
 
     def across_kink(self, memory: FixedStepMemory) -> bool:
         """Whether the last step was one across a kink, or a part of it."""
         return memory.rough
+
+    def creeps(self, memory: FixedStepMemory) -> str:
+        """Parts that stay short."""
+        if memory.crept != CREPT:
+            return ""
+        return (
+            f"{CREPT} steps in a row were shorter than {SLOW:.0e} of the given one, {self.h:g} s, and more may follow. "
+            "A force that jumps with the motion, as friction by the sign of a velocity, may hold bodies where it "
+            "jumps. No step resolves that: let it change over a small range, as tanh(v/v0) does, or take JointFriction"
+        )
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are not stable."""

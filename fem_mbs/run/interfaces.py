@@ -120,6 +120,9 @@ class StepControl(Protocol):
     def across_kink(self, memory: Any) -> bool:
         """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""
 
+    def creeps(self, memory: Any) -> str:
+        """What is to be said, and at once, of steps that stay far shorter than they should; empty for nothing."""
+
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
 

@@ -18,7 +18,7 @@ from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
-SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked")
+SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds")
 
 
 class MemoryRecorder:
@@ -110,6 +110,8 @@ class GlobalError:
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
+        self.rounds = 0
+        """Matrices that were factorised in all steps."""
         self.parts = 0
         """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
 
@@ -138,20 +140,21 @@ class GlobalError:
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
 
-    def at(self, t: float) -> Accuracy | None:
-        """The estimate at a time, or None if no step was looked at."""
+    def at(self, t: float, steps: int) -> Accuracy | None:
+        """The estimate at a time after so many steps, or None if none was looked at."""
         if not self.looked:
             return None
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
-        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
+        rounds = self.rounds / steps
+        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 
     def sums(self) -> tuple[Any, ...]:
         """What was found so far, for :meth:`resume`."""
         return tuple(getattr(self, name) for name in SUMS)
 
     def resume(self, sums: tuple[Any, ...]) -> None:
-        """Sum on."""
-        for name, value in zip(SUMS, sums, strict=True):
+        """Sum on; files of earlier versions have fewer sums."""
+        for name, value in zip(SUMS, sums, strict=False):
             setattr(self, name, value)

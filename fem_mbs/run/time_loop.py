@@ -21,6 +21,7 @@ from fem_mbs.contracts import Method, State, Step, changed_since, check_step, mo
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
@@ -126,6 +127,12 @@ def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
             f"{steps.label}: the callback must return None, or True to end the run, received {shown(answer)}"
         )
     return bool(answer)
+
+
+def _laws(system: System) -> str:
+    """Elements whose laws may bend or jump."""
+    owners = [str(owner) for batch in system.batches if batch.kinked or batch.asks for owner in batch.owners]
+    return f"Laws that may do so: {listed(owners, '; ')}"
 
 
 class TimeIntegration:
@@ -238,7 +245,11 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
-            self._error.parts += self.control.across_kink(self.control_memory)
+            self._error.rounds += step.report.factorizations
+            if kinks is not None:
+                self._error.parts += self.control.across_kink(self.control_memory)
+                if creeps := self.control.creeps(self.control_memory):
+                    LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
@@ -285,7 +296,7 @@ class TimeIntegration:
     @property
     def error(self) -> Accuracy | None:
         """Estimated error since the run began."""
-        return self._error.at(self.state.t)
+        return self._error.at(self.state.t, self.steps)
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""

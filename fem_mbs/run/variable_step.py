@@ -192,6 +192,10 @@ class VariableStep(Public):
         """Steps follow the error across kinks as elsewhere."""
         return False
 
+    def creeps(self, memory: VariableStepMemory) -> str:
+        """Steps have a smallest length, and a largest number."""
+        return ""
+
     def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.
 

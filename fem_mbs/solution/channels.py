@@ -116,6 +116,16 @@ def _signal(element: Any) -> Columns:
     return {"": ""} if count == 1 else {f"{k}": "" for k in range(count)}
 
 
+def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Columns]:
+    """Of each point of a contact, numbered where there are several; of a stop of an angle, what turns."""
+
+    def columns(part: Any) -> Columns:
+        points = [f"{k}." for k in range(len(part.contacts))] if len(part.contacts) > 1 else ["" for _ in part.contacts]
+        return {f"{point}{name}".rstrip("."): unit for point in points for name in names}
+
+    return columns
+
+
 def _query(name: str) -> Callable[[Queries, Any], Any]:
     """A query of a solution about a part."""
     return lambda solution, part: getattr(solution, name)(part)
@@ -135,6 +145,15 @@ def _both(solution: Queries, joint: Constraint) -> Array:
     return np.concatenate(solution.reaction(joint), axis=-1)
 
 
+def _losses(part: Any) -> Columns:
+    return {"impacts": "J", "friction": "J"} if part.contacts and not part.yields else {}
+
+
+def _of_contact(solution: Queries, part: Element) -> Array:
+    return np.stack(solution.contact_losses(part), axis=-1)
+
+
+GAP = ChannelQuantity(_contacts("m"), _query("gap"))
 OF_NODE = {
     "position": ChannelQuantity(_vector("m"), _query("position")),
     "displacement": ChannelQuantity(_vector("m"), _query("displacement")),
@@ -156,6 +175,9 @@ OF_JOINT = {
 OF_ELEMENT = {
     "section_forces": ChannelQuantity(_section_forces, _query("section_forces")),
     "signal": ChannelQuantity(_signal, _query("signal")),
+    "gap": GAP,
+    "contact_force": ChannelQuantity(_contacts("N", "xyz"), _query("contact_force")),
+    "contact_losses": ChannelQuantity(_losses, _of_contact),
     **OF_PART,
 }
 OF_MODEL = {

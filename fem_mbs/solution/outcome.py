@@ -13,6 +13,8 @@ DOUBTFUL = 0.25
 """From this share of the motion on, an error is of its order; estimates of coarse steps are too small."""
 MINOR = 0.01
 """Rotations (rad) and displacements (over the extent of the model) count as at least this share of the other."""
+MANY = 5.0
+"""Iterations of Newton's method a step, in the mean, above which steps are coarse: smooth motions take 1 to 3."""
 ROUNDING = 1e-9
 
 
@@ -29,6 +31,8 @@ class Accuracy(NamedTuple):
         Largest rotation in rad of a node in one step, likewise.
     extent : float
         Extent of the model in m.
+    rounds : float
+        Matrices that a step factorised, in the mean: as many as Newton's method took iterations.
     """
 
     length: float
@@ -37,6 +41,7 @@ class Accuracy(NamedTuple):
     rotation: float
     turn: float
     extent: float
+    rounds: float = 0.0
 
     @property
     def relative(self) -> float:
@@ -49,13 +54,16 @@ class Accuracy(NamedTuple):
     @property
     def warning(self) -> str:
         """What is to be said of a result whose error is of the order of the motion; empty for nothing."""
-        # what local errors of order h^3 leave out grows with the turn of a step
-        if self.relative * (1.0 + 2.0 * min(self.turn, 1.0) ** 2) <= DOUBTFUL:
+        # what local errors of order h^3 leave out grows with the turn of a step, and where what is first guessed of a
+        # step is so far off that equations are not linear up to its solution
+        coarse = max(min(self.turn, 1.0) ** 2, min(max(self.rounds - MANY, 0.0), 1.0))
+        if self.relative * (1.0 + 2.0 * coarse) <= DOUBTFUL:
             return ""
+        rounds = f", which took {self.rounds:.2g} iterations in the mean" if self.rounds > MANY else ""
         return (
             f"The estimated error, {self.length:.2g} m and {self.angle:.2g} rad, is of the order of the motion, "
             f"{self.displacement:.2g} m and {self.rotation:.2g} rad: try a smaller step (a node turned by up to "
-            f"{self.turn:.2g} rad a step)"
+            f"{self.turn:.2g} rad a step{rounds})"
         )
 
     def __str__(self) -> str:

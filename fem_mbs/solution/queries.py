@@ -35,7 +35,7 @@ from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
-from fem_mbs.solution.contacts import Impulse, contacts_over_time, impulses
+from fem_mbs.solution.contacts import ContactLosses, Impulse, contacts_over_time, impulses, losses
 from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
@@ -182,6 +182,10 @@ class Queries(Public):
     def impulses(self, contact: ElementOrName) -> list[Impulse]:
         """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
         return impulses(self.history, self._contact(contact))
+
+    def contact_losses(self, contact: ElementOrName) -> ContactLosses:
+        """What a rigid contact has taken from ``energy.total``, in J: ``impacts`` and ``friction``, ``(nt,)`` each."""
+        return losses(self.history, self._contact(contact))
 
     def coordinate(self, joint: JointOrName) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.

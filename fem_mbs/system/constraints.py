@@ -64,11 +64,10 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 
 def velocity_residual(system: System, evaluation: Evaluation) -> Array:
     """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
-    V, result = evaluation.velocity, np.empty(system.m)
-    for k, joints in enumerate(system.constraint_batches):
-        phi, gradient, context = evaluation.phi[k], evaluation.gradients[k], evaluation.constraint_contexts[k]
-        rate = _rate(joints, phi, gradient, context, V[system.gradient_components[k]])
-        result[system.constraint_slices[k]] = rate
+    result = product(system, evaluation.gradients, evaluation.velocity)
+    for k in system.given_rates:
+        phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
+        result[system.constraint_slices[k]] += _given_rate(system.constraint_batches[k], phi, context)
     return result
 
 
@@ -77,17 +76,16 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
     V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
     if joints.own is not None:
         V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
-    return _rate(joints, phi, gradient, context, V[joints.cell])
-
-
-def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V: Array) -> Array:
-    """For velocities ``V`` (m, b) of each equation."""
-    residual: Array = np.vecdot(gradient, V)
-    if joints.driven and (rates := joints.rates(context)) is not None:
-        residual += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
-    if joints.velocity is not None:
-        residual += np.where(joints.velocity, phi, 0.0)
+    residual: Array = np.vecdot(gradient, V[joints.cell]) + _given_rate(joints, phi, context)
     return residual
+
+
+def _given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
+    """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
+    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
+    if joints.driven and (rates := joints.rates(context)) is not None:
+        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
+    return result
 
 
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:

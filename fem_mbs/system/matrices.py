@@ -213,11 +213,7 @@ def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
 
 def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
     """``M d`` (N,) of components ``(N,)``: inertia forces of accelerations, momenta of velocities."""
-    result = np.zeros(system.N)
-    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        if (mass := batch.mass(context)) is not None:
-            result += np.bincount(rows.ravel(), np.matvec(mass, d[rows]).ravel(), system.N)
-    return result
+    return rate_product(system, evaluation, np.zeros(system.N), d)
 
 
 def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None) -> Array:
@@ -233,9 +229,12 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, i
     return result
 
 
-def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
-    """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
-    solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
+def solve_with_constraints(
+    system: System, factors: Factors, force: Array | None, constraint: Array
+) -> tuple[Array, Array]:
+    """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)``, or none, and right-hand sides ``(m,)``."""
+    right = np.zeros(system.n_free) if force is None else force[system.free_index]
+    solution = factors.solve(np.concatenate([right, constraint]))
     d, n = np.zeros(system.N), system.n_free
     d[system.free_index] = solution[:n]
     return d, solution[n:]

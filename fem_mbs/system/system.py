@@ -177,6 +177,8 @@ class System(Layout, FrozenModel):
         self.follows_time = bool(self._timed)
         """Whether forces are asked at times."""
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
+        self.given_rates = [k for k, b in enumerate(self.constraint_batches) if b.driven or b.velocity is not None]
+        """Numbers of the batches of joints that are driven, or have equations of velocities."""
         self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
 
     @cached_property

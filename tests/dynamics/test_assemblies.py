@@ -17,16 +17,6 @@ SEEDS = (8, pytest.param(2, marks=pytest.mark.slow))
 """Of small cost."""
 CLASSES = {name for name in elements.__all__ if inspect.isclass(getattr(elements, name))}
 PICTURES, BASES = {"Ball", "Box", "Bush", "Capsule", "Cylinder", "Plane", "Surface"}, {"TimeLaw"}
-UNILATERAL = {"Contact", "Rope"}
-"""Of one method alone: ``test_contact.py``."""
-APART = {"Shell", "ShellSection", "Pressure", "EdgeLoad"} | {
-    "FlexibleBody",
-    "Reduction",
-    "Interface",
-    "Bearing",
-    "MeshLoad",
-}
-"""Tried by their own tests, ``tests/shells`` and those of flexible bodies and rotors, and not in these mechanisms."""
 MADE = {"BeamMesh", "Signal"}
 """What functions and sums make."""
 
@@ -43,14 +33,14 @@ def test_every_public_class_may_be_drawn() -> None:
     tree = ast.parse(Path(assemblies.__file__).read_text(encoding="utf-8"))
     owned = (own for own in ast.walk(tree) if isinstance(own, ast.Attribute) and isinstance(own.value, ast.Name))
     named = {own.attr for own in owned if own.value.id == "library"}
-    assert not CLASSES - PICTURES - BASES - MADE - UNILATERAL - APART - named
+    assert not CLASSES - PICTURES - BASES - MADE - named
 
 
 @pytest.mark.slow
 def test_every_public_class_is_drawn() -> None:
     """In 600 mechanisms, which cost little as they do not run."""
     parts = {part for seed in range(600) for part in assembly(seed, GROUPS[seed % len(GROUPS)]).parts}
-    assert not CLASSES - PICTURES - BASES - UNILATERAL - APART - parts
+    assert not CLASSES - PICTURES - BASES - parts
 
 
 @pytest.mark.slow

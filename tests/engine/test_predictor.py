@@ -14,7 +14,7 @@ from fem_mbs.alpha.newmark import CONSTANT, LINEAR, PLAIN, PredictorHistory, fir
 from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import RevoluteJoint, RigidBody
-from fem_mbs.newton import UNSEEN, ConvergenceHistory, experienced
+from fem_mbs.newton import UNSEEN, ConvergenceHistory
 
 SIZES = (0.01, 0.02, 0.015, 0.005, 0.012, 0.02)
 
@@ -61,7 +61,7 @@ def test_the_first_step_has_nothing_to_extrapolate() -> None:
 
 def test_a_first_correction_is_taken_for_granted_only_by_ample_experience() -> None:
     tolerances = (1e-8, 1e-11)
-    seen = experienced(1e-5, 1e-3, 0, (1e-12, 1e-15), None)
+    seen = ConvergenceHistory().after(1e-5, 1e-3, 0, (1e-12, 1e-15))
     assert seen == ConvergenceHistory(pytest.approx(1e-4), pytest.approx(1e-5), 1e-5, 1e-3, 0, 0)
     assert seen.suffices(1e-5, 1e-3, 0, tolerances)
     assert not seen.suffices(2.1e-5, 1e-3, 0, tolerances)  # a longer correction than it has seen
@@ -73,14 +73,14 @@ def test_a_first_correction_is_taken_for_granted_only_by_ample_experience() -> N
 
 
 def test_worse_experience_counts_at_once_and_is_forgotten_slowly() -> None:
-    good, bad = (experienced(1e-5, 1e-3, 0, (left, 0.0), None) for left in (1e-12, 1e-9))
-    assert experienced(1e-5, 1e-3, 0, (1e-9, 0.0), good).force == bad.force
-    assert experienced(1e-5, 1e-3, 0, (1e-12, 0.0), bad).force == pytest.approx(0.5 * bad.force)
+    good, bad = (ConvergenceHistory().after(1e-5, 1e-3, 0, (left, 0.0)) for left in (1e-12, 1e-9))
+    assert good.after(1e-5, 1e-3, 0, (1e-9, 0.0)).force == bad.force
+    assert bad.after(1e-5, 1e-3, 0, (1e-12, 0.0)).force == pytest.approx(0.5 * bad.force)
 
 
 def test_a_residual_of_the_multipliers_says_nothing_of_a_long_correction() -> None:
     """They stand in the forces linearly: what such a correction leaves is small, however large the residual was."""
-    seen = experienced(1e-9, 1e-1, 0, (1e-16, 1e-18), None)
+    seen = ConvergenceHistory().after(1e-9, 1e-1, 0, (1e-16, 1e-18))
     assert not seen.suffices(1e-5, 1e-2, 0, (1e-8, 1e-11))
 
 

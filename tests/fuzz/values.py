@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections.abc
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -149,7 +149,21 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         block=PID(Signal({}, (), 0.3), 1.0),
         steady=mbs.CoSimulation(falling(), {}, {"none": Signal({}, (), 0.3)}, 0.01),
         folder=Path("."),
+        **analysed(),
     )
+
+
+@cache
+def analysed() -> dict[str, Any]:
+    """Results of rotors and of derivatives, which calls do not change."""
+    measured = mbs.Misfit(height, np.array([0.005, 0.01, 0.02]), np.array([-1e-4, -5e-4, -2e-3]), 1e-5)
+    return {
+        "campbell": mbs.campbell(spun(), [1.0, 20.0], count=2),
+        "unbalanced": mbs.unbalance_response(spun(), [1.0, 2.0], {"disc": 1e-3}),
+        "derivatives": mbs.sensitivities(swinging, {"mass": 1.0, "length": 1.0}, 0.02, 0.01),
+        "objective": mbs.objective(swinging, lambda s: s.position("bob")[-1, 2], ["mass", "length"], 0.02, 0.01),
+        "identified": mbs.fit(swinging, {"length": 1.1}, measured, 0.02, 0.01),
+    }
 
 
 def cantilever(group: str = "R3xSO3") -> mbs.Model:
@@ -252,6 +266,7 @@ def pick(values: list[Any], w: SimpleNamespace) -> Any:
     return values[w.rng.integers(len(values))]
 
 
+WHIRL = ("displacement", "forward", "backward", "major", "minor")
 OBJECTS_OF: dict[type, Any] = {
     mbs.Node: lambda w: pick(w.model.nodes[1:], w),
     ModelDescription: lambda w: pick([w.model, w.stiff], w),
@@ -318,7 +333,10 @@ SPECIAL: dict[str, Any] = {
     "ShellSection.plies": lambda w: [(0.0, -0.05, 0.05)],
     "reduction": lambda w: REDUCED,
     "body": lambda w: w.flexible,
-    "Reduction.solid.mesh": lambda w: w.folder / "none.msh",
+    "Reduction.solid.mesh": lambda w: solid(),
+    "Reduction.solid.E": lambda w: 1e5,
+    "Reduction.solid.rho": lambda w: 100.0,
+    "Reduction.solid.nu": lambda w: 0.3,
     **{
         f"Reduction.{call}.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}
         for call in SOURCES
@@ -344,6 +362,11 @@ SPECIAL: dict[str, Any] = {
     **{f"{call}.turning": lambda w: None for call in ("campbell", "unbalance_response")},
     **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ("campbell", "unbalance_response")},
     "campbell.count": lambda w: 2,
+    **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
+    **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},
+    "Sensitivities.of.query": lambda w: height,
+    "Sensitivities.about.of": lambda w: lambda model, state: float(state.x[-1, 2]),
+    "Sensitivities.about.at": lambda w: pick([0, 1, -1], w),
     "unbalance_response.unbalance": lambda w: {"disc": 1e-3},
     "Interface.kind": lambda w: "average",
     **{f"Interface.{call}nodes": lambda w: [[0.0, 0, 0], [0, 1, 1]] for call in ("", "rigid.", "average.")},
@@ -631,6 +654,13 @@ def square() -> Any:
     return meshio.Mesh(np.array([(0.0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]), [("quad", [[0, 1, 2, 3]])])
 
 
+def solid() -> Any:
+    import meshio
+
+    corners = np.array([(0, 0, 0), (2, 0, 0), (2, 1, 0), (0, 1, 0), (0, 0, 1), (2, 0, 1), (2, 1, 1), (0, 1, 1)], float)
+    return meshio.Mesh(corners, [("hexahedron", [list(range(8))])])
+
+
 def portal() -> Any:
     import meshio
 
@@ -702,7 +732,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         return Closed(RETURNED[rng.integers(len(RETURNED))]), False
     if default is not None and NoneType not in get_args(hint):
         choices.append(None)
-    if str not in bases and not any(base is Path for base in bases):
+    named = any(getattr(rule_of(kind), "__name__", "") == "_selection" for kind in kinds(hint))  # a set of a mesh
+    if not named and str not in bases and not any(base is Path for base in bases):
         choices += TEXTS
     elif name != "unit":
         choices += TEXTS[2:4]

@@ -29,14 +29,14 @@ from fem_mbs.alpha.newmark import (
 )
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
-from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns, step
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_chart import ClassicalChart, check_norm, from_world, rotations_of, to_world
 from fem_mbs.methods.comparison.classical_runge_kutta import blamed, check_start, check_step
-from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
+from fem_mbs.newton import ConvergenceHistory, Iterate, Newton
 from fem_mbs.system.system import System
 
 
@@ -189,7 +189,7 @@ class ClassicalAlpha(Method):
             memory = self._begin(system, state, h, memory.before)
         equations = self.equations(system, state, h, memory)
         predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
-        check = FirstCorrection(None if memory.convergence is None else ConvergenceHistory(*memory.convergence))
+        convergence = ConvergenceHistory(*(memory.convergence or ()))
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
@@ -197,7 +197,7 @@ class ClassicalAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"), watch:
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
-            solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
+            solution = equations.solve(guess.D, guess.multipliers, self.newton, kept, convergence, needed)
         end = equations.end(solution)
         change = equations.of_nodes(end.highest - memory.highest)
         self._check(system, equations, memory, end, change)
@@ -209,7 +209,7 @@ class ClassicalAlpha(Method):
         matrix = memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
-        history = what_was_missed(*missed, h, guess, predictor), check.history, matrix
+        history = what_was_missed(*missed, h, guess, predictor), solution.history, matrix
         here = end.c, end.rates, end.highest, end.a, error
         return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
 

@@ -26,7 +26,7 @@ from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
-from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns, step
+from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Nothing, RateSensitivities, State, Step, checked, choice
 from fem_mbs.errors import ModelError
@@ -173,7 +173,7 @@ class LieEuler(Method):
                 new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)
                 return Step(system.accept(new), memory, report)
             equations = self.equations(system, state, h)
-            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton)
+            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton)
         return Step(equations.update(solution)[0], memory, solution.report)
 
     def equations(self, system: System, state: State, h: float) -> StepEquations:

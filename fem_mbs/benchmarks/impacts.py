@@ -1,0 +1,335 @@
+"""Rigid contact beside exact solutions: impacts behind a joint and against a stop, closed contact, bounces to rest.
+
+The exact motions between impacts come from an explicit method of eighth order that stops at each, or from closed forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import STEP, Quantity, case, compared, order
+from fem_mbs.contracts import Method
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamSection,
+    Box,
+    Bush,
+    Contact,
+    JointForce,
+    JointSpring,
+    JointStop,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+)
+from fem_mbs.lie import so3
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
+
+G = 9.81
+EVENTS = "exact: one coordinate, impacts located"
+LAWS = "exact: Newton's and Coulomb's laws, closed form"
+STEPS = 0.02, 0.01, 0.005, 0.0025
+
+
+class ContactProblem(NamedTuple):
+    """A problem with contacts whose motion is known."""
+
+    name: str
+    t_end: float
+    build: Callable[[], Model]
+    read: Callable[[Solution], Array]
+    """Quantities ``(nt, k)``."""
+    exact: Callable[[Array], Array]
+    """The same at some times."""
+
+
+def errors(problem: ContactProblem, h: float, method: Method | None = None) -> Array:
+    """Mean errors ``(k,)`` over all steps of length ``h``."""
+    solution = simulate(problem.build(), problem.t_end, h, method)
+    off: Array = np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
+    return off
+
+
+def fitted(
+    problem: ContactProblem, steps: Sequence[float] = STEPS, method: Method | None = None
+) -> tuple[Array, Array]:
+    """Mean errors ``(steps, k)``, and the orders ``(k,)`` fitted to them."""
+    found = np.array([errors(problem, h, method) for h in steps])
+    return found, np.polyfit(np.log(steps), np.log(found), 1)[0]
+
+
+def bouncing(
+    rates: Callable[[float, Array], Sequence[float]], start: Sequence[float], wall: float, e: float, t: Array
+) -> Array:
+    """Coordinate and rate ``(nt, 2)`` of one coordinate that comes back from a wall."""
+
+    def gap(_: float, y: Array) -> float:
+        return float(y[0] - wall)
+
+    gap.terminal, gap.direction = True, np.sign(wall - start[0])  # type: ignore[attr-defined]
+    y, begin, result = np.asarray(start, float), 0.0, np.zeros((len(t), 2))
+    while True:
+        run = solve_ivp(rates, (begin, t[-1]), y, "DOP853", events=gap, dense_output=True, rtol=1e-12, atol=1e-13)
+        there = (t >= begin) & (t <= run.t[-1])
+        result[there] = run.sol(t[there]).T
+        if run.status == 0:
+            return result
+        begin, y = run.t[-1], np.array([wall, -e * run.y[1, -1]])
+
+
+def pendulum() -> Model:
+    """A mass on a rod of 1 m, from 60 degrees, and a wall at x = -0.3 m."""
+    model, a = Model(gravity=(0, 0, -G)), np.pi / 3
+    bob = model.add_node((np.sin(a), 0, -np.cos(a)), name="bob")
+    model.add(RigidBody(bob, 1.0, [1e-9] * 3))
+    model.add(RevoluteJoint(model.ground, bob, (0, -1, 0), point=(0, 0, 0)))
+    wall = Plane((1, 0, 0), (-0.31, 0, 0))
+    model.add(Contact(model.ground, bob, wall, Ball(0.01), restitution=0.8), name="contact")
+    return model
+
+
+def _swing(t: Array) -> Array:
+    found = bouncing(lambda _, y: (y[1], -G * np.sin(y[0])), (np.pi / 3, 0.0), np.arcsin(-0.3), 0.8, t)
+    return np.sin(found[:, :1])
+
+
+OMEGA, ZETA = 2.0 * np.pi, 0.02
+
+
+def oscillator() -> Model:
+    """A mass of 1 kg on a spring and a damper, driven by ``10 cos(4 t)``, and a stop at 0.05 m."""
+    model = Model()
+    body = model.add_node((0, 0, 0))
+    model.add(RigidBody(body, 1.0, [1.0] * 3))
+    rail = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)), name="rail")
+    model.add(JointSpring(rail, OMEGA**2, 2.0 * ZETA * OMEGA))
+    model.add(JointForce(rail, lambda t, q, rate: 10.0 * np.cos(4.0 * t)))
+    model.add(JointStop(rail, None, 0.05, restitution=0.8), name="contact")
+    return model
+
+
+def _driven(t: Array) -> Array:
+    def rates(t: float, y: Array) -> tuple[float, float]:
+        return y[1], 10.0 * np.cos(4.0 * t) - 2.0 * ZETA * OMEGA * y[1] - OMEGA**2 * y[0]
+
+    return bouncing(rates, (0.0, 0.0), 0.05, 0.8, t)[:, :1]
+
+
+def bowl() -> Model:
+    """A bead of 1 kg that slides in a bowl of 1 m without friction, from 60 degrees."""
+    model, a, r = Model(gravity=(0, 0, -G)), np.pi / 3, 0.01
+    bead = model.add_node((np.sin(a), 0, -np.cos(a)), name="bead")
+    model.add(RigidBody(bead, 1.0, [1e-4] * 3))
+    model.add(Contact(model.ground, bead, Bush(1.0 + r, (0, 1, 0)), Ball(r)), name="contact")
+    return model
+
+
+def _slide(t: Array) -> Array:
+    found = bouncing(lambda _, y: (y[1], -G * np.sin(y[0])), (np.pi / 3, 0.0), 2.0, 0.0, t)
+    return np.stack([np.sin(found[:, 0]), G * np.cos(found[:, 0]) + found[:, 1] ** 2], axis=-1)
+
+
+def ball() -> Model:
+    """A ball that falls 1 m and comes back with 0.8 of its speed."""
+    model, r = Model(gravity=(0, 0, -G)), 0.1
+    node = model.add_node((0, 0, 1.0 + r), name="ball")
+    model.add(RigidBody(node, 1.0, [0.4 * r * r] * 3))
+    model.add(Contact(model.ground, node, Plane(), Ball(r), restitution=0.8), name="contact")
+    return model
+
+
+def _height(t: Array) -> Array:
+    e, first = 0.8, np.sqrt(2.0 / G)
+    hits = first * np.append(1.0, 1.0 + 2.0 * np.cumsum(e ** np.arange(1, 200)))
+    k = np.searchsorted(hits, t)
+    since = t - hits[np.maximum(k, 1) - 1]
+    speed = e ** np.maximum(k, 1) * np.sqrt(2.0 * G)
+    later = np.maximum(speed * since - 0.5 * G * since**2, 0.0)
+    return np.where(k == 0, 1.0 - 0.5 * G * t**2, np.where(t < first * (1 + e) / (1 - e), later, 0.0))[:, None]
+
+
+def block() -> Model:
+    """A block that slides on its corners with 2 m/s and a coefficient of friction of 0.3."""
+    model = Model(gravity=(0, 0, -G))
+    node = model.add_node((0, 0, 0.1), velocity=(2, 0, 0), name="block")
+    model.add(RigidBody(node, 1.0, [0.01] * 3))
+    model.add(Contact(model.ground, node, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3), name="contact")
+    return model
+
+
+def _to_rest(t: Array) -> Array:
+    until = np.minimum(t, 2.0 / (0.3 * G))
+    return (2.0 * until - 0.15 * G * until**2)[:, None]
+
+
+PENDULUM = ContactProblem("mass on a rod and a wall", 3.0, pendulum, lambda s: s.position("bob")[:, :1], _swing)
+OSCILLATOR = ContactProblem(
+    "driven oscillator with a stop", 5.0, oscillator, lambda s: s.coordinate("rail")[:, None], _driven
+)
+BOWL = ContactProblem(
+    "bead in a bowl",
+    3.0,
+    bowl,
+    lambda s: np.stack([s.position("bead")[:, 0], np.linalg.norm(s.contact_force("contact")[:, 0], axis=-1)], axis=-1),
+    _slide,
+)
+BALL = ContactProblem("ball past all its bounces", 5.0, ball, lambda s: s.position("ball")[:, 2:] - 0.1, _height)
+BLOCK = ContactProblem("block that slides to rest", 0.8, block, lambda s: s.position("block")[:, :1], _to_rest)
+PROBLEMS = PENDULUM, OSCILLATOR, BOWL, BALL, BLOCK
+
+HALF_WIDTH, HALF_HEIGHT = 0.2, 0.6
+UPRIGHT = 0.478068508, 1.105155357, 1.583073138, 1.964964381
+
+
+def rocking_block() -> Model:
+    """Housner's block of 0.4 m by 1.2 m that rocks on its corners, from 0.2 rad."""
+    model, (b, h), R = Model(gravity=(0, 0, -G)), (HALF_WIDTH, HALF_HEIGHT), so3.exp(np.array([0, 0.2, 0]))
+    node = model.add_node(-R @ [b, 0, -h], rotation=R, name="block")
+    shape = Box((2 * b, 0.4, 2 * h), rotation=R)
+    model.add(RigidBody(node, 1.0, [(b * b + h * h) / 3] * 3, shape=shape))
+    model.add(Contact(model.ground, node, Plane(), shape, friction=2.0), name="floor")
+    return model
+
+
+def upright(solution: Solution) -> Array:
+    """Times at which the block is upright, where it is hit."""
+    t = np.array([impulse.t for impulse in solution.impulses("floor")])
+    found: Array = t[np.append(True, np.diff(t) > 1e-3)]
+    return found
+
+
+def cradle(gap: float) -> Model:
+    """Three balls of radius 0.1 m in a row with gaps, of which the first comes with 1 m/s; nothing is lost."""
+    model, r = Model(), 0.1
+    balls = [model.add_node((k * (2 * r + gap), 0, 0), velocity=(k == 0, 0, 0), name=f"ball {k}") for k in range(3)]
+    for node in balls:
+        model.add(RigidBody(node, 1.0, [0.004] * 3))
+    for a, b in pairwise(balls):
+        model.add(Contact(a, b, Ball(r), Ball(r), restitution=1.0))
+    return model
+
+
+def rolling(v: float = 3.0, mu: float = 0.2) -> Model:
+    """A bowling ball of radius 0.1 m that begins to slide with 3 m/s."""
+    model, r = Model(gravity=(0, 0, -G)), 0.1
+    node = model.add_node((0, 0, r), velocity=(v, 0, 0), name="ball")
+    model.add(RigidBody(node, 1.0, [0.4 * r * r] * 3))
+    model.add(Contact(model.ground, node, Plane(), Ball(r), friction=mu), name="floor")
+    return model
+
+
+YOUNG, RHO, AREA, LENGTH, SPEED, GAP = 210e9, 7800.0, 3.14e-4, 1.0, 0.1, 5e-5
+WAVE = np.sqrt(YOUNG / RHO)
+
+
+def bar(elements: int) -> Model:
+    """A bar of steel that flies into a wall with 0.1 m/s (Doyen, Ern, Piperno, SISC 33, 2011)."""
+    model, side = Model(), np.sqrt(AREA)
+    section = BeamSection.rectangle(width=side, height=side, E=YOUNG, nu=0.0, rho=RHO)
+    line = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements=elements)
+    for node in line.nodes:
+        node.velocity = np.array([-SPEED, 0, 0])
+    end = Ball(1e-9, center=(1e-9, 0, 0))
+    model.add(Contact(model.ground, line.nodes[0], Plane((1, 0, 0), (-GAP, 0, 0)), end), name="wall")
+    return model
+
+
+def _ordered(problem: ContactProblem, names: Sequence[str], scales: Sequence[float]) -> list[Quantity]:
+    """Mean errors at the smallest step, and the orders."""
+    found, orders = fitted(problem)
+    result = []
+    for name, error, scale, own in zip(names, found[-1], scales, orders, strict=True):
+        result.append(Quantity(f"{name}: mean error at 2.5 ms", error, 0.0, 1e-4, EVENTS, scale))
+        result.append(Quantity(f"{name}: order in {STEP}", own, 2.0, 0.05, "exact: theory"))
+    return result
+
+
+@case("impacts behind a joint and on a stop", "contact", slow=True)
+def impacts() -> list[Quantity]:
+    """A mass on a rod hits a wall, a driven oscillator its stop nine times: of order 2 through all impacts."""
+    return [
+        *_ordered(PENDULUM, ("mass on a rod, place (m)",), (1.0,)),
+        *_ordered(OSCILLATOR, ("oscillator, place (m)",), (1.0,)),
+    ]
+
+
+@case("bead in a bowl", "contact", slow=True)
+def bead() -> list[Quantity]:
+    """Contact that stays closed: a bead slides in a bowl, its place and the force on it are of order 2."""
+    return _ordered(BOWL, ("place (m)", "normal force (N)"), (1.0, 2 * G))
+
+
+@case("bouncing ball", "contact")
+def bounces() -> list[Quantity]:
+    """A ball bounces ever less, past all bounces to rest, in steps that know nothing of them."""
+    solution = simulate(ball(), 5.0, 0.02)
+    hits = [impulse.t for impulse in solution.impulses("contact")[:5]]
+    first = np.sqrt(2.0 / G)
+    known = first * (1.0 + 2.0 * np.cumsum([0.0, *(0.8 ** np.arange(1, 5))]))
+    off = np.abs(BALL.read(solution) - BALL.exact(solution.t))
+    return [
+        *compared([f"impact {k + 1} (s)" for k in range(5)], np.array(hits), known, 1e-9, LAWS),
+        Quantity("largest error of the height (m)", float(off.max()), 0.0, 1e-6, LAWS, 1.0),
+        Quantity("force at rest (N)", float(solution.contact_force("contact")[-1, 0, 2]), G, 1e-9, LAWS),
+    ]
+
+
+@case("sliding, rolling, three balls", "contact")
+def friction() -> list[Quantity]:
+    """A block slides to rest, a bowling ball begins to roll; three balls that touch, and three that do not."""
+    stopped, rolls = simulate(block(), 0.8, 0.02), simulate(rolling(), 1.0, 0.02)
+    apart, touching = (simulate(cradle(gap), 0.05, 0.01) for gap in (1e-3, 0.0))
+    begins = 6.0 / (7 * 0.2 * G)
+    there = 3.0 * begins - 0.1 * G * begins**2 + 15.0 / 7.0 * (1.0 - begins)
+    return [
+        Quantity("block stops at (m)", stopped.position("block")[-1, 0], 2.0 / (0.3 * G), 3e-5, LAWS),
+        Quantity("ball rolls with (m/s)", rolls.velocity("ball")[-1, 0], 15.0 / 7.0, 1e-6, LAWS),
+        Quantity("and is at 1 s at (m)", rolls.position("ball")[-1, 0], there, 1e-4, LAWS),
+        *(
+            Quantity(f"{name}: ball {k + 1} (m/s)", run.velocity(f"ball {k}")[-1, 0], speed, 1e-12, LAWS, 1.0)
+            for name, run, speeds in (("apart", apart, (0, 0, 1)), ("touching", touching, (-1 / 3, 2 / 3, 2 / 3)))
+            for k, speed in enumerate(speeds)
+        ),
+    ]
+
+
+@case("rocking block", "contact", slow=True)
+def rocks() -> list[Quantity]:
+    """Housner 1963: a block rocks on its corners; each time it is upright it loses 0.15 of its speed."""
+    runs = [upright(simulate(rocking_block(), 2.0, h)) for h in STEPS[:3]]
+    off = [float(np.linalg.norm(run - UPRIGHT)) for run in runs]
+    extrapolated = (4.0 * runs[2] - runs[1]) / 3.0
+    return [
+        *compared([f"upright {k + 1} (s)" for k in range(4)], extrapolated, UPRIGHT, 1e-5, EVENTS),
+        order(float(np.log2(off[1] / off[2])), STEP),
+    ]
+
+
+@case("bar hits a wall", "contact", slow=True)
+def bar_and_wall() -> list[Quantity]:
+    """Doyen, Ern, Piperno 2011: a bar stays at the wall while its wave runs there and back, its force constant."""
+    elements = 100
+    solution = simulate(bar(elements), 1.2e-3, 0.5 * LENGTH / elements / WAVE)
+    force, t = solution.contact_force("wall")[:, 0, 0], solution.t
+    impulse = float(np.trapezoid(force, t)) + sum(own.normal for own in solution.impulses("wall"))
+    plateau = force[(t > 6e-4) & (t < 8e-4)]
+    waves = "exact: one-dimensional waves"
+    return [
+        Quantity("force while it is there (N)", plateau.mean(), RHO * WAVE * AREA * SPEED, 1e-4, waves),
+        Quantity("its scatter (N)", plateau.std(), 0.0, 1e-3, waves, RHO * WAVE * AREA * SPEED),
+        Quantity(
+            "it leaves at (ms)", 1e3 * t[force > 0.0].max(), 1e3 * (GAP / SPEED + 2.0 * LENGTH / WAVE), 5e-3, waves
+        ),
+        Quantity("impulse (N s)", impulse, 2.0 * RHO * AREA * LENGTH * SPEED, 1e-2, waves),
+        Quantity("energy that is left", solution.energy.total[-1] / solution.energy.total[0], 1.0, 1e-2, waves),
+    ]

@@ -1,0 +1,199 @@
+"""What the library promises of any run holds with contacts: queries, events, energy, pictures, checks, copies."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.contracts import Event
+from fem_mbs.elements import (
+    Ball,
+    Box,
+    Contact,
+    JointStop,
+    NodeSensor,
+    Plane,
+    PrismaticJoint,
+    RigidBody,
+    Rope,
+)
+from fem_mbs.files.scene import Scene
+from fem_mbs.pictures.drawing import Drawing
+
+G = 9.81
+HITS = np.sqrt(0.8 / G) * (1.0 + 2.0 * np.array([0.0, 0.6, 0.96, 1.176]))
+"""Of a ball that falls 0.4 m and bounces with 0.6 of its speed."""
+
+
+def bouncing(restitution: float = 0.6, friction: float = 0.3, height: float = 0.4) -> mbs.Model:
+    model, r = mbs.Model(gravity=(0, 0, -G)), 0.1
+    ball = model.add_node((0, 0, height + r), velocity=(1, 0, 0), name="ball")
+    model.add(RigidBody(ball, 1.0, [0.4 * r * r] * 3))
+    floor = Contact(model.ground, ball, Plane(), Ball(r), restitution=restitution, friction=friction)
+    model.add(floor, name="floor")
+    return model
+
+
+def sliding(h: float) -> mbs.Solution:
+    """A block that slides and turns on its corners, to rest."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    block = model.add_node((0, 0, 0.1), velocity=(2, 0.3, 0), angular_velocity=(0, 0, 3), name="block")
+    model.add(RigidBody(block, 1.0, [0.01] * 3))
+    model.add(Contact(model.ground, block, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3), name="floor")
+    return mbs.simulate(model, 0.8, h)
+
+
+def test_channels_have_the_names_of_the_queries() -> None:
+    solution = mbs.simulate(bouncing(), 0.7, 0.01)
+    np.testing.assert_array_equal(solution.channel("floor.gap"), solution.gap("floor")[:, 0])
+    np.testing.assert_array_equal(solution.channel("floor.contact_force"), solution.contact_force("floor")[:, 0])
+    np.testing.assert_array_equal(solution.channel("floor.contact_losses.impacts"), solution.contact_losses("floor")[0])
+    many = sliding(0.02)
+    np.testing.assert_array_equal(many.channel("floor.gap.3"), many.gap("floor")[:, 3])
+    np.testing.assert_array_equal(many.channel("floor.contact_force.3.z"), many.contact_force("floor")[:, 3, 2])
+
+
+def test_an_event_is_where_a_contact_is_hit() -> None:
+    """Also within steps at whose ends it is open; where it begins to rest; and where it opens."""
+    opens = Event("floor.gap", direction=1, optional=True)
+    solution = mbs.simulate(bouncing(), 1.0, 0.01, events=["floor.gap", opens, "ball.velocity.z"])
+    np.testing.assert_allclose(solution.event_times[0], HITS, rtol=0, atol=1e-9)
+    assert not len(solution.event_times[1])
+    np.testing.assert_allclose(solution.event_times[2][::2], HITS, rtol=0, atol=1e-9)  # where the velocity jumps, too
+    rests = mbs.simulate(bouncing(0.0), 1.0, 0.01, events=["floor.gap"])
+    np.testing.assert_allclose(rests.event_times[0], HITS[:1], rtol=0, atol=1e-9)
+    ended = mbs.simulate(bouncing(), 1.0, 0.01, events=Event("floor.gap", terminal=2))
+    assert ended.t[-1] == pytest.approx(HITS[1], abs=1e-9)
+    assert ended.status is mbs.Outcome.EVENT
+
+
+def test_a_sensor_sees_a_bounce() -> None:
+    """As the query does."""
+    model = bouncing()
+    height = model.add(NodeSensor("ball", "position", (0, 0, 1)))
+    solution = mbs.simulate(model, 1.0, 0.01)
+    np.testing.assert_allclose(solution.signal(height), solution.position("ball")[:, 2], rtol=0, atol=1e-12)
+
+
+def test_energy_is_lost_to_impacts() -> None:
+    """All that the total loses, and of each impact what the laws say."""
+    solution = mbs.simulate(bouncing(friction=0.0), 0.5, 0.01)
+    lost = solution.contact_losses("floor")
+    total = solution.energy.total
+    np.testing.assert_allclose(total + lost.impacts, total[0], rtol=1e-12)
+    assert lost.impacts[-1] == pytest.approx(G * 0.4 * (1.0 - 0.6**2), rel=1e-9)
+    assert not lost.friction.any()
+
+
+def test_energy_is_lost_to_friction() -> None:
+    """Of second order in the step: between stored states the power is linear."""
+    errors = []
+    for h in (0.02, 0.005):
+        solution = sliding(h)
+        lost, total = solution.contact_losses("floor"), solution.energy.total
+        errors.append(np.abs(total + lost.impacts + lost.friction - total[0]).max())
+        assert lost.friction[-1] == pytest.approx(0.5 * (4.09 + 0.01 * 9.0), rel=1e-3)
+    assert errors[1] < 0.1 * errors[0] < 1e-4
+
+
+def test_what_yields_has_no_losses_of_its_own() -> None:
+    model = bouncing()
+    yields = Contact(
+        model.ground, model["ball"], Plane((0, 0, 1), (0, 0, -1)), Ball(0.1), stiffness=1e6, restitution=0.5
+    )
+    model.add(yields, name="soft")
+    with pytest.raises(mbs.ModelError, match="'soft' yields"):
+        mbs.simulate(model, 0.1, 0.01).contact_losses("soft")
+
+
+def test_forces_are_drawn_at_points_of_contact(tmp_path: Path) -> None:
+    """As arrows in pictures and as vectors for ParaView; what lies on a floor is seen from the side."""
+    solution = sliding(0.02)
+    motion = solution.motion(5)
+    frame = Drawing(solution.system).frame(motion, solution.multipliers_all[5])
+    forces = solution.contact_force("floor")[5]
+    pushing = np.flatnonzero(forces.any(axis=1))
+    (arrows,) = [arrow for arrow in frame.arrows if len(arrow.starts) == len(pushing)]
+    assert np.abs(arrows.starts[:, 2]).max() < 1e-9
+    assert (np.cross(arrows.vectors, forces[pushing]) ** 2).sum() < 1e-12 * (forces**2).sum()
+    points, data = Scene(solution.system, 2, shapes=True).frame(motion, solution.multipliers_all[5])
+    there = np.flatnonzero(data["contact_force"].any(axis=1))
+    np.testing.assert_allclose(data["contact_force"][there], forces[pushing], rtol=1e-12)
+    np.testing.assert_allclose(points[there], arrows.starts, rtol=0, atol=1e-12)
+
+
+def test_points_of_ropes_and_stops() -> None:
+    """A rope pulls at its end; a stop acts along a coordinate, and has no point."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    bob = model.add_node((0, 0, -1))
+    model.add(RigidBody(bob, 2.0, [0.1] * 3))
+    model.add(Rope(model.ground, bob, 0.9, point_b=(0, 0, -0.9)), name="rope")
+    rail = model.add(PrismaticJoint(model.ground, bob, (0, 0, 1)))
+    model.add(JointStop(rail, -1.0, 1.0, restitution=0.0))
+    solution = mbs.simulate(model, 0.05, 0.01)
+    points, data = Scene(solution.system, 2, shapes=True).frame(solution.motion(-1), solution.multipliers_all[-1])
+    there = np.flatnonzero(data["contact_force"].any(axis=1))
+    np.testing.assert_allclose(points[there], [[0, 0, -0.9]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(data["contact_force"][there], [[0, 0, 2 * G]], rtol=1e-9)
+
+
+def test_print_and_check_tell_of_contacts() -> None:
+    assert "1 point of rigid contact" in str(bouncing())
+    check = bouncing().check()
+    assert check.ok and check.contacts == 1 and "NonsmoothAlpha" in str(check)
+    deep = bouncing(height=-0.01).check()
+    (finding,) = deep.findings
+    assert finding.refused and "Contact 'floor'" in str(finding) and "0.01 m" in str(finding)
+
+
+def test_copies_bounce_alike(tmp_path: Path) -> None:
+    """Of a model, of a run; saved and loaded, which answers the same and goes on to the bit."""
+    solution = mbs.simulate(bouncing(), 0.61, 0.01)
+    again = mbs.simulate(copy.deepcopy(bouncing()), 0.61, 0.01)
+    np.testing.assert_array_equal(again.x, solution.x)
+    loaded = mbs.load(solution.save(tmp_path / "run"))
+    for one in (loaded, copy.deepcopy(solution)):
+        np.testing.assert_array_equal(one.gap("floor"), solution.gap("floor"))
+        np.testing.assert_array_equal(one.contact_losses("floor").impacts, solution.contact_losses("floor").impacts)
+        assert [i.t for i in one.impulses("floor")] == [i.t for i in solution.impulses("floor")]
+    whole = mbs.simulate(bouncing(), 1.0, 0.01)
+    rest = mbs.simulate(loaded.model, 1.0, 0.01, initial=solution.checkpoint)
+    np.testing.assert_array_equal(rest.x[-1], whole.x[-1])
+
+
+def test_steps_of_variable_length() -> None:
+    """Impacts are located as in steps of one length, and none is missed."""
+    solution = mbs.simulate(bouncing(), 1.0, mbs.VariableStep(1e-5))
+    np.testing.assert_allclose([i.t for i in solution.impulses("floor")], HITS, rtol=0, atol=1e-9)
+
+
+def sensor_model() -> tuple[mbs.Model, NodeSensor]:
+    model = bouncing()
+    return model, model.add(NodeSensor("ball", "position", (0, 0, 1)))
+
+
+def refusals() -> dict[str, tuple[Callable[[], object], str]]:
+    """What has no impacts, by its name."""
+    model, sensor = sensor_model()
+    vary = {"restitution": 0.5}
+    return {
+        "co-simulation": (lambda: mbs.CoSimulation(model, {}, {"z": sensor}, 0.01), "CoSimulation: Contact 'floor'"),
+        "fmu": (lambda: mbs.export_fmu("x.fmu", model, {}, {"z": sensor}, 0.01), "Contact 'floor'"),
+        "sensitivities": (lambda: mbs.sensitivities(bouncing, vary, 1.0, 0.01), "sensitivities: Contact 'floor'"),
+        "objective": (
+            lambda: mbs.objective(bouncing, mbs.Final("ball.position.z"), list(vary), 1.0, 0.01)([0.5]),
+            "Contact 'floor'",
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", refusals())
+def test_what_is_refused(name: str) -> None:
+    call, words = refusals()[name]
+    with pytest.raises(mbs.ModelError, match=words):
+        call()
