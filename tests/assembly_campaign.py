@@ -32,7 +32,7 @@ WRONG = 0.25
 """Error over the motion from which on a warning is right."""
 LIMITS = ((0.05, 5.0), (WRONG, 2.0))
 """Errors over the motion, and how many times what was estimated they are from which on a run has to warn."""
-MOST, MOST_OF_RADAU = 200, 400
+MOST, MOST_OF_RADAU = 200, 250
 """Steps after which a run is ended, if it was cut into so many."""
 SOON = 4
 """Steps that have to be known, if the run was not ended before."""
@@ -97,16 +97,19 @@ def judged(seed: int) -> Verdict:
     finally:
         logger.removeHandler(heard)
     said = "; ".join(heard.said)
-    radau = _fine(assembly(seed, str(group)), h, 2)
     own, length = at_steps(solution, h, STEPS), solution.system.length
+    reached = len(own[0]) - 1
+    if not reached:
+        return Verdict(seed, UNKNOWN, made, h, bool(said), text=said)
+    radau = _fine(assembly(seed, str(group)), h, 2, reached)
     estimate = solution.stats.error.relative if solution.stats.error else 0.0
     known = min(len(own[0]), len(radau[0]))
-    enough = min(SOON, len(own[0]) - 1)
+    enough = min(SOON, reached)
     motion = distance(_cut(radau, known), _cut(radau, 1))
     moves, error = motion.max(initial=0.0) > STILL, _error(own, radau, motion, length)
     if moves and known > enough and error < AGREED:
         return Verdict(seed, RIGHT, made, h, bool(said), error, estimate, known * h, said)
-    finer = _fine(assembly(seed, str(other)), h, 4)
+    finer = _fine(assembly(seed, str(other)), h, 4, max(known - 1, 1))
     known = min(known, len(finer[0]))
     while known and _error(finer, radau, motion[:, :known], length) > APART:
         known -= 1
@@ -126,17 +129,17 @@ def _error(one: tuple[Array, Array], other: tuple[Array, Array], motion: Array, 
     return float(share(off, motion.max(axis=1, initial=0.0), length))
 
 
-def _fine(made: Assembly, h: float, parts: int) -> tuple[Array, Array]:
-    """Nodes at the steps ``h``, as far as a fine run with so many parts of a step comes."""
+def _fine(made: Assembly, h: float, parts: int, count: int) -> tuple[Array, Array]:
+    """Nodes at so many steps ``h``, as far as a fine run with so many parts of a step comes."""
     mbs.project_velocities(made.model)
     method, parts = (mbs.NonsmoothAlpha(), 2 * parts) if made.impacts else (mbs.RadauIIA(), parts)
     try:
-        solution = mbs.simulate(made.model, STEPS * h, h / parts, method, callback=Budget(MOST_OF_RADAU))
+        solution = mbs.simulate(made.model, count * h, h / parts, method, callback=Budget(MOST_OF_RADAU))
     except mbs.FemMbsError as error:
         if error.solution is None:
             return np.empty((0, len(made.model.nodes), 3)), np.empty((0, len(made.model.nodes), 3, 3))
         solution = error.solution
-    return at_steps(solution, h, STEPS)
+    return at_steps(solution, h, count)
 
 
 def _cut(states: tuple[Array, Array], count: int) -> tuple[Array, Array]:

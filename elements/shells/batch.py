@@ -14,7 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
-from fem_mbs.elements.shells.edges import Edges
+from fem_mbs.elements.shells.edges import HALF, MEAN
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
 from fem_mbs.lie import se3
@@ -65,8 +65,7 @@ class ShellBatch(BeamElements):
         d0 = np.concatenate([shell.d0 for shell in shells])
         self._points = ShellPoints(d0, GAUSS)
         area = self._points.area
-        self._edges = Edges(d0, area.sum(axis=1))
-        self.s0 = np.concatenate([self._points.as_built, self._alternating(d0)], axis=1)
+        self._alternating0 = self._alternating(d0)
         material, damping = (
             area[..., None, None] * np.concatenate([getattr(shell, name) for shell in shells])
             for name in ("stiffness", "damping")
@@ -75,6 +74,11 @@ class ShellBatch(BeamElements):
         self._damped_by(damping)
         self._hourglass = np.zeros((4, 6))
         self._hourglass[:, 5] = ALTERNATING
+        # weights of second derivatives of rows by place twice and by slope and place, of edges by half twice and mean
+        value, slope = (
+            np.concatenate(pair) for pair in ((self._points.basis[:, 0], HALF), (self._points.basis[:, 1], MEAN))
+        )
+        self._pairs = [(a[:, :, None] * value[:, None]).reshape(-1, 16).T for a in (value, slope)]
         self._inertia = self._make_inertia(shells, area)
 
     def _make_inertia(self, shells: Sequence[Shell], area: Array) -> Inertia:
@@ -96,7 +100,7 @@ class ShellBatch(BeamElements):
         E = measure.by_place(), measure.by_slope()
         strains, t = self._strains(measure, relative.d)
         (B, t_d), Q = self._gradient(E), relative.gradient()
-        _add_membrane(B, of_turn(t, t_d) + self._edges.gradient(relative.d)[:, None])
+        _add_membrane(B, of_turn(t, t_d) + self._points.edges.gradient(relative.d)[:, None])
         stress = self._stress(self.material, strains)
         viscous = V = None
         if self.damping_matrix is not None:
@@ -140,12 +144,9 @@ class ShellBatch(BeamElements):
 
     def _strains(self, measure: ScrewStrain, d: Array) -> tuple[Array, Array]:
         """Strains ``(n, s)`` and turns of frames against the surface ``(n, 4, 3)``, against those as built."""
-        rows = measure.value().reshape(len(d), -1)
-        strains = np.concatenate([np.matvec(self._points.by_rows, rows), self._alternating(d)], axis=1) - self.s0
-        t = (np.matvec(self._points.turns, rows) - self._points.turned).reshape(-1, 4, 3)
-        edges = self._edges.strains(d)[:, None, :, None]
-        _add_membrane(strains[..., None], 0.5 * of_turn(t, t[..., None]) + edges)
-        return strains, t
+        at_points, t = self._points.strains(d, measure)
+        alternating = self._alternating(d) - self._alternating0
+        return np.concatenate([at_points.reshape(len(d), -1), alternating], axis=1), t
 
     def _alternating(self, d: Array) -> Array:
         """Drilling rotations of alternating signs, which have no strains, ``(n, 1)``."""
@@ -154,13 +155,12 @@ class ShellBatch(BeamElements):
 
     def _gradient(self, E: tuple[Array, Array]) -> tuple[Array, Array]:
         """``B`` (n, s, 24) without the part of turns, and turns by coordinates ``(n, 4, 3, 24)``."""
-        n, r = E[0].shape[:2]
-        value, slope = (self._points.basis[:, part, None, :, None] for part in range(2))
-        rows = (E[0][..., None, :] * value + E[1][..., None, :] * slope).reshape(n, 6 * r, 24)
+        at_points, turns = self._points.gradient(*E)
+        n = len(turns)
         B = np.empty((n, 4 * MEASURES + 1, 24))
-        np.matmul(self._points.by_rows, rows, out=B[:, :-1])
+        B[:, :-1] = at_points.reshape(n, -1, 24)
         B[:, -1] = self._hourglass.ravel()
-        return B, (self._points.turns @ rows).reshape(n, 4, 3, 24)
+        return B, turns
 
     def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
         """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
@@ -194,22 +194,19 @@ class ShellBatch(BeamElements):
 
     def _curvature(self, context: ShellContext, stress: Array) -> Array:
         """Second derivatives of the strains times stresses, by coordinates ``(n, 24, 24)``."""
-        n, r = len(stress), len(self._points.basis)
+        n = len(stress)
         t, t_d = context.turn
-        membrane = stress[:, :-1].reshape(n, 4, MEASURES)[..., :3]
-        N = tension(membrane)
-        at_rows = np.vecmat(stress[:, :-1], self._points.by_rows)
-        at_rows += np.vecmat(np.matvec(N, t).reshape(n, 12), self._points.turns)
-        at_rows = at_rows.reshape(n, r, 6)
-        by_place, by_slope = context.measure.second(at_rows)
-        value, slope = self._points.basis[:, 0], self._points.basis[:, 1]
-        pairs = [(a[:, :, None] * b[:, None]).reshape(r, 16).T for a, b in ((value, value), (slope, value))]
+        at_points = stress[:, :-1].reshape(n, 4, MEASURES)
+        N = tension(at_points[..., :3])
+        rows = context.measure.second(self._points.at_rows(at_points, np.matvec(N, t)))
+        edges = self._points.edges.second(context.relative.d, at_points[..., :3].sum(axis=1))
         place, mixed = (
-            (pair @ part.reshape(n, r, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3).reshape(n, 24, 24)
-            for pair, part in zip(pairs, (by_place, by_slope), strict=True)
+            (pair @ np.concatenate(parts, axis=1).reshape(n, -1, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3)
+            for pair, parts in zip(self._pairs, zip(rows, edges, strict=True), strict=True)
         )
-        curvature: Array = place + mixed + mixed.mT + (t_d.mT @ N @ t_d).sum(axis=1)
-        return curvature + self._edges.second(context.relative.d, membrane.sum(axis=1)[:, None])[:, 0]
+        place, mixed, turned = place.reshape(n, 24, 24), mixed.reshape(n, 24, 24), t_d.reshape(n, 12, 24)
+        curvature: Array = place + mixed + mixed.mT + turned.mT @ (N @ t_d).reshape(n, 12, 24)
+        return curvature
 
     def _rate_derivative(self, context: ShellContext) -> Array:
         """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
@@ -223,8 +220,8 @@ class ShellBatch(BeamElements):
         bent[:, -1] = 0.0
         t, t_d = context.turn
         t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
-        edges = self._edges.second(relative.d, np.broadcast_to(np.eye(3), (n, 3, 3))) @ rates.reshape(n, 1, 24, 1)
-        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + edges[..., 0][:, None])
+        edges = self._points.edges.rate_derivative(relative.d, rates)
+        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + edges[:, None])
         result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
         return result
 

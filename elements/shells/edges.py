@@ -36,42 +36,52 @@ class Edges:
         self.as_built = self.strains(d0)
 
     def strains(self, d: Array) -> Array:
-        """Strains ``(n, 3)`` beyond those as built; there may be several instants, one after the other."""
+        """Strains ``(..., n, 3)`` beyond those as built."""
         m, D = _halves(d)
         gaps = np.matvec(se3.bracket(D), np.matvec(se3.bracket(m), D))
-        n = len(self.as_built)
-        strains: Array = np.einsum("nkea,tnea->tnk", self.by_gaps, gaps.reshape(-1, n, 4, 6)) - self.as_built
-        return strains.reshape(-1, 3)
+        strains: Array = np.einsum("nkea,...nea->...nk", self.by_gaps, gaps) - self.as_built
+        return strains
 
     def gradient(self, d: Array) -> Array:
         """Strains by coordinates, ``(n, 3, 24)``."""
         m, D = _halves(d)
         B, Bm = se3.bracket(D), se3.bracket(m)
         by_mean = -np.vecmat(self.by_gaps, (B @ B)[:, None])
-        by_half = np.vecmat(self.by_gaps, (B @ Bm - se3.bracket(np.matvec(Bm, D)))[:, None])
-        by_nodes: Array = 0.5 * (by_mean - by_half + np.roll(by_mean + by_half, 1, axis=2))
-        return by_nodes.reshape(len(d), 3, 24)
+        return _by_nodes(by_mean, np.vecmat(self.by_gaps, (B @ Bm - se3.bracket(np.matvec(Bm, D)))[:, None]))
 
-    def second(self, d: Array, force: Array) -> Array:
-        """Second derivatives ``(n, k, 24, 24)`` of ``k`` membrane forces ``(n, k, 3)`` times strains."""
-        m, D = (half[:, None] for half in _halves(d))
-        wrench = np.einsum("nkj,njea->nkea", force, self.by_gaps)
-        B, Bm, dual = se3.bracket(D), se3.bracket(m), se3.dual(wrench)
-        mixed = -se3.dual(np.vecmat(wrench, B)) - B.mT @ dual
-        own = dual.mT @ Bm
-        own += own.mT
-        # means and halves of differences, from their ends
-        n, k = force.shape[:2]
-        result = np.zeros((n, k, 4, 6, 4, 6))
-        for edge in range(4):
-            for i, a in ((edge, -0.5), ((edge + 1) % 4, 0.5)):
-                for j, b in ((edge, -0.5), ((edge + 1) % 4, 0.5)):
-                    cross = mixed[:, :, edge]
-                    result[:, :, i, :, j] += 0.5 * b * cross + 0.5 * a * cross.mT + a * b * own[:, :, edge]
-        return result.reshape(n, k, 24, 24)
+    def second(self, d: Array, force: Array) -> tuple[Array, Array]:
+        """Second derivatives ``(n, 4, 6, 6)`` of membrane forces ``(n, 3)`` times strains.
+
+        Of each edge, against half of the difference twice, and against mean and half of the difference.
+        """
+        m, D = _halves(d)
+        return _second(m, D, np.einsum("nk,nkea->nea", force, self.by_gaps))
+
+    def rate_derivative(self, d: Array, rate: Array) -> Array:
+        """Derivative of the strain rates at constant rates ``(n, 4, 6)`` of the coordinates, ``(n, 3, 24)``."""
+        m, D = _halves(d)
+        own, mixed = _second(m[:, None], D[:, None], self.by_gaps)
+        mean, half = (part[:, None] for part in _halves(rate))
+        return _by_nodes(np.matvec(mixed, half), np.matvec(own, half) + np.vecmat(mean, mixed))
+
+
+MEAN, HALF = 0.5 * (np.eye(4) + np.eye(4, k=1) + np.eye(4, k=-3)), 0.5 * (np.eye(4, k=1) + np.eye(4, k=-3) - np.eye(4))
+"""Of each edge the mean, and half of the difference, of what its nodes have."""
 
 
 def _halves(d: Array) -> tuple[Array, Array]:
-    """Means and halves of the differences of the coordinates at both ends of the edges, ``(n, 4, 6)``."""
-    after = np.roll(d, -1, axis=1)
-    return 0.5 * (d + after), 0.5 * (after - d)
+    """Both, of the coordinates ``(..., 4, 6)``."""
+    return MEAN @ d, HALF @ d
+
+
+def _second(m: Array, D: Array, wrench: Array) -> tuple[Array, Array]:
+    """Second derivatives of ``wrench . [D, [m, D]]``, against ``D`` twice and against ``m`` and ``D``."""
+    B, dual = se3.bracket(D), se3.dual(wrench)
+    half = dual.mT @ se3.bracket(m)
+    return half + half.mT, -se3.dual(np.vecmat(wrench, B)) - B.mT @ dual
+
+
+def _by_nodes(by_mean: Array, by_half: Array) -> Array:
+    """Derivatives ``(n, k, 24)`` against coordinates, of those against means and halves of differences."""
+    by_nodes: Array = MEAN.T @ by_mean + HALF.T @ by_half
+    return by_nodes.reshape(*by_nodes.shape[:2], 24)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.shells.edges import Edges
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import CENTER, ShellPoints
 from fem_mbs.errors import ModelError
@@ -24,7 +23,7 @@ class ShellResults:
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
-        self._points, self._edges = ShellPoints(shell.d0, CENTER), Edges(shell.d0, shell.area)
+        self._points = ShellPoints(shell.d0, CENTER)
         self._law = shell.section.turned(shell.turn[:, 4])
 
     def coordinates(self, x: Array, R: Array) -> QuadCoordinates:
@@ -36,10 +35,8 @@ class ShellResults:
 
     def strains(self, x: Array, R: Array) -> Array:
         """Membrane, bending and shear strains ``(..., k, 8)`` at the centres."""
-        d = self.coordinates(x, R).d
-        strains = self._points.strains(d)[:, 0, :8]
-        strains[:, :3] += self._edges.strains(d)
-        return strains.reshape(*x.shape[:-2], -1, 8)
+        d = self.coordinates(x, R).d.reshape(*x.shape[:-2], -1, 4, 6)
+        return self._points.strains(d, self._points.rows(d))[0][..., 0, :8]
 
     def forces(self, x: Array, R: Array) -> Array:
         """Forces and moments per length ``(..., k, 8)``: n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m)."""

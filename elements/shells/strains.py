@@ -19,6 +19,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
+from fem_mbs.elements.shells.edges import Edges
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 GAUSS = CORNERS / np.sqrt(3.0)
@@ -62,12 +63,8 @@ class ShellPoints:
         Values and slopes of the polynomials in ``r = 2m + 4`` rows: two directions at each point, then the four edges.
     area : (n, m)
         Area of the surface as built per unit of the parameters.
-    by_rows : (n, 9m, 6r)
-        Strains at the points, linear in those of the rows.
-    as_built : (n, 9m)
-        What these are as built.
-    turns : (n, 3m, 6r), turned : (n, 3m)
-        The same of the turns of frames against the surface.
+    as_built : (n, m, 9), turned : (n, m, 3)
+        Strains, and turns of frames against the surface, as built.
     """
 
     def __init__(self, d0: Array, points: Array) -> None:
@@ -78,48 +75,75 @@ class ShellPoints:
         self.basis = np.concatenate([along, edges])
         rows = self.rows(d0).value()
         n, m = len(d0), len(points)
-        tangents = rows[:, : 2 * m].reshape(n, m, 2, 6)
-        J = tangents[..., :2]
+        J = rows[:, : 2 * m].reshape(n, m, 2, 6)[..., :2]
         self.area = np.linalg.det(J)
-        self.by_rows = _by_rows(np.linalg.inv(J).astype(np.float64), points)
-        self.turns = _turns(np.linalg.inv(J).astype(np.float64), m)
-        self.as_built, self.turned = (np.matvec(part, rows.reshape(n, -1)) for part in (self.by_rows, self.turns))
+        slopes = np.linalg.inv(J).astype(np.float64)
+        self._at_points = np.einsum("iac,nkab->nkibc", LOCAL, slopes).reshape(n, m, MEASURES + 3, 12)
+        xi, eta = points.T
+        zero = np.zeros(m)
+        between = 0.5 * np.array([[1.0 - eta, 1.0 + eta, zero, zero], [zero, zero, 1.0 - xi, 1.0 + xi]])
+        self._shears = slopes @ np.moveaxis(between, -1, 0)
+        self.as_built, self.turned = self.local(rows)
+        self.edges = Edges(d0, 4.0 / m * self.area.sum(axis=1))
 
     def rows(self, d: Array) -> ScrewStrain:
-        """Strains along the parameters, in the rows, for coordinates ``(n, 4, 6)``."""
+        """Strains along the parameters, in the rows, for coordinates ``(..., n, 4, 6)``."""
         return ScrewStrain(self.basis[:, 0] @ d, self.basis[:, 1] @ d)
 
-    def strains(self, d: Array) -> Array:
-        """Strains ``(n, m, 9)`` of coordinates ``(n, 4, 6)``, of several instants one after the other."""
-        n, rows = len(self.area), self.rows(d).value()
-        values = np.matvec(self.by_rows, rows.reshape(-1, n, self.by_rows.shape[-1])) - self.as_built
-        strains: Array = values.reshape(len(d), -1, MEASURES)
-        t = (np.matvec(self.turns, rows.reshape(-1, n, self.by_rows.shape[-1])) - self.turned).reshape(len(d), -1, 3)
-        strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0]
-        return strains
+    def strains(self, d: Array, measure: ScrewStrain) -> tuple[Array, Array]:
+        """Strains ``(..., n, m, 9)`` and turns of frames ``(..., n, m, 3)`` beyond those as built."""
+        strains, turns = self.local(measure.value())
+        strains, t = strains - self.as_built, turns - self.turned
+        strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0] + self.edges.strains(d)[..., None, :]
+        return strains, t
+
+    def local(self, rows: Array) -> tuple[Array, Array]:
+        """The linear part of both, by the strains ``(..., n, r, 6)`` of the rows."""
+        m = self._at_points.shape[1]
+        along, edges = rows[..., : 2 * m, :], rows[..., 2 * m :, 2]
+        both = np.matvec(self._at_points, along.reshape(*rows.shape[:-2], m, 12))
+        both[..., 6:8] = np.matvec(self._shears, edges[..., None, :])
+        return both[..., :MEASURES], both[..., MEASURES:]
+
+    def gradient(self, place: Array, slope: Array) -> tuple[Array, Array]:
+        """The linear part by coordinates, ``(n, m, 9, 24)`` and ``(n, m, 3, 24)``, of rows by place and by slope.
+
+        Both are ``(n, r, 6, 6)``; coordinates come with the values and the two slopes of their polynomials.
+        """
+        n, m = self._at_points.shape[:2]
+        parts = np.empty((n, m, 3, 12, 6))
+        np.matmul(self._at_points, place[:, : 2 * m].reshape(n, m, 12, 6), out=parts[:, :, 0])
+        by_axes = self._at_points.reshape(n, m, 12, 2, 6).swapaxes(2, 3)
+        np.matmul(by_axes, slope[:, : 2 * m].reshape(n, m, 2, 6, 6), out=parts[:, :, 1:])
+        value, slopes = self.basis[: 2 * m : 2, 0, :, None], self.basis[: 2 * m, 1].reshape(m, 2, 4).mT
+        both = np.concatenate([value, slopes], axis=-1) @ parts.reshape(n, m, 3, 72)
+        both = both.reshape(n, m, 4, 12, 6).swapaxes(2, 3).reshape(n, m, 12, 24)
+        edges = sum(
+            part[:, 2 * m :, 2, None] * self.basis[2 * m :, k, :, None] for k, part in enumerate((place, slope))
+        )
+        both[:, :, 6:8] = self._shears @ edges.reshape(n, 1, 4, 24)
+        return both[:, :, :MEASURES], both[:, :, MEASURES:]
+
+    def at_rows(self, stress: Array, turning: Array) -> Array:
+        """Stresses ``(n, m, 9)`` and moments ``(n, m, 3)`` of turns as those of the rows, ``(n, r, 6)``."""
+        n, m = self._at_points.shape[:2]
+        result = np.zeros((n, 2 * m + 4, 6))
+        both = np.vecmat(np.concatenate([stress, turning], axis=-1), self._at_points)
+        result[:, : 2 * m] = both.reshape(n, 2 * m, 6)
+        result[:, 2 * m :, 2] = np.vecmat(stress[..., 6:8], self._shears).sum(axis=1)
+        return result
 
 
-def _by_rows(slopes: Array, points: Array) -> Array:
-    """The linear map from strains along parameters to those in local axes, ``slopes`` (n, m, 2, 2) = ``J^-1``."""
-    n, m = slopes.shape[:2]
-    result = np.zeros((n, m, MEASURES, 2 * m + 4, 6))
-    # measure, component of the strain along axis a, and its sign
-    parts = [(0, 0, 0, 1.0), (1, 1, 1, 1.0), (2, 1, 0, 1.0), (2, 0, 1, 1.0)]
-    parts += [(3, 4, 0, 1.0), (4, 3, 1, -1.0), (5, 3, 0, -1.0), (5, 4, 1, 1.0), (8, 1, 0, 1.0), (8, 0, 1, -1.0)]
-    for k, (xi, eta) in enumerate(points):
-        for measure, component, axis, sign in parts:
-            result[:, k, measure, 2 * k : 2 * k + 2, component] += sign * slopes[:, k, axis]
-        weights = 0.5 * np.array([1.0 - eta, 1.0 + eta, 1.0 - xi, 1.0 + xi])
-        for axis in range(2):
-            result[:, k, 6 + axis, 2 * m :, 2] = np.repeat(slopes[:, k, axis], 2, axis=-1) * weights
-    return result.reshape(n, MEASURES * m, -1)
+def _local() -> Array:
+    """Strains at a point and turns of frames by components of the strains along both axes, ``(12, 2, 6)``."""
+    result = np.zeros((MEASURES + 3, 2, 6))
+    # measure, axis, component of the strain along it, and its sign; transverse shears are those of the edges
+    parts = [(0, 0, 0, 1.0), (1, 1, 1, 1.0), (2, 0, 1, 1.0), (2, 1, 0, 1.0)]
+    parts += [(3, 0, 4, 1.0), (4, 1, 3, -1.0), (5, 0, 3, -1.0), (5, 1, 4, 1.0), (8, 0, 1, 1.0), (8, 1, 0, -1.0)]
+    parts += [(9, 0, 2, 1.0), (10, 1, 2, 1.0), (11, 0, 1, 0.5), (11, 1, 0, -0.5)]
+    for measure, axis, component, sign in parts:
+        result[measure, axis, component] = sign
+    return result
 
 
-def _turns(slopes: Array, m: int) -> Array:
-    """The linear map from strains along parameters to turns of frames against the surface."""
-    n = len(slopes)
-    result = np.zeros((n, m, 3, 2 * m + 4, 6))
-    for k in range(m):
-        for turn, component, axis, factor in ((0, 2, 0, 1.0), (1, 2, 1, 1.0), (2, 1, 0, 0.5), (2, 0, 1, -0.5)):
-            result[:, k, turn, 2 * k : 2 * k + 2, component] += factor * slopes[:, k, axis]
-    return result.reshape(n, 3 * m, -1)
+LOCAL = _local()

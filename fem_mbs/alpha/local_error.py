@@ -30,11 +30,12 @@ LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
-EARLY, UNSEEN = 0.2, 0.2
+EARLY, UNSEEN = 0.2, 0.1
 """Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
 much they change, they are such that a step does not see."""
-WITHIN = 2.0 / 3.0
-"""Share of a step over which forces act that are there inside it but not at its ends."""
+INSIDE = np.array([-0.4, 0.25, 0.4, -0.25])
+"""What forces at the start, early, in the middle and at the end of a step do, linear in between, less what both ends
+do."""
 
 
 class StepErrors(NamedTuple):
@@ -127,9 +128,9 @@ def _missed(
     unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
     if not unseen.any():
         return np.zeros(2)
-    within = np.where(unseen, 0.5 * (early + middle - first - last), 0.0)
+    within = np.where(unseen, INSIDE @ forces, 0.0)
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
-    d, _ = solve_with_constraints(system, solution.linearization.factors, h * WITHIN * within, rates)
+    d, _ = solve_with_constraints(system, solution.linearization.factors, h * within, rates)
     return parameters.inertia * largest(d[: 6 * system.n])
 
 

@@ -256,7 +256,7 @@ def _told(looks: list[_Changes], group: BoolArray) -> str:
         text = f"{still[0]} is not alike all round, nor is the rest, or the state is none that lasts"
     return (
         f"{WHY}: {text}. Make one of the two alike all round, as are equal moments of inertia and equal stiffnesses "
-        "across the axis, or let mbs.simulate follow the motion"
+        "across the axis, take mbs.campbell(..., floquet=True), or let mbs.simulate follow the motion"
     )
 
 

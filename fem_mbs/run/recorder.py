@@ -18,7 +18,7 @@ from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
-SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds")
+SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed")
 
 
 class MemoryRecorder:
@@ -104,8 +104,8 @@ class GlobalError:
         self.system, self.first = system, first
         self.known = first.t
         """Time up to which errors are summed."""
-        self.sum = self.rate = self.unresolved = np.zeros(2)
-        """Of what lasts: the sum, and the last one over its step."""
+        self.sum = self.rate = self.unresolved = self.missed = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step; and what velocities missed in the last one."""
         self.drift = np.zeros((3, 2))
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
@@ -121,15 +121,19 @@ class GlobalError:
         since = state.t - self.known
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
+            missed = estimate.missed
             if estimate.sudden:
                 self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
-                parts, steps = min(self.parts, 1), 1.0
+                parts = min(self.parts, 1)
             else:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + since * self.rate
-                parts, steps = self.parts, max(since / h, 1.0)
-            if parts or estimate.missed.any():
-                velocity, at = parts**0.5 / h * estimate.lasting + steps * estimate.missed, state.t - self.first.t
+                parts = self.parts
+                # steps between two looks missed what both have missed: a load that jumps once is none of them
+                missed = missed + max(since / h - 1.0, 0.0) * np.minimum(missed, self.missed)
+                self.missed = estimate.missed
+            if parts or missed.any():
+                velocity, at = parts**0.5 / h * estimate.lasting + missed, state.t - self.first.t
                 self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
             self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)

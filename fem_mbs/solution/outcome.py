@@ -13,9 +13,14 @@ DOUBTFUL = 0.25
 """From this share of the motion on, an error is of its order; estimates of coarse steps are too small."""
 MINOR = 0.01
 """Rotations (rad) and displacements (over the extent of the model) count as at least this share of the other."""
-MANY = 5.0
-"""Iterations of Newton's method a step, in the mean, above which steps are coarse: smooth motions take 1 to 3."""
+MANY, TOO_MANY = 5.5, 7.0
+"""Iterations of Newton's method a step, in the mean, above which steps are coarse, and above which many fail; smooth
+motions take 1 to 3."""
 ROUNDING = 1e-9
+
+
+def _from_0_to_1(x: float) -> float:
+    return min(max(x, 0.0), 1.0)
 
 
 class Accuracy(NamedTuple):
@@ -56,7 +61,8 @@ class Accuracy(NamedTuple):
         """What is to be said of a result whose error is of the order of the motion; empty for nothing."""
         # what local errors of order h^3 leave out grows with the turn of a step, and where what is first guessed of a
         # step is so far off that equations are not linear up to its solution
-        coarse = max(min(self.turn, 1.0) ** 2, min(max(self.rounds - MANY, 0.0), 1.0))
+        coarse = max(min(self.turn, 1.0) ** 2, _from_0_to_1(2.0 * (self.rounds - MANY)))
+        coarse += 4.0 * _from_0_to_1(self.rounds - TOO_MANY)
         if self.relative * (1.0 + 2.0 * coarse) <= DOUBTFUL:
             return ""
         rounds = f", which took {self.rounds:.2g} iterations in the mean" if self.rounds > MANY else ""

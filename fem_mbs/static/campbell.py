@@ -31,9 +31,10 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
+from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.modal.linearize import linear_equations
-from fem_mbs.modal.modes import degrees_of_freedom, solve_modes
+from fem_mbs.modal.modes import Modes, degrees_of_freedom, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.extras import need, written
 from fem_mbs.static.steady_rotation import steady_rotation
@@ -64,25 +65,39 @@ class Rotor:
 
     def at(self, speed: float) -> LinearModel:
         """The linear equations at a speed, in axes that stand still."""
+        linear = self._about(speed)
+        if linear.varies:
+            raise ModelError(f"{self.label}: at {speed:g} rad/s {linear.varies}")
+        if self._turn(linear, speed):
+            raise ModelError(
+                f"{self.label}: at {speed:g} rad/s the equations are constant only in axes that turn: the rotor is not "
+                "alike all round; mbs.campbell(..., floquet=True) has the frequencies from the ground, "
+                "mbs.modes(model, state=...) about mbs.steady_rotation those in its own axes"
+            )
+        return linear
+
+    def _turn(self, linear: LinearModel, speed: float) -> bool:
+        return bool(np.abs(linear.axes).max() > STANDS * abs(speed))
+
+    def _about(self, speed: float) -> LinearModel:
+        """The linear equations at a speed, in axes that stand still where they are constant there."""
         if speed == 0.0:
             return linear_equations(System(self.model), None, still=True)
         turning = None if self.turning is None else list(self.turning)
         found = steady_rotation(self.model, speed * self.axis, turning=turning)
-        linear = linear_equations(System(self.model), found.state(-1), still=True)
-        if linear.varies:
-            raise ModelError(f"{self.label}: at {speed:g} rad/s {linear.varies}")
-        if np.abs(linear.axes).max() > STANDS * abs(speed):
-            raise ModelError(
-                f"{self.label}: at {speed:g} rad/s the equations are constant only in axes that turn: the rotor is not "
-                "alike all round; mbs.modes(model, state=...) about mbs.steady_rotation has the frequencies in its own "
-                "axes, and modes.seen_from() those from the ground"
-            )
-        return linear
+        return linear_equations(System(self.model), found.state(-1), still=True)
 
-    def vibrations(self, speed: float, count: int, damped: bool) -> list[Vibration]:
+    def vibrations(self, speed: float, count: int, damped: bool, floquet: bool) -> list[Vibration]:
         """The lowest modes that swing."""
-        linear = self.at(speed)
-        modes = solve_modes(linear, min(count + MORE, degrees_of_freedom(linear)), damped)
+        linear = self._about(speed) if floquet else self.at(speed)
+        most = min(count + MORE, degrees_of_freedom(linear))
+        modes: Modes | FloquetModes
+        if linear.varies or self._turn(linear, speed):
+            if not damped:
+                raise ModelError(f"{self.label}: floquet=True has damping; leave it out of the model")
+            modes = floquet_modes(linear, most, self.label)
+        else:
+            modes = solve_modes(linear, most, damped)
         swing = np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max()
         weights = np.sqrt(np.repeat(_masses(linear.system), 3, axis=1))
         sense = self.axis * (-1.0 if speed < 0.0 else 1.0)
@@ -150,6 +165,7 @@ def campbell(
     axis: Direction = (1.0, 0.0, 0.0),
     count: PositiveInt = 8,
     damped: bool = True,
+    floquet: bool = False,
 ) -> Campbell:
     """Frequencies, damping and whirl of a rotor over its speed, from the ground.
 
@@ -167,6 +183,8 @@ def campbell(
         How many modes, the lowest.
     damped : bool
         With the damping of the model.
+    floquet : bool
+        Also of rotors that are not alike all round, on any supports, at the price of some hundred small steps a speed.
 
     Raises
     ------
@@ -175,14 +193,15 @@ def campbell(
 
     Notes
     -----
-    At each speed :func:`mbs.steady_rotation`, and the modes about it in axes that stand still. Modes are followed by
-    the likeness of their shapes; where none is alike a curve ends, and another begins.
+    At each speed :func:`mbs.steady_rotation`, and the modes about it in axes that stand still; where the equations
+    change in these, what a turn does to all motions (Floquet), of which the largest harmonic is shown. Modes are
+    followed by the likeness of their shapes; where none is alike a curve ends, and another begins.
     """
     rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
     curves: list[dict[int, Vibration]] = []
     last: list[tuple[int, Vibration]] = []
     for k, speed in enumerate(given):
-        found = rotor.vibrations(float(speed), count, damped)
+        found = rotor.vibrations(float(speed), count, damped, floquet)
         taken = _followed([own for _, own in last], found)
         begun, last = last, []
         for own, place in zip(found, taken, strict=True):
@@ -191,7 +210,7 @@ def campbell(
                 curves.append({})
             curves[curve][k] = own
             last.append((curve, own))
-    return Campbell(given, tuple(curves), rotor, damped)
+    return Campbell(given, tuple(curves), rotor, damped, floquet)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,11 +223,12 @@ class Campbell(Public):
         In rad/s.
     """
 
-    _internal = ("curves", "rotor", "damped")
+    _internal = ("curves", "rotor", "damped", "floquet")
     speeds: Array
     curves: tuple[dict[int, Vibration], ...]
     rotor: Rotor
     damped: bool
+    floquet: bool
 
     def _over_speeds(self, of: Callable[[Vibration], float]) -> Array:
         result = np.full((len(self.speeds), len(self.curves)), np.nan)
@@ -257,7 +277,7 @@ class Campbell(Public):
         from scipy.optimize import brentq  # which takes long to import
 
         def gap(speed: float) -> float:
-            found = self.rotor.vibrations(speed, len(self.curves), self.damped)
+            found = self.rotor.vibrations(speed, len(self.curves), self.damped, self.floquet)
             best = max(found, key=near.near)
             return best.eigenvalue.imag - order * abs(speed)
 

@@ -104,3 +104,22 @@ def test_few_steps_are_looked_at() -> None:
     assert looked[0] == 0 and len(looked) == 10 + 15 + (19_200 - 240) // 24 and np.diff(looked).max() < 48
     for period in np.linspace(3.0, 60.0, 115):
         assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("turn", "size"),
+    [(2.0, 0.1), pytest.param(2.7, 0.1, marks=pytest.mark.slow), pytest.param(2.0, 0.05, marks=pytest.mark.slow)],
+)
+def test_steps_that_take_many_iterations_are_doubted(turn: float, size: float) -> None:
+    """An arm on an arm that is shaken by ``turn`` rad a step: its estimated error is small, and of no use."""
+    rate, model = 20.0, mbs.Model(gravity=(0, 0, -9.81))
+    arms = [model.add_node((x, 0, 0)) for x in (0.5, 1.2)]
+    for arm in arms:
+        model.add(RigidBody(arm, 1.0, (0.02,) * 3))
+    drive = lambda t: size * (1.0 - np.cos(rate * t))  # noqa: E731
+    model.add(RevoluteJoint(model.ground, arms[0], (0, 1, 0), point=(0, 0, 0), drive=drive))
+    model.add(RevoluteJoint(*arms, (0, 1, 0), point=(0.9, 0, 0)))
+    error = mbs.simulate(model, 20.0 * turn / rate, turn / rate).stats.error
+    assert error is not None and error.rounds > 7.0 and "iterations in the mean" in error.warning
+    fine = mbs.simulate(model, 20.0 * turn / rate, turn / rate / 10.0).stats.error
+    assert fine is not None and fine.rounds < 4.0 and not fine.warning

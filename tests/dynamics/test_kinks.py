@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -138,3 +139,35 @@ def test_loads_that_are_resolved_are_not(turn: float) -> None:
     solution, error = shaken(turn, lambda node, rate: Force(node, lambda t: (10.0 * np.sin(rate * t), 0.0, 0.0)))
     assert "estimated error" not in solution.message
     assert solution.stats.error is not None and error < 3.0 * solution.stats.error.length < 60.0 * error
+
+
+@pytest.mark.parametrize("share", [0.05, 0.28, 0.4, 0.7, 0.95])
+def test_loads_that_jump_within_a_step_are_in_the_estimate(share: float) -> None:
+    """Wherever in the step, of a mass on a spring that hardly moves before; `jumps` are not told."""
+    model, h, rate, slow = mbs.Model(gravity=(0, 0, 0)), 0.01, 7.0, 0.01
+    node = model.add_node((1, 0, 0), velocity=(slow, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointSpring(rail, rate**2))
+    begins = (30.0 + share) * h
+    model.add(Force(node, lambda t: (float(t >= begins), 0.0, 0.0)))
+    solution = mbs.simulate(model, 0.8, h)
+    since = np.maximum(solution.t - begins, 0.0)
+    exact = slow * np.sin(rate * solution.t) / rate + (1.0 - np.cos(rate * since)) / rate**2
+    error = np.abs(solution.x[:, 1, 0] - 1.0 - exact).max()
+    assert solution.stats.error is not None
+    assert error < solution.stats.error.length < 20.0 * error
+
+
+def test_forces_that_hold_a_body_where_they_jump_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Friction by the sign of a velocity: once, by the name of the law, while the run goes on."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointForce(rail, lambda t, q, v: -4.0 * np.sign(v)), name="brake")
+    counted = []
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        mbs.simulate(model, 1.0, 0.01, callback=lambda state: counted.append(state.t) or len(counted) > 450)
+    assert caplog.text.count("may hold bodies where it jumps") == 1 and "JointForce 'brake'" in caplog.text
+    assert max(counted) == pytest.approx(0.25, abs=0.02)

@@ -7,6 +7,8 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, RevoluteJoint, RigidBody
+from fem_mbs.modal.floquet import floquet_modes
+from fem_mbs.modal.linearize import linear_equations
 
 X = (1.0, 0.0, 0.0)
 
@@ -127,6 +129,51 @@ def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
         model.add(Bearing(model.ground, node, X, (1e4, 1e4), point=(x, 0, 0)))
     with pytest.raises(mbs.ModelError, match="constant only in axes that turn"):
         mbs.campbell(model, [100.0], count=2)
+
+
+def unequal(shaft: tuple[float, float], supports: tuple[float, float]) -> mbs.Model:
+    """2 kg on springs that turn with it, and others that stand still."""
+    model = mbs.Model("SE3")
+    disc, spinner = (model.add_node((0, 0, 0), name=name) for name in ("disc", "spinner"))
+    model.add(RigidBody(disc, 2.0, (0.1, 0.1, 0.1)))
+    model.add(RigidBody(spinner, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, spinner, X))
+    model.add(Bearing(spinner, disc, X, (*shaft, 0, 0, 0), across=(0, 1, 0)))
+    model.add(Bearing(model.ground, disc, X, (*supports, 2e3, 1e3, 1e3), across=(0, 1, 0)))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("speed", "multiplier"), [(10.0, 1.0), (18.708, 1.1227), (21.08, 1.0929), (23.452, 1.0754), (30.0, 1.0)]
+)
+def test_what_half_a_turn_does_where_neither_is_alike_all_round(speed: float, multiplier: float) -> None:
+    """Largest multiplier of half a turn, against midpoint exponentials in 400 steps."""
+    model = unequal((300, 500), (300, 700))
+    diagram = mbs.campbell(model, [speed], count=3, floquet=True)
+    worst = np.argmin(diagram.damping[0])
+    ratio = -diagram.damping[0, worst]
+    grows = ratio * diagram.angular[0, worst] / np.sqrt(1.0 - ratio**2)
+    assert np.exp(grows * np.pi / speed) == pytest.approx(multiplier, abs=6e-5)
+    assert len(diagram.unstable) == (multiplier > 1.0)
+    with pytest.raises(mbs.ModelError, match=r"Bearing 1' is not.*floquet=True"):
+        mbs.campbell(model, [speed], count=3)
+
+
+def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
+    """Unequal shaft: unstable iff ``k1 < m W^2 < k2``, frequencies of its own axes; round rotor: to rounding."""
+    model = unequal((300, 500), (500, 500))
+    low, high = 20.0, np.sqrt(500.0)
+    for speed, stable in ((0.99 * low, True), (1.01 * low, False), (0.99 * high, False), (1.01 * high, True)):
+        assert (len(mbs.campbell(model, [speed], count=2, floquet=True).unstable) == 0) is stable
+    turning = mbs.modes(model, 7, mbs.steady_rotation(model, (10.0, 0, 0)).state(-1))
+    seen = np.concatenate(turning.seen_from())
+    for own in mbs.campbell(model, [10.0], count=2, floquet=True).angular[0]:
+        assert np.abs(seen - own).min() < 1e-7
+    rotor = friswell()
+    state = mbs.steady_rotation(rotor, (400.0, 0, 0)).state(-1)
+    linear = linear_equations(mbs.System(rotor), state, still=True)
+    right = mbs.campbell(rotor, [400.0], count=4).angular[0]
+    assert np.abs(floquet_modes(linear, 4, "test").eigenvalues.imag) == pytest.approx(right, rel=1e-6)
 
 
 @pytest.mark.slow
