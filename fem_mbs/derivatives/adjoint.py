@@ -20,7 +20,7 @@ from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import KINDS, Seeds
-from fem_mbs.derivatives.step import End, RunDerivative, StepDerivative
+from fem_mbs.derivatives.step import EndDerivatives, RunDerivative, StepDerivative
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -73,7 +73,7 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], seed
     system, method, count = integration.system, integration.alpha, len(seeds)
     run = RunDerivative(method, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
-    none = End(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
+    none = EndDerivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
     now, entry = _seeded(none, seeds, len(integration.lengths)), [none.v] * 3
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
     history = 6 * system.n + np.flatnonzero(system.order < 0)
@@ -92,12 +92,12 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], seed
             entry = [start.v, start.lead, start.a]
         else:
             v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
-            now = End(start.q, v, vdot, start.a, start.multipliers, start.missed, start.missed_multipliers)
+            now = EndDerivatives(start.q, v, vdot, start.a, start.multipliers, start.missed, start.missed_multipliers)
         now = _seeded(now, seeds, k)
     return result + _at_start(integration, variations, now, np.stack(entry))
 
 
-def _seeded(end: End, seeds: Sequence[Seeds], k: int) -> End:
+def _seeded(end: EndDerivatives, seeds: Sequence[Seeds], k: int) -> EndDerivatives:
     """With what goals depend on the state number ``k`` themselves."""
     result = end._replace(**{kind: getattr(end, kind).copy() for kind in KINDS})
     for goal, own in enumerate(seeds):
@@ -106,7 +106,7 @@ def _seeded(end: End, seeds: Sequence[Seeds], k: int) -> End:
     return result
 
 
-def _at_start(integration: AdjointIntegration, variations: list[Variation], now: End, entry: Array) -> Array:
+def _at_start(integration: AdjointIntegration, variations: list[Variation], now: EndDerivatives, entry: Array) -> Array:
     """What goals depend on where the run begins, which is differenced."""
     start: Tangent = DirectIntegration(
         integration.system, integration.alpha, integration.length, integration.t_end, variations

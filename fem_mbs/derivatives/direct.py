@@ -22,7 +22,14 @@ from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.step import RunDerivative, Start, StepDerivative, Weights, displaced, taken_increment
+from fem_mbs.derivatives.step import (
+    RunDerivative,
+    StartDerivatives,
+    StepDerivative,
+    Weights,
+    displaced,
+    taken_increment,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
@@ -274,7 +281,7 @@ class DirectIntegration(KeptSteps):
             before = before._replace(entry=self._adapted(taken, before))
         derivative = StepDerivative(self._derivative, state, memory, h, result.state, before.q[6 * system.n :])
         v, lead, a = before.entry
-        start = Start(before.q, v, lead, a, before.multipliers, before.missed, before.missed_multipliers)
+        start = StartDerivatives(before.q, v, lead, a, before.multipliers, before.missed, before.missed_multipliers)
         end = derivative.times(start, np.eye(len(self.varied)))
         of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
         lead = np.where(of_states, end.v, end.vdot)

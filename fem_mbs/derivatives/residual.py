@@ -23,7 +23,7 @@ DENSE = 40_000
 """Entries up to which matrices are full."""
 
 
-class Equations(NamedTuple):
+class EquationDerivatives(NamedTuple):
     """Values of the equations, or what is multiplied with their derivatives."""
 
     force: Any
@@ -119,7 +119,7 @@ class ResidualDerivative:
         readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
         self.pushed = self.B.T + assembly.readings(readings) if readings else self.B.T
 
-    def times(self, q: Any, v: Any, vdot: Any, Z: Any = None, multipliers: Any = None) -> Equations:  # noqa: N803
+    def times(self, q: Any, v: Any, vdot: Any, Z: Any = None, multipliers: Any = None) -> EquationDerivatives:  # noqa: N803
         """Derivatives of the equations along body increments and internal variables, group rates, ``Z``, multipliers.
 
         Each is an array, or a :class:`~fem_mbs.derivatives.linear.Column`; ``Z`` in the coordinates of a step.
@@ -142,4 +142,4 @@ class ResidualDerivative:
         closing, level = self.B @ q, self.system.velocity_level
         if self.system.has_velocity_level:
             closing = Diagonal(~level * 1.0) @ closing + Diagonal(level * 1.0) @ hidden
-        return Equations(force, closing, hidden)
+        return EquationDerivatives(force, closing, hidden)

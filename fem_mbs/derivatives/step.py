@@ -40,7 +40,7 @@ from fem_mbs.contracts import State
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.linear import Diagonal, Inverse, NodeMaps, Recorded, Refined, Rows, total, transposed
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums, Equations, ResidualDerivative
+from fem_mbs.derivatives.residual import CellSums, EquationDerivatives, ResidualDerivative
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 from fem_mbs.system import matrices as tangent
@@ -56,7 +56,7 @@ DIFFERENCE = 1e-5
 """Of inverse tangent operators."""
 
 
-class Start(NamedTuple):
+class StartDerivatives(NamedTuple):
     """Derivatives of what a step begins with, each ``(N, P)`` or ``(m, P)``."""
 
     q: Any
@@ -70,7 +70,7 @@ class Start(NamedTuple):
     missed_multipliers: Any
 
 
-class End(NamedTuple):
+class EndDerivatives(NamedTuple):
     """Derivatives at the end of a step."""
 
     q: Any
@@ -97,18 +97,18 @@ class Weights:
         ]
         self._guess = [Diagonal(own.guess) if own.guess.any() else None for own in made]
 
-    def rates(self, start: Start | None, increment: Any, count: int = 3) -> list[Any]:
+    def rates(self, start: StartDerivatives | None, increment: Any, count: int = 3) -> list[Any]:
         """The first of velocities, accelerations and algorithmic ones of an increment of Newmark's formulas."""
         return [
             total(self._of(self._constants[k], start), increment is not None and self._factors[k] @ increment)
             for k in range(count)
         ]
 
-    def plain(self, start: Start) -> Any:
+    def plain(self, start: StartDerivatives) -> Any:
         """The plain guess of the increment."""
         return self._of(self._guess, start)
 
-    def _of(self, weights: list[Diagonal | None], start: Start | None) -> Any:
+    def _of(self, weights: list[Diagonal | None], start: StartDerivatives | None) -> Any:
         if start is None:
             return None
         return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
@@ -166,18 +166,24 @@ class StepPoint:
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
         return Inverse(self.system.solver.factor(tangent.assemble(self.system, values)))
 
-    def moved(self, start: Start | None, D: Any) -> Any:
+    def moved(self, start: StartDerivatives | None, D: Any) -> Any:
         """Body increments at the end."""
         return total(start is not None and self._transport @ start.q, D is not None and self.to_body @ D)
 
-    def times(self, start: Start | None, D: Any, Z: Any = None, multipliers: Any = None, p: Any = None) -> Equations:
+    def times(
+        self, start: StartDerivatives | None, D: Any, Z: Any = None, multipliers: Any = None, p: Any = None
+    ) -> EquationDerivatives:
         """Derivatives of the equations along start, increment, multipliers and parameters, where they are given."""
         v, vdot = self.weights.rates(start, D if Z is None else D - Z if D is not None else -1.0 * Z, 2)
         q = self.moved(start, D)
         if self.run.kept is not None:
             q = self.run.kept @ q
         along = self.of_motion.times(q, v, vdot, Z, multipliers)
-        return along if p is None else Equations(*(a + own @ p for a, own in zip(along, self.explicit, strict=True)))
+        return (
+            along
+            if p is None
+            else EquationDerivatives(*(a + own @ p for a, own in zip(along, self.explicit, strict=True)))
+        )
 
 
 class StepDerivative:
@@ -234,7 +240,7 @@ class StepDerivative:
             moves[n : n + m] = False
             self._inverse = Refined(matrix, Recorded(self._nearly), moves, self._unsolved)
 
-    def times(self, start: Start, p: Any) -> End:
+    def times(self, start: StartDerivatives, p: Any) -> EndDerivatives:
         """Derivatives at the end; arrays, or columns that record."""
         guess, guess_multipliers = self._expected(start)
         plain = self.weights.plain(start)
@@ -248,17 +254,17 @@ class StepDerivative:
         v, vdot, a = self.weights.rates(start, D if Z is None else D - Z)
         missed = self._both(D - plain, start.missed, self.run.halves)
         missed_multipliers = self._both(multipliers - start.multipliers, start.missed_multipliers, self.run.halves_m)
-        return End(self.point.moved(start, D), v, vdot, a, multipliers, missed, missed_multipliers)
+        return EndDerivatives(self.point.moved(start, D), v, vdot, a, multipliers, missed, missed_multipliers)
 
-    def transposed(self, end: Sequence[Array]) -> tuple[Start, Array]:
+    def transposed(self, end: Sequence[Array]) -> tuple[StartDerivatives, Array]:
         """Derivatives of goals at the start, and against the parameters, from those at the end."""
-        *start, p = transposed(lambda *given: self.times(Start(*given[:-1]), given[-1]), 8)(end)
+        *start, p = transposed(lambda *given: self.times(StartDerivatives(*given[:-1]), given[-1]), 8)(end)
         N, m, count = self.system.N, self.system.m, end[0].shape[1]
         sizes = (N, N, N, N, m, 2 * N, 2 * m)
         none = (np.zeros((size, count)) for size in sizes)
-        return Start(*(zero if own is None else own for own, zero in zip(start, none, strict=True))), p
+        return StartDerivatives(*(zero if own is None else own for own, zero in zip(start, none, strict=True))), p
 
-    def _expected(self, start: Start) -> tuple[Any, Any]:
+    def _expected(self, start: StartDerivatives) -> tuple[Any, Any]:
         """What the first guess has beyond the plain one."""
         predictor = self._predictor
         if predictor is None or predictor.best == PLAIN:
@@ -285,7 +291,7 @@ class StepDerivative:
             Z = self._directions.along(self.run.not_level @ (self._hides.T @ y))
         return D, Z, self.h**-2 * (self._closes.T @ y)
 
-    def _values(self, rows: Equations, y: Any = None) -> Any:
+    def _values(self, rows: EquationDerivatives, y: Any = None) -> Any:
         """The equations; those of ``zeta`` that are none leave it at zero."""
         values = self._moves @ (self.h**2 * (self.run.free.T @ rows.force)) + self._closes @ rows.closing
         if self._directions is None:
@@ -360,7 +366,7 @@ class Directions:
         moved = self.run.free @ (self.run.first.T @ (self.factors @ right))
         return self.run.moves @ (self.point.of_motion.P.T @ moved)
 
-    def turned(self, start: Start, D: Any, multipliers: Any, p: Any) -> Any:
+    def turned(self, start: StartDerivatives, D: Any, multipliers: Any, p: Any) -> Any:
         """``P' zeta`` (N, P), where the guess follows these."""
         point = self.point
         q = point.moved(start, D)
