@@ -215,6 +215,7 @@ METHODS = (
     "two_disc_rotor",
     "tune_blade",
     "tune_controller",
+    "lightest_four_bar",
 )
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {

@@ -28,7 +28,7 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
 }
-FIGURES = ("identify_stiffness", "size_beam", "two_disc_rotor", "tune_blade", "tune_controller")
+FIGURES = ("identify_stiffness", "lightest_four_bar", "size_beam", "two_disc_rotor", "tune_blade", "tune_controller")
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 

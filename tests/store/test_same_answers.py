@@ -22,6 +22,7 @@ WITHOUT_RUNS = {
     "size_beam",
     "two_disc_rotor",
     "identify_stiffness",
+    "lightest_four_bar",
     "reproduce_2015",
     "tune_blade",
     "tune_controller",
