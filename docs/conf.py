@@ -213,6 +213,7 @@ METHODS = (
     "identify_stiffness",
     "size_beam",
     "two_disc_rotor",
+    "rotating_blade",
     "tune_blade",
     "tune_controller",
     "lightest_four_bar",

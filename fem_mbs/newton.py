@@ -190,6 +190,7 @@ def solve(
     problem: Problem[Unknown, Value, Linearization],
     unknown: Unknown,
     options: Newton,
+    *,
     kept: Linearization | None = None,
     history: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,

@@ -27,7 +27,6 @@ from mechanisms import GROUPS, Mechanism, mechanism
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.system import constraints
 
 RHO_INF = (0.0, 0.3, 0.6, 0.8, 0.9, 0.99, 1.0)
 TURNS = (0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5)
@@ -193,7 +192,7 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     system, state = solution.system, solution.state(k)
     still = system.motion(replace(state, v=0.0 * state.v))
     evaluation = system.evaluate(still, state.multipliers, system.prescribe(state.t))
-    return float(state.multipliers @ constraints.velocity_residual(system, evaluation))
+    return float(state.multipliers @ system.velocity_residual(evaluation))
 
 
 class Heard(logging.Handler):

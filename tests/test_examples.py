@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from examples import (
+    crank_of_solids,
     differential,
     flyball_governor,
     four_bar,
@@ -26,6 +27,7 @@ from examples import (
     reproduce_2024,
     right_angle_cantilever,
     robot,
+    rotating_blade,
     size_beam,
     slider_crank_engine,
     squeezer,
@@ -60,11 +62,13 @@ SCRIPTS = [
     robot,
     wind_turbine,
     tower_crane,
+    crank_of_solids,
     flyball_governor,
     identify_stiffness,
     lightest_four_bar,
     size_beam,
     two_disc_rotor,
+    rotating_blade,
     tune_blade,
     tune_controller,
 ]
@@ -241,6 +245,24 @@ def test_size_beam():
     size, peak = size_beam.main(["--plot"]).values()
     assert size[0] == pytest.approx(size[1], rel=1e-3)
     assert peak[0] == pytest.approx(peak[1], rel=0.03)
+
+
+@pytest.mark.slow
+def test_crank_of_solids():
+    """A beam of the section, half its side from the web."""
+    pytest.importorskip("skfem")
+    for recovered, section in crank_of_solids.main(["--plot", "--paraview"]).values():
+        assert recovered == pytest.approx(section, rel=0.015)
+
+
+@pytest.mark.slow
+def test_rotating_blade():
+    """A clamp keeps the blade from bending across: 0.8 % at rest; what one body lacks at 100 rad/s is less."""
+    pytest.importorskip("skfem")
+    *frequencies, lag = rotating_blade.main(["--plot", "--paraview"]).values()
+    for solids, beam in frequencies:
+        assert solids == pytest.approx(beam, rel=0.015)
+    assert lag[0] == pytest.approx(lag[1], rel=0.025)
 
 
 @pytest.mark.slow

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import shifted
-from fem_mbs.alpha.step import Linearization, StepEquations
+from fem_mbs.alpha.step import Linearization, Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.initial.projection import with_joint_rate
-from fem_mbs.linear.solvers import Factors
-from fem_mbs.system.kinematics import Chart
-from fem_mbs.system.system import System
 
 
-def kept_matrix(kind: type[StepEquations], system: System, state: State, memory: AlphaMemory) -> Linearization | None:
+def kept_matrix(scheme: Scheme, state: State, memory: AlphaMemory) -> Linearization | None:
     """The last iteration matrix, which led to a state, for the modified Newton method."""
     if memory.matrix is None:
         return None
     T_inv, *factors = memory.matrix
-    restored = kind.solver(system).restore(factors)
-    if kind is not StabilizedEquations:
+    restored = scheme.kind.solver(scheme.system).restore(factors)
+    if scheme.kind is not StabilizedEquations:
         return Linearization(restored, T_inv)
     return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
 
 
-def adapted(
-    system: System,
-    chart: Chart,
-    parameters: Parameters,
-    kind: type[StepEquations],
-    state: State,
-    h: float,
-    memory: AlphaMemory,
-) -> tuple[Array, Array]:
+def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tuple[Array, Array]:
     """Velocities and algorithmic accelerations ``(N,)`` from which a step of another length ``h`` starts.
 
     Two parts of them depend on the step that led here to leading order. ``a`` stands for ``vdot(t + Delta_alpha h)``,
@@ -51,41 +38,35 @@ def adapted(
     After a kink of a law ``a`` lags behind as well, by what its recursion makes up for in velocities over several
     steps: of this it is the impulse, ``a`` times ``h``, that has to stay.
     """
+    system = scheme.system
     ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
     v, a = rate(state), now + ratio * (memory.a - now)
     if state.t > before.t_older:
-        v = v + (ratio**2 - 1.0) * _growing_velocity(system, chart, parameters, kind, state, memory)
+        v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)
     if memory.branches is not None:
         slope = (now - before.old) / (state.t - before.t_old) if state.t > before.t_old else np.zeros(system.N)
-        there, here = (shifted(system, state, step, chart, parameters, slope) for step in (memory.h, h))
+        there, here = (shifted(scheme, state, step, slope) for step in (memory.h, h))
         a = here + (memory.a - there) / ratio
     return v, a
 
 
-def _growing_velocity(
-    system: System,
-    chart: Chart,
-    parameters: Parameters,
-    kind: type[StepEquations],
-    state: State,
-    memory: AlphaMemory,
-) -> Array:
+def _growing_velocity(scheme: Scheme, state: State, memory: AlphaMemory) -> Array:
     """The part ``(N,)`` of the velocities that grows with ``h^2``.
 
     What stiffness has taken away from the last defect, over ``h``, is found with the last iteration matrix. What joints
     have taken away is seen: it is by how much the velocities miss ``B v + Phi_t = 0``. An estimate in place of it would
     feed errors of the multipliers back, and grow where the step changes often.
     """
-    before = memory.accelerations
+    system, before = scheme.system, memory.accelerations
     slope = (highest_derivatives(system, state) - before.older) / (state.t - before.t_older)
-    left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
+    left = memory.h**3 * defect(scheme, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
     if memory.matrix is not None:
         evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
-        factors: Factors = kind.solver(system).restore(memory.matrix[1:])
-        w = (left - response(system, parameters, evaluation, left, factors, kind is Index2Equations)) / memory.h
+        factors = scheme.kind.solver(system).restore(memory.matrix[1:])
+        w = (left - response(scheme, evaluation, left, factors)) / memory.h
     if system.m:
-        w = with_joint_rate(system, state, w, missed=not kind.closes_velocities)
+        w = with_joint_rate(system, state, w, missed=not scheme.kind.closes_velocities)
     if system.k:
         system.own_of(w)[system.order < 2] = 0.0
     return w

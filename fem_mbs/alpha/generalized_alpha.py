@@ -21,12 +21,11 @@ from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmar
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
-from fem_mbs.alpha.step import StepEquations
+from fem_mbs.alpha.step import Scheme, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import ConvergenceHistory, Newton
-from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -81,10 +80,6 @@ class GeneralizedAlpha(Method):
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
 
-    def chart(self, system: System) -> Chart:
-        """The coordinates of a step."""
-        return system.kinematics
-
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the formulation."""
@@ -116,16 +111,16 @@ class GeneralizedAlpha(Method):
         now, first = highest_derivatives(system, state), 6 * system.n
         states = np.append(np.zeros(first), np.where(system.order < 2, now[first:], 0.0))
         euler = replace(self, parameters=EULER)
-        trial = euler.trial(system, state, h, AlphaMemory(h, 0, states, restarted(now, state.t)))[1]
+        trial = euler.trial(system, state, h, AlphaMemory(h, 0, states, restarted(now, state.t)))
         return self._begin(system, state, h, highest_derivatives(system, trial))
 
-    def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> tuple[StepEquations, State]:
-        """A first step of ``h`` that is not taken: its equations, and where it leads."""
+    def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
+        """Where a first step of ``h`` leads that is not taken."""
         equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
-            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
-        return equations, equations.update(solution)[0]
+            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, tolerances=needed)
+        return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
         now, perturbation = highest_derivatives(system, state), None
@@ -133,9 +128,7 @@ class GeneralizedAlpha(Method):
             now = before + resolved(system, state, h, self.coefficients, now - before)
         a = now
         if self.start == "perturbed":
-            chart = self.chart(system)
-            closed = self._kind(system).closes_velocities
-            a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
+            a, perturbation = perturbed(self.scheme(system), state, h)
         accelerations = restarted(now, state.t)
         return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
 
@@ -152,15 +145,17 @@ class GeneralizedAlpha(Method):
             from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
 
             equations = compiled_step(equations, system.whole)
-        plain = equations.formulas.guess
+        plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
-        kept = kept_matrix(type(equations), system, state, memory) if self.newton.modified else None
+        kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         history = memory.convergence or ConvergenceHistory()
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
-            solution = equations.solve(guess.D, guess.multipliers, self.newton, kept, history, needed)
+            solution = equations.solve(
+                guess.D, guess.multipliers, self.newton, kept=kept, history=history, tolerances=needed
+            )
         new, a = equations.update(solution)
-        errors = errors_of_step(self.coefficients, equations, solution, new, memory)
+        errors = errors_of_step(scheme, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.kept
@@ -191,29 +186,29 @@ class GeneralizedAlpha(Method):
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects."""
         memory = self.prepared(system, state, h, memory)
-        if self.start is not None or self._kind(system) is not StabilizedEquations:
+        scheme = self.scheme(system)
+        if self.start is not None or scheme.kind is not StabilizedEquations:
             return memory
-        equations, there = self.trial(system, state, h, memory)
+        there = self.trial(system, state, h, memory)
         slope = (highest_derivatives(system, there) - memory.accelerations.now) / h
-        shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
-            system, state
-        )
+        shift = shifted(scheme, state, h, slope) - highest_derivatives(system, state)
         return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
-        chart, parameters, kind = self.chart(system), self.coefficients, self._kind(system)
+        scheme = self.scheme(system)
         v, a = rate(state), memory.a
         if not same(h, memory.h):
-            v, a = adapted(system, chart, parameters, kind, state, h, memory)
+            v, a = adapted(scheme, state, h, memory)
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
-        formulas = newmark(parameters, h, v, memory.accelerations.now, a, system.order)
-        return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
+        formulas = newmark(scheme.parameters, h, (v, memory.accelerations.now, a), system.order)
+        return scheme.kind(system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
 
-    def _kind(self, system: System) -> type[StepEquations]:
-        """The equations of a step: without constraints on positions the formulations are one."""
-        return FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
+    def scheme(self, system: System) -> Scheme:
+        """What all steps have in common; without constraints on positions the formulations are one."""
+        kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
+        return Scheme(system, system.kinematics, self.coefficients, kind)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
@@ -234,4 +229,4 @@ class GeneralizedAlpha(Method):
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
-        return "" if self._kind(system).closes_velocities else instability(system, state, h, self.rho_inf)
+        return "" if self.scheme(system).kind.closes_velocities else instability(system, state, h, self.rho_inf)

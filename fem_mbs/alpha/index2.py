@@ -14,7 +14,6 @@ from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
-from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
@@ -50,7 +49,7 @@ class Index2Equations(StepEquations):
         eta = np.zeros(self.system.m)
         eta[self.positions] = unknown.eta
         push = constraints.gradient_transpose_product(self.system, self.start, eta)
-        return unknown.D + from_body(self.system, self.state.R, push)
+        return unknown.D + self.system.from_body(self.state.R, push)
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraint on velocities."""
@@ -86,7 +85,7 @@ class Index2Equations(StepEquations):
         dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        push = constraints.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
-        G = constraints.velocity_derivatives(system, evaluation, dV, self.h)
-        H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
+        push = tangent.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
+        G = tangent.velocity_derivatives(system, evaluation, dV, self.h)
+        H = [self.h * part for part in tangent.gradients_after(system, evaluation.gradients, dV_w)]
         return Linearization(system.ggl.factor(index3, W, *map(flat, (push, G, H))), T_inv)

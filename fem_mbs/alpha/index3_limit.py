@@ -9,7 +9,6 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.contracts import State
-from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 
 ASTRAY = 0.05
@@ -34,7 +33,7 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
     if not system.m or turn < NEAR * limit(rho_inf):
         return ""
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
-    gaps = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight)
+    gaps = np.abs(system.velocity_residual(evaluation) * system.constraint_weight)
     velocity, acceleration = (
         float(np.abs(v * system.weight).max()) for v in (rate(state), highest_derivatives(system, state))
     )

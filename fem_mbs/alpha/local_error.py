@@ -13,13 +13,12 @@ import numpy as np
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
 from fem_mbs.alpha.newmark import Parameters
-from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system import constraints
-from fem_mbs.system.kinematics import Chart
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import mass_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -52,14 +51,14 @@ class StepErrors(NamedTuple):
 
 
 def errors_of_step(
-    parameters: Parameters,
+    scheme: Scheme,
     equations: StepEquations,
     solution: Iterate[Unknowns, StepResidual, Linearization],
     new: State,
     memory: AlphaMemory,
 ) -> StepErrors:
     """Errors of the step to a new state; its report gets what is looked at now and then."""
-    system, state, h, report = equations.system, equations.state, equations.h, solution.report
+    system, state, h, report = scheme.system, equations.state, equations.h, solution.report
     before, now = memory.accelerations, highest_derivatives(system, new)
     branches = system.branches(solution.value.evaluation) if system.kinked else None
     crossed = False
@@ -69,7 +68,7 @@ def errors_of_step(
     slope, curvature = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0
     if system.k:
         curvature = _curvature(system, now, recent, new.t, h, memory.steps)
-    left = h**3 * defect(system, equations.chart, parameters, 1.0, new, slope, curvature)
+    left = h**3 * defect(scheme, new, slope, curvature)
     local = float(np.maximum.reduce(np.abs(left * system.weight)))
     last = before.error * (h / memory.h) ** 3
     sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0)
@@ -77,9 +76,9 @@ def errors_of_step(
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            lasting = _lasting(parameters, equations, solution, left)
+            lasting = _lasting(scheme, solution, left)
             oscillating = unresolved(system, h, state, new, now + before.now)
-            missed = _missed(parameters, equations, solution) if system.follows_time else np.zeros(2)
+            missed = _missed(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
@@ -95,20 +94,14 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
 
 
-def _lasting(
-    parameters: Parameters,
-    equations: StepEquations,
-    solution: Iterate[Unknowns, StepResidual, Linearization],
-    left: Array,
-) -> Array:
+def _lasting(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
     """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
 
     Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
     """
     if solution.linearization is not None:
-        at, factors = solution.value.evaluation, solution.linearization.factors
-        left = response(equations.system, parameters, at, left, factors, isinstance(equations, Index2Equations))
-    return parameters.both_defects * largest(left[: equations.system.n * 6])
+        left = response(scheme, solution.value.evaluation, left, solution.linearization.factors)
+    return scheme.parameters.both_defects * largest(left[: 6 * scheme.system.n])
 
 
 def _missed(
@@ -155,39 +148,37 @@ def rate(state: State) -> Array:
     return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
 
 
-def defect(
-    system: System, chart: Chart, parameters: Parameters, h: float, state: State, slope: Array, curvature: Array
-) -> Array:
-    """Defect ``h^3 (C_q vddot + ...)`` (N,) of the increment in the step of ``h`` that led to a state.
+def defect(scheme: Scheme, state: State, slope: Array, curvature: Array) -> Array:
+    """Defect ``C_q vddot + ...`` (N,), over ``h^3``, of the increment in the step of ``h`` that led to a state.
 
     Arnold, Cardona, Bruels (2015), eq. 69. ``slope`` (N,) is the derivative of the accelerations, over two steps
     where there are as many, because numerical damping makes the highest frequencies alternate from step to step;
     ``curvature`` (k,) is the second one, which states need.
     """
-    nodes = chart.local_error(parameters.C_q, state.v, state.vdot, slope[: 6 * system.n].reshape(-1, 6))
+    system, parameters = scheme.system, scheme.parameters
+    nodes = scheme.chart.local_error(parameters.C_q, state.v, state.vdot, slope[: 6 * system.n].reshape(-1, 6))
     if not system.k:
-        return nodes.ravel() if h == 1.0 else h**3 * nodes.ravel()
+        return nodes.ravel()
     own = np.where(system.order == 2, parameters.C_q * system.own_of(slope), 0.0)
     own += np.where(system.order == 1, parameters.first_order.C_z * curvature, 0.0)
-    return h**3 * np.append(nodes, own)
+    return np.append(nodes, own)
 
 
-def response(
-    system: System, parameters: Parameters, evaluation: Evaluation, defect: Array, factors: Factors, with_eta: bool
-) -> Array:
+def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Factors) -> Array:
     """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
 
     The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
-    and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
+    and what stiffness holds back drops out. States are left out.
     """
+    system, parameters = scheme.system, scheme.parameters
     R = evaluation.motion.R
     n = 6 * system.n
     body = system.kinematics.to_body(R, defect[:n].reshape(-1, 6)).reshape(-1)
     if system.k:
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rates = np.zeros(system.m)
-    if with_eta:
-        rates_of_positions = constraints.product(system, evaluation.gradients, body)[~system.velocity_level]
+    if scheme.kind is Index2Equations:
+        rates_of_positions = tangent.product(system, evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
     force = parameters.inertia * mass_product(system, evaluation, body)
     error, _ = solve_with_constraints(system, factors, force, rates)

@@ -131,22 +131,23 @@ def same(h: float, other: float) -> bool:
     return abs(h / other - 1.0) < SAME
 
 
-def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
-    """Formulas for a step from velocities, accelerations ``lead`` and algorithmic ones ``a``, each ``(N,)``.
+def newmark(parameters: Parameters, h: float, rates: tuple[Array, Array, Array], order: IntArray) -> Newmark:
+    """Formulas for a step from ``rates``: velocities, accelerations and algorithmic ones, each ``(N,)``.
 
-    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the internal variables.
+    Where there are states, their rates stand for accelerations. ``order`` (k,) is that of the internal variables.
     """
     factors, weights = _second_order(parameters, h)
-    start = weights @ np.concatenate([v, lead, a]).reshape(3, -1)
+    start = weights @ np.concatenate(rates).reshape(3, -1)
     if not len(order):
         return Newmark(factors, start[:3], start[3])
+    v, accelerations, a = rates
     factors = np.repeat(factors, len(v), axis=1)
     low = len(v) - len(order) + np.flatnonzero(order < 2)
     factors[:, low] = start[:, low] = 0.0
     states = low[order[order < 2] == 1]
     own_factors, weights = _first_order(parameters, h)
     factors[:, states] = own_factors
-    start[:, states] = weights @ np.stack([lead[states], a[states]])
+    start[:, states] = weights @ np.stack([accelerations[states], a[states]])
     return Newmark(factors, start[:3], start[3])
 
 

@@ -22,10 +22,8 @@ def simplified(equations: StepEquations, unknown: Unknowns, residual: StepResidu
     """Of inertia and constraints alone."""
     place = residual.place
     T_inv, lifted = equations.chart.derivatives(place.D, place.node_rates[:2], equations.factors)
-    dA, (dV, _) = (
-        RateSensitivities(lifted[1], equations.own_factors[1]),
-        equations.body_derivatives(residual, lifted.copy()),
-    )
+    dA = RateSensitivities(lifted[1], equations.own_factors[1])
+    dV, _ = equations.body_derivatives(residual, lifted.copy())
     return tangent.rate_entries(equations.system, residual.evaluation, None, dA, equations.h**2), T_inv, dV
 
 
@@ -34,7 +32,7 @@ def without_tangent_operator(equations: StepEquations, unknown: Unknowns, residu
     T_inv, lifted = equations.constant_derivatives(unknown)
     dV, dA = equations.body_derivatives(residual, lifted)
     rows = equations.constraint_rows(residual, dV, dA)
-    return tangent.entries(equations.system, residual.evaluation, dV, dA, equations.h**2, rows), T_inv, dV
+    return tangent.entries(equations.system, residual.evaluation, dV, dA, equations.h**2, rows=rows), T_inv, dV
 
 
 def applied_forces(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
@@ -43,8 +41,10 @@ def applied_forces(equations: StepEquations, unknown: Unknowns, residual: StepRe
     rows = equations.constraint_rows(residual, dV, dA)
     of_inertia, turned = _not_applied(equations, unknown, residual, T_inv)
     dA = RateSensitivities(dA.nodes - of_inertia, dA.own)
-    squared = equations.h**2
-    return tangent.applied_entries(equations.system, residual.evaluation, dV, dA, turned, squared, rows), T_inv, dV
+    values = tangent.applied_entries(
+        equations.system, residual.evaluation, dV, dA, turned, force_factor=equations.h**2, rows=rows
+    )
+    return values, T_inv, dV
 
 
 ENTRIES: dict[str, MatrixEntries] = {

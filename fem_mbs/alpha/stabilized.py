@@ -42,7 +42,6 @@ import numpy as np
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepKinematics, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 
@@ -86,13 +85,13 @@ class StabilizedEquations(StepEquations):
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
-        factors = self.system.solver.factor(tangent.assemble(self.system, values))
+        factors = tangent.factorized(self.system, values)
         if first is None:
             directions = factors, T_inv, residual.evaluation.motion.R
         else:
             assert first.directions is not None
             directions = first.directions
-        G = constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
+        G = tangent.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
         return Linearization(factors, T_inv, G, directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
@@ -104,12 +103,12 @@ class StabilizedEquations(StepEquations):
         system, squared, factors = self.system, self.h**2, linearization.factors
         G = linearization.velocity_gradients
         if G is None:  # of a matrix that was kept over steps
-            G = constraints.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
+            G = tangent.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
         per_rate = 1.0 / (self.h * self.gamma)
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
-        missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
+        missed = per_rate * (tangent.product(system, G, d) - residual.hidden)
         Z, push = self._along_constraints(linearization, missed)
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
@@ -119,7 +118,7 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -(more @ push).item() / ((push @ push).item() or 1.0)
-            change, push = self._along_constraints(linearization, per_rate * constraints.product(system, G, d_more))
+            change, push = self._along_constraints(linearization, per_rate * tangent.product(system, G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]

@@ -12,15 +12,14 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate
 from fem_mbs.alpha.newmark import Parameters, newmark
+from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -36,27 +35,29 @@ class StartingValues(NamedTuple):
     velocity_perturbation: Array
 
 
-def perturbed(
-    system: System, state: State, h: float, chart: Chart, parameters: Parameters, stabilized: bool
-) -> StartingValues:
+def perturbed(scheme: Scheme, state: State, h: float) -> StartingValues:
     """``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, a velocity perturbed by ``O(h^2)``.
 
     The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration, on the
     group ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one
     of the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
     """
+    system = scheme.system
     slope = _slope(system, state, SHARE * h)
-    a = shifted(system, state, h, chart, parameters, slope)
-    if stabilized or not system.m:
+    a = shifted(scheme, state, h, slope)
+    if scheme.kind.closes_velocities or not system.m:
         return StartingValues(a, np.zeros(system.N))
-    error = defect(system, chart, parameters, h, state, slope, np.zeros(system.k))
+    error = h**3 * defect(scheme, state, slope, np.zeros(system.k))
     return StartingValues(a, constraint_correction(system, state, error) / h)
 
 
-def shifted(system: System, state: State, h: float, chart: Chart, parameters: Parameters, slope: Array) -> Array:
+def shifted(scheme: Scheme, state: State, h: float, slope: Array) -> Array:
     """``vdot(t_0 + Delta_alpha h)`` (N,) from the derivative ``slope`` (N,) of the highest time derivatives."""
-    shift = np.append(np.full(6 * system.n, parameters.shift), _shifts(system, parameters))
-    third = np.append(chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
+    system, parameters = scheme.system, scheme.parameters
+    states = parameters.first_order.alpha_m - parameters.first_order.alpha_f
+    own = np.where(system.order == 2, parameters.shift, np.where(system.order == 1, states, 0.0))
+    shift = np.append(np.full(6 * system.n, parameters.shift), own)
+    third = np.append(scheme.chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
     return highest_derivatives(system, state) + shift * h * third
 
 
@@ -86,7 +87,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = constraints.product(system, evaluation.gradients, d)
+        gaps = tangent.product(system, evaluation.gradients, d)
         left: Array = increments * solve_with_constraints(system, matrix.factors, right, gaps)[0]
         return left
 
@@ -99,12 +100,12 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
         twice = share(once)
         return 3.0 * (once - twice) + share(twice)
 
-    jumped = system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump)
+    jumped = system.to_body(state.R, jump)
     result, moving = filtered(jumped), np.where(states, 0.0, jumped)
     moved = filtered(moving) if states.any() else result
     if size(moved) > GROWTH * size(moving):
         result = result - moved
-    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
+    return system.from_body(state.R, result)
 
 
 class StepMatrix(NamedTuple):
@@ -119,7 +120,7 @@ class StepMatrix(NamedTuple):
 def step_matrix(system: System, state: State, h: float, parameters: Parameters) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state."""
     here = highest_derivatives(system, state)
-    formulas = newmark(parameters, h, rate(state), here, here, system.order)
+    formulas = newmark(parameters, h, (rate(state), here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
@@ -127,17 +128,12 @@ def step_matrix(system: System, state: State, h: float, parameters: Parameters) 
     dV, dA = system.kinematics.body_derivatives(body, lifted)
     own = per_rate[:, 6 * system.n :]
     values = tangent.entries(system, evaluation, RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1]), h * h)
-    factors = system.solver.factor(tangent.assemble(system, values))
+    factors = tangent.factorized(system, values)
     return StepMatrix(evaluation, factors, np.where(_of_states(system), per_rate[0], per_rate[1]))
 
 
 def _of_states(system: System) -> Array:
     return np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)
-
-
-def _shifts(system: System, parameters: Parameters) -> Array:
-    states = parameters.first_order.alpha_m - parameters.first_order.alpha_f
-    return np.where(system.order == 2, parameters.shift, np.where(system.order == 1, states, 0.0))
 
 
 def _slope(system: System, state: State, h: float) -> Array:

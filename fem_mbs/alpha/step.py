@@ -19,13 +19,12 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
@@ -120,8 +119,19 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     T_inv, dV, dA = equations.derivatives(residual)
     rows = equations.constraint_rows(residual, dV, dA)
     system = equations.system
-    values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows, system.workspace)
+    values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows=rows, workspace=system.workspace)
     return values, T_inv, dV
+
+
+class Scheme(NamedTuple):
+    """What all steps of a system have in common."""
+
+    system: System
+    chart: Chart
+    """The coordinates of a step."""
+    parameters: Parameters
+    kind: type[StepEquations]
+    """The formulation of the constraints."""
 
 
 class StepEquations:
@@ -155,12 +165,12 @@ class StepEquations:
         """The solver of the iteration matrix."""
         return system.solver
 
-    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
+    def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Iterate[Any, Any, Any]:
         """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
 
-        ``newton`` are options of :func:`fem_mbs.newton.solve`; :meth:`update` makes the new state of the solution.
+        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution.
         """
-        return newton_solve(self, self.predict(D, multipliers), *newton)
+        return newton_solve(self, self.predict(D, multipliers), newton, **given)
 
     # predict
 
@@ -193,7 +203,7 @@ class StepEquations:
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
-            hidden = self.h * constraints.velocity_residual(system, evaluation)
+            hidden = self.h * system.velocity_residual(evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
@@ -221,7 +231,7 @@ class StepEquations:
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
         values, T_inv, _ = self.matrix(self, unknown, residual)
-        return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
+        return Linearization(tangent.factorized(self.system, values), T_inv)
 
     def derivatives(self, residual: StepResidual) -> tuple[Array, RateSensitivities, RateSensitivities]:
         """``dD/d(increment)`` (n, 6, 6), and how body velocities and accelerations follow increments."""
@@ -246,7 +256,7 @@ class StepEquations:
         if not self.system.has_velocity_level:
             return None
         moving = zip(
-            constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
+            tangent.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
             residual.evaluation.gradients,
             self.system.constraint_slices,
             strict=True,

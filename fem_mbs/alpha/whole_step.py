@@ -23,7 +23,7 @@ from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
 from fem_mbs.contracts import Report, State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system.system import Evaluation
 
 LOG = logging.getLogger("fem_mbs")
@@ -128,12 +128,12 @@ class CompiledStep(StepEquations):
         self.closes_velocities = plain.closes_velocities  # type: ignore[misc]
         lines.given(plain)
 
-    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Any:
+    def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Any:
         try:
-            return super().solve(D, multipliers, *newton)
+            return super().solve(D, multipliers, newton, **given)
         except OtherBranchError:
             vars(self).update(update=self.plain.update)
-            return self.plain.solve(D, multipliers, *newton)
+            return self.plain.solve(D, multipliers, newton, **given)
 
     def predict(self, D: Array, multipliers: Array) -> Any:
         whole, one = self.whole, self.whole.one

@@ -20,7 +20,6 @@ from fem_mbs.contact.complementarity import push
 from fem_mbs.contracts import Gaps, Motion, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
-from fem_mbs.initial.projection import from_body
 from fem_mbs.initial.state_point import place_of, without_accelerations
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
@@ -237,7 +236,7 @@ def strike(
     c[:, 0] += restitution[which] * np.minimum(before[which, 0], 0.0)
     P, solved = push(mobility.delassus, c, contacts.friction[which])
     system = contacts.open
-    V = from_body(system, state.R, mobility.moves @ P.ravel())
+    V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     u = state.u.copy()
     rows = contacts.carried[which]
@@ -274,7 +273,7 @@ def placed(
         P = push(mobility.delassus, c, np.zeros(len(which))).P
         d += mobility.moves @ P.ravel()
         pushed[which] |= P[:, 0] > 0.0
-        d = from_body(system, state.R, d)
+        d = system.from_body(state.R, d)
         x, R = system.kinematics.retract(state.x, state.R, system.nodes_of(d))
         state = replace(state, x=x, R=R, u=contacts.added(state.u, system.own_of(d)))
     return state, pushed

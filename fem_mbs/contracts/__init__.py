@@ -55,6 +55,7 @@ from fem_mbs.contracts.arguments import function as function
 from fem_mbs.contracts.arguments import is_of as is_of
 from fem_mbs.contracts.arguments import is_rotation as is_rotation
 from fem_mbs.contracts.arguments import is_symmetric as is_symmetric
+from fem_mbs.contracts.arguments import listed as listed
 from fem_mbs.contracts.arguments import name_of as name_of
 from fem_mbs.contracts.arguments import named_file as named_file
 from fem_mbs.contracts.arguments import number as number
@@ -153,9 +154,9 @@ from fem_mbs.contracts.public import Public as Public
 from fem_mbs.contracts.public import attributes_of as attributes_of
 from fem_mbs.contracts.public import called as called
 from fem_mbs.contracts.public import complete as complete
+from fem_mbs.contracts.public import exported as exported
 from fem_mbs.contracts.public import former as former
 from fem_mbs.contracts.public import instance as instance
-from fem_mbs.contracts.public import public as public
 from fem_mbs.contracts.public import same as same
 from fem_mbs.contracts.sensor import SENSOR_VALUE as SENSOR_VALUE
 from fem_mbs.contracts.sensor import Sensor as Sensor

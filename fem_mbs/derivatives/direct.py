@@ -304,7 +304,6 @@ class DirectIntegration(KeptSteps):
         """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
         assert self._before is not None
-        kind = type(self.alpha.equations(self.system, state, h, memory))
         columns = []
         for k, own in enumerate(self.varied):
             values = []
@@ -319,8 +318,7 @@ class DirectIntegration(KeptSteps):
                 earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
                 matrix = self._matrix(other, earlier, there, self._before.h)
                 moved = memory._replace(a=memory.a + by * before.rates[2, :, k], accelerations=history, matrix=matrix)
-                chart = self.alpha.chart(other)
-                v, a = adapted(other, chart, self.alpha.coefficients, kind, there, h, moved)
+                v, a = adapted(self.alpha.scheme(other), there, h, moved)
                 values.append(np.stack([v, leads[0], a]))
             columns.append(own.difference(values))
         return np.stack(columns, axis=-1)
@@ -331,11 +329,11 @@ class DirectIntegration(KeptSteps):
         evaluation = other.evaluate(other.motion(state), state.multipliers, other.prescribe(state.t))
         D = taken_increment(other, before, state)[:n].reshape(-1, 6)
         body, factors = np.stack([evaluation.motion.V, evaluation.motion.A]), weights.factors[:2, 0].reshape(2, 1, 1, 1)
-        T_inv, dV, dA = self.alpha.chart(other).step_derivatives(D, body, body, factors)
+        T_inv, dV, dA = self.alpha.scheme(other).chart.step_derivatives(D, body, body, factors)
         own = weights.factors[:2, n:]
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)
-        return T_inv, *other.solver.factor(tangent.assemble(other, values)).arrays
+        return T_inv, *tangent.factorized(other, values).arrays
 
     def _with_history(self, tangent: Tangent, state: State) -> Tangent:
         """With internal variables of kind "history" as the batches of models beside leave them."""

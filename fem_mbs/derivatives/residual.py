@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.derivatives.linear import Diagonal, NodeMaps, total
-from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
 DENSE = 40_000
@@ -115,7 +115,7 @@ class ResidualDerivative:
         self.of_momentum = assembly.of_elements([batch.gyroscopic(context) for batch, context in pairs])
         self.M = assembly.of_elements([batch.mass(context) for batch, context in pairs])
         self.B = assembly.gradients(evaluation.gradients)
-        self.w = assembly.gradients(constraints.velocity_gradients(system, evaluation))
+        self.w = assembly.gradients(tangent.velocity_gradients(system, evaluation))
         readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
         self.pushed = self.B.T + assembly.readings(readings) if readings else self.B.T
 

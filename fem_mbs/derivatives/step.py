@@ -88,7 +88,7 @@ class Weights:
     def __init__(self, method: GeneralizedAlpha, system: System, h: float) -> None:
         one, none = np.ones(system.N), np.zeros(system.N)
         units = (one, none, none), (none, one, none), (none, none, one)
-        made = [newmark(method.coefficients, h, v, lead, a, system.order) for v, lead, a in units]
+        made = [newmark(method.coefficients, h, unit, system.order) for unit in units]
         self.factors = np.broadcast_to(made[0].factors, (3, system.N))
         """``(3, N)``."""
         self._factors = [Diagonal(own) for own in self.factors]
@@ -164,7 +164,7 @@ class StepPoint:
     def factor(self) -> Inverse:
         """The iteration matrix of index 3."""
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
-        return Inverse(self.system.solver.factor(tangent.assemble(self.system, values)))
+        return Inverse(tangent.factorized(self.system, values))
 
     def moved(self, start: StartDerivatives | None, D: Any) -> Any:
         """Body increments at the end."""

@@ -28,7 +28,6 @@ from fem_mbs.initial.projection import project_velocities
 from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, largest_speed, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.sizes import GAP
@@ -326,5 +325,5 @@ def _velocities(model: ModelDescription) -> Array:
 def _inconsistent(system: System) -> bool:
     """Whether initial velocities violate a joint or a drive."""
     evaluation = without_accelerations(system, as_built(system))
-    rate = largest_gap(system, constraints.velocity_residual(system, evaluation))
+    rate = largest_gap(system, system.velocity_residual(evaluation))
     return rate > CONSISTENT * max(1.0, largest_speed(system, evaluation.motion))

@@ -39,6 +39,7 @@ from fem_mbs.initial.state_point import (
     worst_joint,
 )
 from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, mass_product, solve_with_constraints
 from fem_mbs.system.sizes import least_norm
 from fem_mbs.system.system import Evaluation, System
@@ -110,7 +111,7 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     evaluation = without_accelerations(system, place)
     stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, stop), constraints.product(system, evaluation.gradients, stop)
+    blow, parted = mass_product(system, evaluation, stop), tangent.product(system, evaluation.gradients, stop)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
     change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
@@ -120,7 +121,7 @@ def _say_blow(system: System, before: Evaluation, change: float, after: Evaluati
     """Say that joints change velocities at once, by far more than a run leaves their violation."""
     if change <= BLOW * max(largest_speed(system, before.motion), largest_speed(system, after.motion)):
         return
-    if worst := worst_joint(system, constraints.velocity_residual(system, before), 0.0):
+    if worst := worst_joint(system, system.velocity_residual(before), 0.0):
         LOG.warning(
             "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
             "meant, give it a drive that begins at this time with the velocity that the state has",
@@ -136,7 +137,7 @@ def _check_velocities(system: System, evaluation: Evaluation) -> None:
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
     acceleration = largest_gap(system, constraints.acceleration_residual(system, resting))
     limit = REST + SPEED * largest_speed(system, motion) + DIFFERENCE_TIME * acceleration
-    if worst := worst_joint(system, constraints.velocity_residual(system, evaluation), limit):
+    if worst := worst_joint(system, system.velocity_residual(evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
             "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
@@ -170,7 +171,7 @@ def accelerations(
         evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
+        hidden = constraints.acceleration_residual(system, evaluation) + tangent.product(
             system, evaluation.gradients, np.where(_accelerated(system), highest, 0.0)
         )
         change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)

@@ -25,7 +25,7 @@ from fem_mbs.initial.state_point import (
 )
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -62,7 +62,7 @@ def project_velocities(model: ModelDescription) -> None:
     check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
     explain_singular(system, evaluation, "at the start", of_reactions=False)
-    change = system.nodes_of(_smallest(system, evaluation, -constraints.velocity_residual(system, evaluation))).copy()
+    change = system.nodes_of(_smallest(system, evaluation, -system.velocity_residual(evaluation))).copy()
     change[:, :3] = np.matvec(system.R0, change[:, :3])
     for node, w in zip(system.nodes, change, strict=True):
         node.velocity = node.velocity + w[:3]
@@ -72,8 +72,8 @@ def project_velocities(model: ModelDescription) -> None:
 def velocity_defect(system: System, place: StatePoint) -> Array:
     """Smallest velocity ``w`` (N,), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
     evaluation = without_accelerations(system, place)
-    w = _smallest(system, evaluation, constraints.velocity_residual(system, evaluation))
-    return from_body(system, place.R, w)
+    w = _smallest(system, evaluation, system.velocity_residual(evaluation))
+    return system.from_body(place.R, w)
 
 
 def constraint_correction(system: System, state: State, w: Array) -> Array:
@@ -82,8 +82,8 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
     The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
-    return from_body(system, state.R, _smallest(system, evaluation, rate))
+    rate = tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
+    return system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
 def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Array:
@@ -92,10 +92,10 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
+    rate = -tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
     if missed:
-        rate += constraints.velocity_residual(system, evaluation)
-    return w + from_body(system, state.R, _smallest(system, evaluation, rate))
+        rate += system.velocity_residual(evaluation)
+    return w + system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
 def projected(system: System, place: StatePoint) -> StatePoint:
@@ -119,7 +119,7 @@ def projected(system: System, place: StatePoint) -> StatePoint:
 def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
-    residual, before = constraints.velocity_residual(system, evaluation), np.inf
+    residual, before = system.velocity_residual(evaluation), np.inf
     speed = largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
         miss = largest_gap(system, residual) / speed
@@ -128,7 +128,7 @@ def _with_projected_velocities(
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + constraints.product(system, evaluation.gradients, to_body(system, place.R, w))
+        residual = residual + tangent.product(system, evaluation.gradients, system.to_body(place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 
@@ -138,22 +138,12 @@ def _settled(size: float, before: float) -> bool:
 
 def _moved_by(system: System, place: StatePoint, factors: Factors, rate: Array) -> Array:
     """Smallest increment or velocity (N,) with ``B d = rate``; states and algebraic variables do not move."""
-    d = solve_with_constraints(system, factors, np.zeros(system.N), rate)[0]
+    d = solve_with_constraints(system, factors, None, rate)[0]
     system.own_of(d)[system.order < 2] = 0.0
-    return from_body(system, place.R, d)
+    return system.from_body(place.R, d)
 
 
 def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:
     """Smallest body velocities (N,) with ``B V = rate``, in the metric of the mass."""
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    return solve_with_constraints(system, factors, np.zeros(system.N), rate)[0]
-
-
-def to_body(system: System, R: Array, d: Array) -> Array:
-    """Body components of group increments or velocities ``(N,)``."""
-    return np.append(system.kinematics.to_body(R, system.nodes_of(d)), system.own_of(d))
-
-
-def from_body(system: System, R: Array, d: Array) -> Array:
-    """Group components of body increments or velocities ``(N,)``."""
-    return np.append(system.kinematics.from_body(R, system.nodes_of(d)), system.own_of(d))
+    return solve_with_constraints(system, factors, None, rate)[0]

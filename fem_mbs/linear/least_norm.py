@@ -75,7 +75,10 @@ class LeastNormSolver:
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values; see :class:`LinearSolver`."""
-        return self._factor(values, COMPLIANCE * self._met(values))
+        compliance, values = COMPLIANCE * self._met(values), values.copy()
+        values[self._diagonal[self.n :]] -= compliance
+        factors = self._solver.factor(values)
+        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """The factorised matrix of which these are the ``arrays``."""
@@ -95,12 +98,6 @@ class LeastNormSolver:
         compliance = COMPLIANCE * weight
         values[self._diagonal[self.n :]] = -compliance
         return Projection(self._solver.factor(values).solve, metric, compliance)
-
-    def _factor(self, values: Array, compliance: Array) -> Factors:
-        values = values.copy()
-        values[self._diagonal[self.n :]] -= compliance
-        factors = self._solver.factor(values)
-        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
     def _met(self, values: Array) -> Array:
         """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands in its place."""

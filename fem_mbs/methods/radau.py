@@ -21,7 +21,6 @@ from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Report, State, Step, checked
 from fem_mbs.errors import ModelError
-from fem_mbs.initial.projection import to_body
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.methods.radau_stages import (
     ERROR,
@@ -49,7 +48,7 @@ def embedded_error(problem: Radau, stages: Stages, trial: StageResiduals, factor
     D = h / REAL * problem.begin + ERROR @ stages.D
     v = h / REAL * highest_derivatives(system, problem.state) + ERROR @ (trial.rates[0] - problem.begin)
     last = trial.evaluations[2]
-    D, v = to_body(system, last.motion.R, D), to_body(system, last.motion.R, v)
+    D, v = system.to_body(last.motion.R, D), system.to_body(last.motion.R, v)
     dV, dA = REAL * h * D * problem.moving, (REAL**2 * D + REAL * h * v) * problem.second
     force = rate_product(system, last, dV, dA)
     error, _ = solve_with_constraints(system, factors, force, np.zeros(system.m))

@@ -27,7 +27,6 @@ import numpy as np
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.initial.projection import from_body
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
@@ -101,13 +100,13 @@ def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> 
     per_rate, none = REAL / h, np.zeros(system.N)
     for k in range(CORRECTIONS):
         joints = system.joints(system.motion(state), prescribed)
-        velocity = h * constraints.velocity_residual(system, joints)
+        velocity = h * system.velocity_residual(joints)
         gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max()
         if gaps <= (tolerance if k else ROUNDING):
             return state
         d, multipliers = solve_with_constraints(system, factors, none, REAL * joints.constraint)
         w, _ = solve_with_constraints(system, factors, none, velocity)
-        d, w = from_body(system, state.R, d) * problem.second, from_body(system, state.R, w) * problem.second
+        d, w = system.from_body(state.R, d) * problem.second, system.from_body(state.R, w) * problem.second
         x, R = system.kinematics.retract(state.x, state.R, -system.nodes_of(d))
         state = replace(
             state,
@@ -137,7 +136,7 @@ def settled(problem: Radau, state: State, factors: Factors) -> State:
     if system.m:
         accelerations = np.append(motion.A, state.uddot) + change * problem.second
         missed = constraints.acceleration_residual(system, evaluation)
-        missed += constraints.product(system, evaluation.gradients, accelerations)
+        missed += tangent.product(system, evaluation.gradients, accelerations)
         matrix = system.solver.factor(leading_matrix(system, evaluation))
         more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
         change, multipliers = change + more, multipliers + forces
@@ -232,7 +231,7 @@ class Radau:
             evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
             residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
             if system.m:
-                residual[i, system.n_free :] = self.h * constraints.velocity_residual(system, evaluation)
+                residual[i, system.n_free :] = self.h * system.velocity_residual(evaluation)
             evaluations.append(evaluation)
         return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
@@ -279,7 +278,7 @@ class Radau:
         if system.redundant is not None:
             return np.zeros(system.pattern.gradient_entries)
         dV = RateSensitivities(turning, np.zeros(system.k))
-        return flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))
+        return flat(tangent.velocity_derivatives(system, evaluation, dV, self.h))
 
     def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
         """Changes of the increments and of the multipliers, to be subtracted."""

@@ -20,7 +20,6 @@ from fem_mbs.modal.linear_model import LinearModel, second_order
 from fem_mbs.modal.steady_axes import steady_axes
 from fem_mbs.modal.turned import deviations
 from fem_mbs.model.model import Model
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
@@ -77,7 +76,7 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     _refuse_kinks(system, evaluation)
     G = csc_array(B.shape)
     if system.has_velocity_level:
-        G = tangent.gradient_matrix(system, constraints.velocity_derivatives(system, evaluation, V_d, 1.0))
+        G = tangent.gradient_matrix(system, tangent.velocity_derivatives(system, evaluation, V_d, 1.0))
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
     axes, varies = steady_axes(system, evaluation, still)

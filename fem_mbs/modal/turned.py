@@ -20,7 +20,7 @@ from scipy.sparse import block_diag, csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
-from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import unit
 from fem_mbs.system.system import Evaluation, System
 
@@ -217,7 +217,7 @@ def _velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """``G`` (m, b) of all joints."""
     if not system.has_velocity_level:
         return []
-    return constraints.velocity_derivatives(system, evaluation, deviations(evaluation.motion).V, 1.0)
+    return tangent.velocity_derivatives(system, evaluation, deviations(evaluation.motion).V, 1.0)
 
 
 def _diagonal(blocks: Array, nodes: IntArray, b: int, own: float = 1.0) -> Array:

@@ -38,8 +38,7 @@ class ContactLosses(NamedTuple):
 
 def contacts_over_time(history: History, part: Element) -> tuple[Array, Array]:
     """Gaps ``(nt, k)`` and forces ``(nt, k, 3)`` on node b."""
-    with history.system.as_frozen():
-        values: Array = over_time(history, [part], _gaps_and_forces)[:, 0]
+    values: Array = over_time(history, [part], _gaps_and_forces)[:, 0]
     return values[..., 0], values[..., 1:]
 
 

@@ -29,8 +29,6 @@ from fem_mbs.solution.turns import Turns
 from fem_mbs.system.states import interpolate
 from fem_mbs.system.system import System
 
-HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
-
 
 class Solution(Queries):
     """Everything a run computed, asked for by node, joint or element: its queries are those of :class:`Queries`.

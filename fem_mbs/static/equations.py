@@ -101,8 +101,7 @@ class Equations:
 
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
-        values = tangent.assemble(self.system, self.entries(evaluation, self.force_factor))
-        return self.system.solver.factor(values).solve
+        return tangent.factorized(self.system, self.entries(evaluation, self.force_factor)).solve
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""

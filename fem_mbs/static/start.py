@@ -149,7 +149,7 @@ class SettleProblem(StepProblem):
         # what states and algebraic variables do, mass does not hold back
         weight = np.where(np.append(np.ones(6 * system.n), system.order == 2), system.weight, 0.0)
         for _ in range(TRIALS):
-            solve = system.solver.factor(tangent.assemble(system, entries)).solve
+            solve = tangent.factorized(system, entries).solve
             d, _ = equations.response(solve, right)
             if not np.abs(d * weight).max() > self.move or shift == 0.0:
                 break

@@ -18,7 +18,6 @@ from fem_mbs.modal.steady_axes import ANGLES
 from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, ahead
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import Turning, TurningEquations
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
@@ -86,7 +85,7 @@ def _check_joints(system: System, motion: Turning, open_by: Array, speed: float)
     evaluation = system.joints(motion, system.prescribe(motion.t))
     for values, limit, rate in (
         (evaluation.constraint - open_by, GAP, ""),
-        (constraints.velocity_residual(system, evaluation), RATE * speed, "/s"),
+        (system.velocity_residual(evaluation), RATE * speed, "/s"),
     ):
         sizes = np.abs(values * system.constraint_weight)
         if sizes.max(initial=0.0) > limit:
@@ -150,7 +149,7 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
     metric = system.weight[system.free_rows] ** 2
     values = system.pattern.of_gradients(flat(evaluation.gradients))
     values[first] = metric[diagonal]
-    solve = system.solver.factor(tangent.assemble(system, values)).solve
+    solve = tangent.factorized(system, values).solve
     d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
     left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
     world: Array = np.matvec(motion.R[:, None], left)

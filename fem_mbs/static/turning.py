@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Motion, RateSensitivities, State, none
-from fem_mbs.lie import so3
+from fem_mbs.contracts import Motion, State, none
+from fem_mbs.modal.turned import deviations
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation, System
@@ -85,8 +85,11 @@ class TurningEquations(Equations):
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments; ``K`` has centrifugal forces."""
-        dV, dA = (RateSensitivities(part, self._none) for part in _follow(evaluation.motion))
-        values = tangent.entries(self.system, evaluation, dV, dA, force_factor)
+        motion = evaluation.motion
+        assert isinstance(motion, Turning)
+        # where a rotation is held, V has no spin, and yet the direction of what the node holds turns
+        follow = deviations(replace(motion, V=np.concatenate([motion.V[:, :3], motion.spin], axis=1)))
+        values = tangent.entries(self.system, evaluation, follow.V, follow.A, force_factor)
         values[self._springs] += force_factor * self._spring
         return values
 
@@ -124,17 +127,3 @@ class TurningEquations(Equations):
         about = np.concatenate([np.vecmat(np.cross(n, point.x - self.point), R), np.vecmat(n, R)], axis=1)
         none = np.zeros(self.system.k)
         return np.array([np.append(along, none), np.append(about, none)])
-
-
-def _follow(motion: Motion) -> tuple[Array, Array]:
-    """Derivatives ``(n, 6, 6)`` of body velocities and accelerations against a displacement ``u`` and a rotation ``w``.
-
-    ``U = R^T (omega x r)`` changes by ``S x u + U x w``, with ``S`` the spin in the frame of the node, the acceleration
-    by ``S x (S x u) + a x w``, the angular velocity by ``S x w``.
-    """
-    assert isinstance(motion, Turning)
-    S, U, a = so3.skew(motion.spin), so3.skew(motion.V[:, :3]), so3.skew(motion.A[:, :3])
-    velocity, acceleration = np.zeros((2, len(S), 6, 6))
-    velocity[:, :3, :3], velocity[:, :3, 3:], velocity[:, 3:, 3:] = S, U, S
-    acceleration[:, :3, :3], acceleration[:, :3, 3:] = S @ S, a
-    return velocity, acceleration

@@ -1,4 +1,7 @@
-"""How the constraints on accelerations change with the configuration.
+"""The hidden constraints: what joints say of accelerations, and how that changes with the configuration.
+
+With ``Phi(q, t) = 0`` come ``B v + Phi_t = 0`` and its derivative (Arnold, Cardona, Bruels 2015, eqs. 16-19, here with
+the terms of drives). Equations of velocities ``B v - b = 0`` stand beside the first from the outset.
 
 ``c = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt`` is the time derivative of the residual ``B V + Phi_t``, whose derivatives
 against increments at constant body velocities are ``w``. With ``D/Dt`` the derivative along the motion at constant body
@@ -9,11 +12,6 @@ velocities,
 The last term has third derivatives of the constraints, but along the motion alone: it is taken by a difference of
 second order, over a small share of the step that has led here. The bracket ``ad(V)`` is there because increments do not
 commute with the motion.
-
-The hidden constraints: what the equations of joints say of velocities and accelerations.
-
-With ``Phi(q, t) = 0`` come ``B v + Phi_t = 0`` and its derivative (Arnold, Cardona, Bruels 2015, eqs. 16-19, here with
-the terms of drives). Equations of velocities ``B v - b = 0`` stand beside the first from the outset.
 """
 
 from __future__ import annotations
@@ -27,21 +25,14 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
+from fem_mbs.system.matrices import gradients_after, product, rate_gradient_of, velocity_gradients
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import Evaluation, System, given_rate
 
 
 def body_velocity(motion: Motion) -> Array:
     """Body velocities of all nodes and rates of internal variables, ``(N,)``."""
     return np.append(motion.V, motion.udot) if len(motion.udot) else motion.V.ravel()
-
-
-def product(system: System, gradients: list[Array], d: Array) -> Array:
-    """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
-    result = np.empty(system.m)
-    for gradient, components, rows in zip(gradients, system.gradient_components, system.constraint_slices, strict=True):
-        np.vecdot(gradient, d[components], out=result[rows])
-    return result
 
 
 def gradients(system: System, motion: Motion) -> list[Array]:
@@ -62,59 +53,17 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
     return system.spread(force[system.free_rows])
 
 
-def velocity_residual(system: System, evaluation: Evaluation) -> Array:
-    """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
-    result = product(system, evaluation.gradients, evaluation.velocity)
-    for k in system.given_rates:
-        phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
-        result[system.constraint_slices[k]] += _given_rate(system.constraint_batches[k], phi, context)
-    return result
-
-
 def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, context: Any) -> Array:
-    """The same of one batch ``(m,)``, from its evaluation."""
+    """``B V + Phi_t`` (m,) of one batch, from its evaluation, see :meth:`System.velocity_residual`."""
     V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
     if joints.own is not None:
         V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
-    residual: Array = np.vecdot(gradient, V[joints.cell]) + _given_rate(joints, phi, context)
+    residual: Array = np.vecdot(gradient, V[joints.cell]) + given_rate(joints, phi, context)
     return residual
 
 
-def _given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
-    """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
-    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
-    if joints.driven and (rates := joints.rates(context)) is not None:
-        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
-    return result
-
-
-def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
-    """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
-    V = evaluation.velocity
-    parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
-    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
-
-
-def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
-    """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
-    for k, joints in enumerate(system.constraint_batches):
-        result[k] += rate_gradient_of(joints, evaluation.constraint_contexts[k], V[system.constraint_components[k]])
-        result[k] *= factor
-    return result
-
-
-def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
-    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
-    gradient = joints.rate_gradient(context, V)
-    if not joints.driven or (rates := joints.rates(context)) is None:
-        return gradient
-    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
-    return gradient + of_positions
-
-
 def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
-    """Time derivative of :func:`velocity_residual` for vanishing accelerations ``A`` and ``uddot``, ``(m,)``.
+    """Time derivative of :meth:`System.velocity_residual` for vanishing accelerations ``A`` and ``uddot``, ``(m,)``.
 
     That is ``B V' + V H V + 2 B_t V + Phi_tt`` with ``V' = (-Omega x U, 0)``.
     """
@@ -133,22 +82,10 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
 
 
 def acceleration(system: System, evaluation: Evaluation) -> Array:
-    """Time derivative (m,) of :func:`velocity_residual` with the accelerations of the motion."""
+    """Time derivative (m,) of :meth:`System.velocity_residual` with the accelerations of the motion."""
     motion = evaluation.motion
     A = np.append(motion.A, motion.uddot)
     return acceleration_residual(system, evaluation) + product(system, evaluation.gradients, A)
-
-
-def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
-    """Gradients of all batches times derivatives of the nodes and internal variables."""
-    result = []
-    for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
-        m, p = nodes.shape
-        moved = np.vecmat(B[:, : 6 * p].reshape(m, p, 6), follow.nodes.take(nodes, 0)).reshape(m, 6 * p)
-        if joints.own is not None:
-            moved = np.append(moved, B[:, 6 * p :] * follow.own[joints.own[joints.cell]], 1)
-        result.append(moved)
-    return result
 
 
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]

@@ -1,6 +1,4 @@
-"""The mass matrix with the constraints, and what it does: the matrix of the accelerations at an instant.
-
-The matrices of the equations: stiffness, damping and mass of all elements, geometric stiffness of joints.
+"""The matrices of the equations, and what they do: stiffness, damping and mass of all elements, gradients of joints.
 
 ``h^2 (K + C dV + M dA)`` beside ``B`` (Arnold, Cardona, Bruels 2015, eqs. 57-60, in body increments; docs/theory.md,
 "Both groups, one set of equations" and "Scaling").
@@ -15,7 +13,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ElementBatch, RateSensitivities
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
@@ -28,6 +26,7 @@ def entries(
     dV: RateSensitivities,
     dA: RateSensitivities,
     force_factor: float = 1.0,
+    *,
     rows: list[Array] | None = None,
     workspace: Workspace | None = None,
 ) -> Array:
@@ -64,6 +63,7 @@ def applied_entries(
     dV: RateSensitivities,
     dA: RateSensitivities,
     turned: Array,
+    *,
     force_factor: float = 1.0,
     rows: list[Array] | None = None,
 ) -> Array:
@@ -121,6 +121,11 @@ def assemble(system: System, values: Array) -> Array:
     return np.bincount(solver.slots, values, solver.storage + 1)[:-1]  # type: ignore[return-value]
 
 
+def factorized(system: System, values: Array) -> Factors:
+    """The factorised matrix with these entries."""
+    return system.solver.factor(assemble(system, values))
+
+
 def force_matrix(system: System, values: Array) -> csc_array:
     """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
     matrix = system.solver.matrix(assemble(system, values))
@@ -172,6 +177,51 @@ def _with_constraints(
     if force_factor != 1.0:
         values[: system.pattern.force_entries] *= force_factor
     return values
+
+
+def product(system: System, gradients: list[Array], d: Array) -> Array:
+    """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
+    result = np.empty(system.m)
+    for gradient, components, rows in zip(gradients, system.gradient_components, system.constraint_slices, strict=True):
+        np.vecdot(gradient, d[components], out=result[rows])
+    return result
+
+
+def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
+    """Gradients of all batches times derivatives of the nodes and internal variables."""
+    result = []
+    for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
+        m, p = nodes.shape
+        moved = np.vecmat(B[:, : 6 * p].reshape(m, p, 6), follow.nodes.take(nodes, 0)).reshape(m, 6 * p)
+        if joints.own is not None:
+            moved = np.append(moved, B[:, 6 * p :] * follow.own[joints.own[joints.cell]], 1)
+        result.append(moved)
+    return result
+
+
+def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
+    """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
+    V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
+    for k, joints in enumerate(system.constraint_batches):
+        result[k] += rate_gradient_of(joints, evaluation.constraint_contexts[k], V[system.constraint_components[k]])
+        result[k] *= factor
+    return result
+
+
+def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
+    """Derivatives (m, b) of :meth:`System.velocity_residual` at constant body velocities, for each batch."""
+    V = evaluation.velocity
+    parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
+    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+
+
+def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
+    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
+    gradient = joints.rate_gradient(context, V)
+    if not joints.driven or (rates := joints.rates(context)) is None:
+        return gradient
+    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
+    return gradient + of_positions
 
 
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:

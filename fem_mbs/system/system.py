@@ -227,6 +227,16 @@ class System(Layout, FrozenModel):
         flat_nodes = nodes.reshape(-1)
         return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
 
+    def to_body(self, R: Array, d: Array) -> Array:
+        """Body components of group increments or velocities ``(N,)``, where nodes have the rotations ``R``."""
+        nodes = self.kinematics.to_body(R, d[: 6 * self.n].reshape(-1, 6)).reshape(-1)
+        return np.append(nodes, d[6 * self.n :]) if self.k else nodes
+
+    def from_body(self, R: Array, d: Array) -> Array:
+        """Group components of body increments or velocities ``(N,)``, likewise."""
+        nodes = self.kinematics.from_body(R, d[: 6 * self.n].reshape(-1, 6)).reshape(-1)
+        return np.append(nodes, d[6 * self.n :]) if self.k else nodes
+
     def own_of(self, values: Array) -> Array:
         """The part ``(k,)`` of components ``(N,)`` that belongs to internal variables."""
         return values[6 * self.n :]
@@ -314,6 +324,20 @@ class System(Layout, FrozenModel):
         velocity = np.append(motion.V, motion.udot) if self.k else motion.V.reshape(-1)
         none: tuple[Any, ...] = [], gradients, contexts, velocity, phis
         return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, *none)
+
+    def velocity_residual(self, evaluation: Evaluation) -> Array:
+        """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``.
+
+        Arnold, Cardona, Bruels (2015), eq. 16, here with the terms of drives.
+        """
+        result = np.empty(self.m)
+        joints = zip(evaluation.gradients, self.gradient_components, self.constraint_slices, strict=True)
+        for gradient, components, rows in joints:
+            np.vecdot(gradient, evaluation.velocity[components], out=result[rows])
+        for k in self.given_rates:
+            phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
+            result[self.constraint_slices[k]] += given_rate(self.constraint_batches[k], phi, context)
+        return result
 
     def forces_over_time(self, motion: Motion, times: Sequence[float]) -> Array:
         """Forces ``(len(times), N)`` of the elements that follow time, as they would act on one motion at these times.
@@ -410,6 +434,14 @@ class System(Layout, FrozenModel):
         """Energies of all elements in J."""
         energies = [batch.energy(motion).summed() for batch in self.batches]
         return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
+
+
+def given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
+    """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
+    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
+    if joints.driven and (rates := joints.rates(context)) is not None:
+        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
+    return result
 
 
 def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:

@@ -95,7 +95,8 @@ def test_third_derivative_of_a_uniform_rotation() -> None:
     system = mbs.System(model)
     v = mbs.start(system, mbs.GeneralizedAlpha()).v
     for parametrization, factor in (("conformal", 9.0 / 8.0), ("rotation_vector", 0.0)):
-        third = mbs.UpdatedLagrangian(parametrization=parametrization).chart(system).third(v, 0 * v, 0 * v)
+        chart = mbs.UpdatedLagrangian(parametrization=parametrization).scheme(system).chart
+        third = chart.third(v, 0 * v, 0 * v)
         np.testing.assert_allclose(third, factor * v, atol=1e-14)
 
 

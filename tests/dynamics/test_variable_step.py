@@ -71,11 +71,11 @@ def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float,
     own = METHODS[method]
     *_, (system, state, memory) = steps_of(build(), own, 40 * [h])
     end, after, *_ = own.step(system, state, h, memory)
-    chart, slope = own.chart(system), highest_derivatives(system, end) - memory.accelerations.old
-    left = defect(system, chart, own.coefficients, h, end, slope / (end.t - memory.accelerations.t_old), np.empty(0))
+    scheme, slope = own.scheme(system), highest_derivatives(system, end) - memory.accelerations.old
+    left = h**3 * defect(scheme, end, slope / (end.t - memory.accelerations.t_old), np.empty(0))
     factors = system.solver.restore(after.matrix[1:])
     evaluation = system.evaluate(system.motion(end), end.multipliers, system.prescribe(end.t))
-    computed = response(system, own.coefficients, evaluation, left, factors, with_eta=False)
+    computed = response(scheme, evaluation, left, factors)
     fine = state
     for _ in range(32):
         fine, memory, *_ = own.step(system, fine, h / 32, memory)

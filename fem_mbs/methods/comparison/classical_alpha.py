@@ -197,7 +197,9 @@ class ClassicalAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"), watch:
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
-            solution = equations.solve(guess.D, guess.multipliers, self.newton, kept, convergence, needed)
+            solution = equations.solve(
+                guess.D, guess.multipliers, self.newton, kept=kept, history=convergence, tolerances=needed
+            )
         end = equations.end(solution)
         change = equations.of_nodes(end.highest - memory.highest)
         self._check(system, equations, memory, end, change)
@@ -226,7 +228,7 @@ class ClassicalAlpha(Method):
     def equations(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalEquations:
         """The equations of a step."""
         v, a = self._adapted(system, state, h, memory)
-        formulas = newmark(self.coefficients, h, v, memory.highest, a, system.order)
+        formulas = newmark(self.coefficients, h, (v, memory.highest, a), system.order)
         chart = ClassicalChart(system, self.kind, memory.c)
         return ClassicalEquations(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 

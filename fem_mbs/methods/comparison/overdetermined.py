@@ -20,7 +20,6 @@ from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import RateSensitivities, State
-from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
@@ -60,13 +59,13 @@ class OverdeterminedEquations(StepEquations):
 
     def newmark_increment(self, unknown: Unknowns) -> Array:
         """``D + Z`` for velocities and ``D + Z + Y`` for accelerations."""
-        Z, Y = (from_body(self.system, self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
+        Z, Y = (self.system.from_body(self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
         return np.stack([unknown.D + Z, unknown.D + Z + Y, unknown.D])
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraints on velocities and accelerations."""
         residual, system = super().evaluate(unknown), self.system
-        Z = constraints.product(system, self.start.gradients, unknown.Z)
+        Z = tangent.product(system, self.start.gradients, unknown.Z)
         acceleration = self.h**2 * constraints.acceleration(system, residual.evaluation)
         position = np.where(system.velocity_level, Z, residual.evaluation.constraint)
         return residual._replace(closing=position, hidden=np.concatenate([residual.hidden, acceleration]))
@@ -108,10 +107,10 @@ class OverdeterminedEquations(StepEquations):
             (0, 0): values,
             (0, 1): self._with_rows(tangent.rate_entries(system, evaluation, *Z, squared), self._held_rows()),
             (0, 2): tangent.rate_entries(system, evaluation, *Y, squared),
-            (1, 1): self._with_rows(metric, constraints.gradients_after(system, evaluation.gradients, Z[0]), self.h),
+            (1, 1): self._with_rows(metric, tangent.gradients_after(system, evaluation.gradients, Z[0]), self.h),
             (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
         }
-        rows = [flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))]
+        rows = [flat(tangent.velocity_derivatives(system, evaluation, dV, self.h))]
         rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 

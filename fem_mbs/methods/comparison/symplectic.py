@@ -22,13 +22,12 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
-from fem_mbs.initial.projection import from_body, to_body
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
-from fem_mbs.system.matrices import assemble, mass_entries, mass_product, solve_with_constraints
+from fem_mbs.system.matrices import factorized, mass_entries, mass_product, solve_with_constraints
 from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import Evaluation, System
 
@@ -130,7 +129,7 @@ class SymplecticProblem:
         v = rate(state)
         self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
         self.momentum = self._mass(v)
-        turned = from_body(system, state.R, self.start.force - self._reactions(self.start, state.multipliers))
+        turned = system.from_body(state.R, self.start.force - self._reactions(self.start, state.multipliers))
         applied = -turned - system.with_own(self._dual(state.v, self.momentum), 0.0 * v)
         self.applied = system.spread(system.at_free(applied))
         """``f_0``: forces without accelerations, but for those with which momenta turn, ``ad^T(v) M v``."""
@@ -149,10 +148,10 @@ class SymplecticProblem:
             [
                 self._left(-D, self._mass(D)) - h * self.momentum,
                 -h * h * self.applied,
-                h * h * from_body(system, self.state.R, self._reactions(self.start, multipliers)),
+                h * h * system.from_body(self.state.R, self._reactions(self.start, multipliers)),
             ]
         )
-        force = system.spread(system.at_free(to_body(system, self.state.R, impulses.sum(axis=0))))
+        force = system.spread(system.at_free(system.to_body(self.state.R, impulses.sum(axis=0))))
         relative = self._relative(force, np.concatenate([impulses, SLOW * h * self.momentum[None]]))
         return SymplecticResidual(self.end(D), force, relative)
 
@@ -195,7 +194,7 @@ class SymplecticProblem:
         gradients = [*trial.evaluation.gradients, *self.start.gradients]
         values = flat([*blocks, *bending, *gradients])
         values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
-        return SymplecticLinearization(system.solver.factor(assemble(system, values)), T_inv)
+        return SymplecticLinearization(factorized(system, values), T_inv)
 
     def correction(
         self, unknown: Unknown, trial: SymplecticResidual, linearization: SymplecticLinearization
@@ -220,7 +219,7 @@ class SymplecticProblem:
     ) -> Unknown:
         """The unknowns after a correction times a step length."""
         system, (d, multipliers) = self.system, correction
-        turned = from_body(system, trial.evaluation.motion.R, d)
+        turned = system.from_body(trial.evaluation.motion.R, d)
         D = system.with_own(np.matvec(linearization.T_inv, system.nodes_of(turned)), turned)
         return unknown[0] - step_length * D, unknown[1] - step_length * multipliers
 
@@ -228,14 +227,14 @@ class SymplecticProblem:
         """The state at the end: momenta there, and velocities that obey the constraints."""
         system, state, h = self.system, self.state, self.h
         at = self.end(D)
-        motion, phi_t = at.motion, constraints.velocity_residual(system, at)
-        momentum = to_body(system, motion.R, self._left(D, self._mass(D)) / h)
+        motion, phi_t = at.motion, system.velocity_residual(at)
+        momentum = system.to_body(motion.R, self._left(D, self._mass(D)) / h)
         entries = mass_entries(system, at)
         # impulses of joints change nothing of friction, which is among the forces of the start
         entries[system.pattern.force_entries + 2 * system.pattern.gradient_entries :] = 0.0
-        factors = system.solver.factor(assemble(system, entries))
+        factors = factorized(system, entries)
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
-        v = from_body(system, motion.R, V)
+        v = system.from_body(motion.R, V)
         a = (v - rate(state)) / h
         rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
         return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])

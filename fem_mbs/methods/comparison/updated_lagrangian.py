@@ -13,6 +13,7 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import FORMULATIONS, STARTS, GeneralizedAlpha  # noqa: F401, of inherited fields
 from fem_mbs.alpha.newmark import Parameters  # noqa: F401
+from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import UnitInterval, checked, choice  # noqa: F401
 from fem_mbs.lie import se3
@@ -130,6 +131,7 @@ class UpdatedLagrangian(GeneralizedAlpha):
 
     parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "conformal"
 
-    def chart(self, system: System) -> Chart:
-        """Local coordinates."""
-        return LocalChart(system.kinematics, PARAMETRIZATIONS[self.parametrization])
+    def scheme(self, system: System) -> Scheme:
+        """Steps in local coordinates."""
+        chart = LocalChart(system.kinematics, PARAMETRIZATIONS[self.parametrization])
+        return super().scheme(system)._replace(chart=chart)
