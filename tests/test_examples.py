@@ -28,8 +28,10 @@ from examples import (
     right_angle_cantilever,
     robot,
     rotating_blade,
+    rotor_in_housing,
     size_beam,
     slider_crank_engine,
+    solar_array,
     squeezer,
     statics,
     suspension,
@@ -63,7 +65,9 @@ SCRIPTS = [
     wind_turbine,
     tower_crane,
     crank_of_solids,
+    rotor_in_housing,
     flyball_governor,
+    solar_array,
     identify_stiffness,
     lightest_four_bar,
     size_beam,
@@ -253,6 +257,14 @@ def test_crank_of_solids():
     pytest.importorskip("skfem")
     for recovered, section in crank_of_solids.main(["--plot", "--paraview"]).values():
         assert recovered == pytest.approx(section, rel=0.015)
+
+
+@pytest.mark.slow
+def test_rotor_in_housing():
+    """Six modes of the housing are as good as twenty, up to where its own modes are."""
+    pytest.importorskip("skfem")
+    for few, many in rotor_in_housing.main(["--plot", "--paraview"]).values():
+        assert few == pytest.approx(many, rel=1e-4)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ WITHOUT_RUNS = {
     "modes",
     "size_beam",
     "two_disc_rotor",
+    "rotor_in_housing",
     "identify_stiffness",
     "lightest_four_bar",
     "reproduce_2015",
