@@ -31,7 +31,15 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
     "solar_array": (0.31, [(3.1, -3.4, 1.8), (0.75, 0, 0.2), UP]),
 }
-FIGURES = ("identify_stiffness", "size_beam", "two_disc_rotor", "rotating_blade", "tune_blade", "tune_controller")
+FIGURES = (
+    "identify_stiffness",
+    "lightest_four_bar",
+    "size_beam",
+    "two_disc_rotor",
+    "rotating_blade",
+    "tune_blade",
+    "tune_controller",
+)
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 
