@@ -18,6 +18,7 @@ from examples import (
     four_bar,
     heavy_top,
     identify_stiffness,
+    lightest_four_bar,
     modes,
     pendulum,
     planetary_gear,
@@ -29,9 +30,11 @@ from examples import (
     robot,
     rocking_block,
     rotating_blade,
+    rotor_in_housing,
     size_beam,
     slider_crank_engine,
     slider_crank_with_play,
+    solar_array,
     squeezer,
     statics,
     suspension,
@@ -66,8 +69,11 @@ SCRIPTS = [
     wind_turbine,
     tower_crane,
     crank_of_solids,
+    rotor_in_housing,
     flyball_governor,
+    solar_array,
     identify_stiffness,
+    lightest_four_bar,
     size_beam,
     two_disc_rotor,
     rotating_blade,
@@ -234,6 +240,18 @@ def test_tune_blade():
 
 
 @pytest.mark.slow
+def test_lightest_four_bar():
+    """The path is kept as well as it must be, and no other change of the bars makes them lighter."""
+    numbers = lightest_four_bar.main(["--plot"])
+    (first, formula), (least, _) = (numbers[f"mass of the {which} (kg)"] for which in ("first", "lightest"))
+    assert first == pytest.approx(formula) and least < 0.6 * first
+    assert numbers["its deviation (mm)"][0] == pytest.approx(numbers["its deviation (mm)"][1], rel=1e-3)
+    assert numbers["in steps of half the length (mm)"][0] == pytest.approx(1.0, rel=0.1)
+    assert numbers["with Hoecken's lengths (mm)"][0] > 1.5 * numbers["its deviation (mm)"][0]
+    assert numbers["cosine of the gradients"][0] > 0.99
+
+
+@pytest.mark.slow
 def test_size_beam():
     """To the tolerance of the radius; one element and 40 steps a move are good for 3 %."""
     size, peak = size_beam.main(["--plot"]).values()
@@ -247,6 +265,14 @@ def test_crank_of_solids():
     pytest.importorskip("skfem")
     for recovered, section in crank_of_solids.main(["--plot", "--paraview"]).values():
         assert recovered == pytest.approx(section, rel=0.015)
+
+
+@pytest.mark.slow
+def test_rotor_in_housing():
+    """Six modes of the housing are as good as twenty, up to where its own modes are."""
+    pytest.importorskip("skfem")
+    for few, many in rotor_in_housing.main(["--plot", "--paraview"]).values():
+        assert few == pytest.approx(many, rel=1e-4)
 
 
 @pytest.mark.slow
