@@ -19,8 +19,6 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.system import Evaluation, System
 
-SOFTEST = 1e-6
-"""Stiffness of a model, against its forces over its extent, below which it has none."""
 DIFFERENCE = 1e-3
 """Differences of loads are taken over this share of the range of the load factor."""
 
@@ -73,10 +71,7 @@ class Equations:
         self.system, self.loading = system, loading
         self.range = abs(loading.end - loading.start)
         self._still, self._none = np.zeros((system.n, 6)), np.zeros(system.k)
-        built = self.evaluate(self.as_built())
-        stiffest = np.abs(self.entries(built)[: system.pattern.force_entries]).max(initial=0.0)
-        # of what joints hold in every way there is rounding alone
-        stiffest = max(stiffest, SOFTEST * built.scale[0] / system.length)
+        stiffest = np.abs(self.entries(self.evaluate(self.as_built()))[: system.pattern.force_entries]).max(initial=0.0)
         self.force_factor = 1.0 / stiffest if stiffest > 0.0 else 1.0
         """Makes forces comparable with constraint equations in the matrix."""
 
