@@ -213,8 +213,10 @@ METHODS = (
     "identify_stiffness",
     "size_beam",
     "two_disc_rotor",
+    "rotating_blade",
     "tune_blade",
     "tune_controller",
+    "lightest_four_bar",
 )
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {

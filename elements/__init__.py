@@ -1,14 +1,23 @@
 """The element library: bodies, beams, joints and loads, each written against :mod:`fem_mbs.contracts`."""
 
-from fem_mbs.contracts import Constant, Signal, TimeLaw, Vector, former, public
-from fem_mbs.elements.beams.beam import Beam, EndRelease
-from fem_mbs.elements.beams.distributed_load import DistributedLoad
-from fem_mbs.elements.beams.drag import CrossFlow, Drag
-from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
-from fem_mbs.elements.beams.section import BeamSection
-from fem_mbs.elements.beams.truss import Truss
-from fem_mbs.elements.bodies.modal_body import ModalBody
-from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
+from fem_mbs.contracts import Constant as Constant
+from fem_mbs.contracts import Signal as Signal
+from fem_mbs.contracts import TimeLaw as TimeLaw
+from fem_mbs.contracts import Vector as Vector
+from fem_mbs.contracts import exported, former
+from fem_mbs.elements.beams.beam import Beam as Beam
+from fem_mbs.elements.beams.beam import EndRelease as EndRelease
+from fem_mbs.elements.beams.distributed_load import DistributedLoad as DistributedLoad
+from fem_mbs.elements.beams.drag import CrossFlow as CrossFlow
+from fem_mbs.elements.beams.drag import Drag as Drag
+from fem_mbs.elements.beams.mesh import BeamMesh as BeamMesh
+from fem_mbs.elements.beams.mesh import beams_from_mesh as beams_from_mesh
+from fem_mbs.elements.beams.mesh import results_on_mesh as results_on_mesh
+from fem_mbs.elements.beams.section import BeamSection as BeamSection
+from fem_mbs.elements.beams.truss import Truss as Truss
+from fem_mbs.elements.bodies.modal_body import ModalBody as ModalBody
+from fem_mbs.elements.bodies.rigid_body import PointMass as PointMass
+from fem_mbs.elements.bodies.rigid_body import RigidBody as RigidBody
 from fem_mbs.elements.contact.between import contacts_between as contacts_between
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.rope import Rope as Rope
@@ -16,167 +25,92 @@ from fem_mbs.elements.contact.shapes import Bush as Bush
 from fem_mbs.elements.contact.shapes import Capsule as Capsule
 from fem_mbs.elements.contact.shapes import Plane as Plane
 from fem_mbs.elements.contact.yielding import hertz_stiffness as hertz_stiffness
-from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
-from fem_mbs.elements.control.block import Block, SampledController, SampledStateSpace
-from fem_mbs.elements.control.controllers import (
-    PID,
-    Junction,
-    LeadLag,
-    LowPass,
-    Saturation,
-    StateSpace,
-    TransferFunction,
-)
-from fem_mbs.elements.control.node_sensor import NodeSensor
-from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
-from fem_mbs.elements.flexible.flexible_body import FlexibleBody
-from fem_mbs.elements.flexible.interfaces import Interface
-from fem_mbs.elements.flexible.mesh_load import MeshLoad
-from fem_mbs.elements.flexible.reduction import Reduction
-from fem_mbs.elements.forces.bearing import Bearing
-from fem_mbs.elements.forces.bushing import Bushing
+from fem_mbs.elements.control.actuators import ForceActuator as ForceActuator
+from fem_mbs.elements.control.actuators import JointActuator as JointActuator
+from fem_mbs.elements.control.actuators import LineActuator as LineActuator
+from fem_mbs.elements.control.actuators import MomentActuator as MomentActuator
+from fem_mbs.elements.control.block import Block as Block
+from fem_mbs.elements.control.block import SampledController as SampledController
+from fem_mbs.elements.control.block import SampledStateSpace as SampledStateSpace
+from fem_mbs.elements.control.controllers import PID as PID
+from fem_mbs.elements.control.controllers import Junction as Junction
+from fem_mbs.elements.control.controllers import LeadLag as LeadLag
+from fem_mbs.elements.control.controllers import LowPass as LowPass
+from fem_mbs.elements.control.controllers import Saturation as Saturation
+from fem_mbs.elements.control.controllers import StateSpace as StateSpace
+from fem_mbs.elements.control.controllers import TransferFunction as TransferFunction
+from fem_mbs.elements.control.node_sensor import NodeSensor as NodeSensor
+from fem_mbs.elements.control.sensor import FunctionSensor as FunctionSensor
+from fem_mbs.elements.control.sensor import JointSensor as JointSensor
+from fem_mbs.elements.control.sensor import LineSensor as LineSensor
+from fem_mbs.elements.control.sensor import MultiplierSensor as MultiplierSensor
+from fem_mbs.elements.flexible.flexible_body import FlexibleBody as FlexibleBody
+from fem_mbs.elements.flexible.interfaces import Interface as Interface
+from fem_mbs.elements.flexible.mesh_load import MeshLoad as MeshLoad
+from fem_mbs.elements.flexible.reduction import Reduction as Reduction
+from fem_mbs.elements.forces.bearing import Bearing as Bearing
+from fem_mbs.elements.forces.bushing import Bushing as Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
-from fem_mbs.elements.forces.joint_friction import JointFriction
+from fem_mbs.elements.forces.joint_friction import JointFriction as JointFriction
+from fem_mbs.elements.forces.journal_bearing import JournalBearing as JournalBearing
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
-from fem_mbs.elements.forces.loads import Force, Gravity, Moment
-from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
-from fem_mbs.elements.forces.springs import FrictionSpring, JointSpring, Maxwell, SpringDamper
-from fem_mbs.elements.forces.stops import JointStop
-from fem_mbs.elements.forces.user_laws import FirstOrderActuator, JointForce
-from fem_mbs.elements.joints.cam import CamJoint
-from fem_mbs.elements.joints.coupling import Coupling, JointDrive
-from fem_mbs.elements.joints.curve import CurveJoint
-from fem_mbs.elements.joints.distance import DistanceJoint
+from fem_mbs.elements.forces.loads import Force as Force
+from fem_mbs.elements.forces.loads import Gravity as Gravity
+from fem_mbs.elements.forces.loads import Moment as Moment
+from fem_mbs.elements.forces.motors import PositionMotor as PositionMotor
+from fem_mbs.elements.forces.motors import SpeedMotor as SpeedMotor
+from fem_mbs.elements.forces.motors import TorqueMotor as TorqueMotor
+from fem_mbs.elements.forces.springs import FrictionSpring as FrictionSpring
+from fem_mbs.elements.forces.springs import JointSpring as JointSpring
+from fem_mbs.elements.forces.springs import Maxwell as Maxwell
+from fem_mbs.elements.forces.springs import SpringDamper as SpringDamper
+from fem_mbs.elements.forces.stops import JointStop as JointStop
+from fem_mbs.elements.forces.user_laws import FirstOrderActuator as FirstOrderActuator
+from fem_mbs.elements.forces.user_laws import JointForce as JointForce
+from fem_mbs.elements.joints.cam import CamJoint as CamJoint
+from fem_mbs.elements.joints.coupling import Coupling as Coupling
+from fem_mbs.elements.joints.coupling import JointDrive as JointDrive
+from fem_mbs.elements.joints.curve import CurveJoint as CurveJoint
+from fem_mbs.elements.joints.distance import DistanceJoint as DistanceJoint
 from fem_mbs.elements.joints.frames import axes_about as axes_about
-from fem_mbs.elements.joints.lower_pairs import (
-    CylindricalJoint,
-    FixedJoint,
-    GeneralJoint,
-    OrientationJoint,
-    ParallelAxesJoint,
-    PlanarJoint,
-    PointOnLineJoint,
-    PointOnPlaneJoint,
-    PrismaticJoint,
-    RevoluteJoint,
-    SphericalJoint,
-)
+from fem_mbs.elements.joints.lower_pairs import CylindricalJoint as CylindricalJoint
+from fem_mbs.elements.joints.lower_pairs import FixedJoint as FixedJoint
+from fem_mbs.elements.joints.lower_pairs import GeneralJoint as GeneralJoint
+from fem_mbs.elements.joints.lower_pairs import OrientationJoint as OrientationJoint
+from fem_mbs.elements.joints.lower_pairs import ParallelAxesJoint as ParallelAxesJoint
+from fem_mbs.elements.joints.lower_pairs import PlanarJoint as PlanarJoint
+from fem_mbs.elements.joints.lower_pairs import PointOnLineJoint as PointOnLineJoint
+from fem_mbs.elements.joints.lower_pairs import PointOnPlaneJoint as PointOnPlaneJoint
+from fem_mbs.elements.joints.lower_pairs import PrismaticJoint as PrismaticJoint
+from fem_mbs.elements.joints.lower_pairs import RevoluteJoint as RevoluteJoint
+from fem_mbs.elements.joints.lower_pairs import SphericalJoint as SphericalJoint
 from fem_mbs.elements.joints.relative import RelativeJoint as RelativeJoint
-from fem_mbs.elements.joints.rolling import RollingDisc
-from fem_mbs.elements.joints.screw import ScrewJoint
-from fem_mbs.elements.joints.shafts import ConstantVelocityJoint, UniversalJoint
-from fem_mbs.elements.joints.sliding import SlidingJoint
-from fem_mbs.elements.laws.table import ExternalInput, Table
-from fem_mbs.elements.laws.transitions import Harmonic, PointToPoint, Ramp, SCurve, SmoothStep, SpinUp
-from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
-from fem_mbs.elements.shells.edge_load import EdgeLoad
-from fem_mbs.elements.shells.pressure import Pressure
-from fem_mbs.elements.shells.section import ShellSection
-from fem_mbs.elements.shells.shell import Shell
+from fem_mbs.elements.joints.rolling import RollingDisc as RollingDisc
+from fem_mbs.elements.joints.screw import ScrewJoint as ScrewJoint
+from fem_mbs.elements.joints.shafts import ConstantVelocityJoint as ConstantVelocityJoint
+from fem_mbs.elements.joints.shafts import UniversalJoint as UniversalJoint
+from fem_mbs.elements.joints.sliding import SlidingJoint as SlidingJoint
+from fem_mbs.elements.laws.table import ExternalInput as ExternalInput
+from fem_mbs.elements.laws.table import Table as Table
+from fem_mbs.elements.laws.transitions import Harmonic as Harmonic
+from fem_mbs.elements.laws.transitions import PointToPoint as PointToPoint
+from fem_mbs.elements.laws.transitions import Ramp as Ramp
+from fem_mbs.elements.laws.transitions import SCurve as SCurve
+from fem_mbs.elements.laws.transitions import SmoothStep as SmoothStep
+from fem_mbs.elements.laws.transitions import SpinUp as SpinUp
+from fem_mbs.elements.shapes import Ball as Ball
+from fem_mbs.elements.shapes import Box as Box
+from fem_mbs.elements.shapes import Cylinder as Cylinder
+from fem_mbs.elements.shapes import Surface as Surface
+from fem_mbs.elements.shells.edge_load import EdgeLoad as EdgeLoad
+from fem_mbs.elements.shells.pressure import Pressure as Pressure
+from fem_mbs.elements.shells.section import ShellSection as ShellSection
+from fem_mbs.elements.shells.shell import Shell as Shell
 
-__all__ = [
-    "contacts_between",
-    "hertz_stiffness",
-    "Bush",
-    "Capsule",
-    "Contact",
-    "FirstOrderActuator",
-    "Ball",
-    "Beam",
-    "BeamMesh",
-    "BeamSection",
-    "Bearing",
-    "Block",
-    "Box",
-    "Bushing",
-    "CamJoint",
-    "Constant",
-    "ConstantVelocityJoint",
-    "Coupling",
-    "CrossFlow",
-    "CurveJoint",
-    "Cylinder",
-    "CylindricalJoint",
-    "DistanceJoint",
-    "DistributedLoad",
-    "Drag",
-    "EdgeLoad",
-    "EndRelease",
-    "ExternalInput",
-    "FixedJoint",
-    "FlexibleBody",
-    "Force",
-    "ForceActuator",
-    "FunctionSensor",
-    "GeneralJoint",
-    "Gravity",
-    "Harmonic",
-    "Interface",
-    "JointActuator",
-    "JointDrive",
-    "JointForce",
-    "JointFriction",
-    "JointSensor",
-    "JointSpring",
-    "JointStop",
-    "Junction",
-    "LeadLag",
-    "LineActuator",
-    "LineSensor",
-    "LowPass",
-    "Maxwell",
-    "MeshLoad",
-    "ModalBody",
-    "Moment",
-    "MomentActuator",
-    "MultiplierSensor",
-    "NodeSensor",
-    "OrientationJoint",
-    "PID",
-    "ParallelAxesJoint",
-    "PlanarJoint",
-    "Plane",
-    "PointMass",
-    "PointOnLineJoint",
-    "PointOnPlaneJoint",
-    "PointToPoint",
-    "PositionMotor",
-    "Pressure",
-    "PrismaticJoint",
-    "Ramp",
-    "Reduction",
-    "RevoluteJoint",
-    "RigidBody",
-    "RollingDisc",
-    "Rope",
-    "SCurve",
-    "SampledController",
-    "SampledStateSpace",
-    "Saturation",
-    "ScrewJoint",
-    "Shell",
-    "ShellSection",
-    "Signal",
-    "SlidingJoint",
-    "FrictionSpring",
-    "SmoothStep",
-    "SpeedMotor",
-    "SphericalJoint",
-    "SpinUp",
-    "SpringDamper",
-    "StateSpace",
-    "Surface",
-    "Table",
-    "TimeLaw",
-    "TorqueMotor",
-    "TransferFunction",
-    "Truss",
-    "UniversalJoint",
-    "Vector",
-    "beams_from_mesh",
-    "results_on_mesh",
-]
-
+__all__ = exported(globals(), "axes_about", "exported", "former", "Law", "LineBatch", "LineElement", "RelativeJoint")
 __getattr__ = former(globals())
-__dir__ = public(globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

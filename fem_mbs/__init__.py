@@ -23,7 +23,7 @@ else:
 
     def __getattr__(name):
         names = vars(import_module("fem_mbs.interface"))
-        globals().update({own: names[own] for own in names if own == "__all__" or own[:2] != "__"})
+        globals().update({own: names[own] for own in names if own[:2] != "__"}, __all__=names["NAMES"])
         return globals()[name] if name in globals() else names["former"](globals())(name)
 
     def __dir__():

@@ -7,38 +7,16 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
-from fem_mbs.benchmarks import (  # noqa: F401
-    bennett,
-    blade,
-    car_axis,
-    clearance,
-    equilibria,
-    fekete,
-    flexible,
-    governor,
-    high_speed_rotor,
-    hydraulic_arm,
-    impacts,
-    jeffcott,
-    joints,
-    linkages,
-    moving_load,
-    puma,
-    rotating_shaft,
-    rotor_on_springs,
-    slider_crank,
-    squeezer,
-    stick_slip,
-    swings,
-    sze,
-    tops,
-    vibrations,
-    woodpecker,
-)
+from fem_mbs import benchmarks
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
+
+for _module in iter_modules(benchmarks.__path__):  # each enrols its cases
+    import_module(f"{benchmarks.__name__}.{_module.name}")
 
 HEADER = f"{'quantity':44}{'ours':>16}{'reference':>16}{'deviation':>11}{'allowed':>10}  verdict  source"
 

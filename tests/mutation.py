@@ -43,6 +43,8 @@ ROOMS = {
     "library/test_joint_friction.py library/test_loads.py library/test_maxwell.py library/test_slip_spring.py "
     f"library/test_actuator.py library/test_energy_of_contact.py {CONTRACTS}",
     "elements/laws": "library/test_laws.py library/test_laws_of_time.py",
+    "elements/control": "library/test_control.py library/test_sampled_control.py library/test_control_errors.py "
+    "library/test_element_contract.py",
 }
 """Where the mechanics are, and the tests, within ``tests``, that are asked first."""
 OTHER = {

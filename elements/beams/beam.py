@@ -379,16 +379,13 @@ def add_beam(
     """Add a beam through places ``(n, 3)``, with the nodes that are not given there, and the releases of its ends."""
     at = {k: node for k, node in given.items() if node is not None}
     missing = [k for k in range(len(places)) if k not in at]
-    at.update(zip(missing, model.add_nodes(places[missing], _numbered(name, missing)), strict=True))
+    names = None if name is None else [f"{name}[{k}]" for k in missing]
+    at.update(zip(missing, model.add_nodes(places[missing], names), strict=True))
     beam = model.add(make([at[k] for k in range(len(places))]), name=name)
     for side, (free, node) in released.items():
         if free is not None and node is not None:
             model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
     return beam
-
-
-def _numbered(name: str | None, places: Iterable[int]) -> list[str] | None:
-    return None if name is None else [f"{name}[{k}]" for k in places]
 
 
 @checked

@@ -78,7 +78,7 @@ class ScrewStrain:
     def by_slope(self) -> Array:
         """``T(d)``, the derivative against ``d'``, ``(..., 6, 6)``."""
         p, q, r = self.f[..., None]
-        return _matrix(p * so3.IDENTITY - q * so3.skew(self.c) + r * _outer(self.c, self.c))
+        return _matrix(p * so3.IDENTITY - q * so3.skew(self.c) + r * so3.outer(self.c, self.c))
 
     def by_place(self) -> Array:
         """Derivative against ``d``."""
@@ -92,7 +92,7 @@ class ScrewStrain:
         turned = np.cross(u, s)
         a, b, cs, cu = _dot(s, u), _dot(c, turned), _dot(c, s), _dot(c, u)
         g = r1 * (cs * u + cu * s) - q1 * turned
-        half = _outer(0.5 * (p2 * a - q2 * b + r2 * cs * cu) * c + g, c) + _outer(r * s, u)
+        half = so3.outer(0.5 * (p2 * a - q2 * b + r2 * cs * cu) * c + g, c) + so3.outer(r * s, u)
         diagonal = (p1 * a - q1 * b + r1 * cs * cu)[..., None] * so3.IDENTITY
         return _matrix_dual(half + half.mT + diagonal), _matrix_dual(-self._first(-c, s))
 
@@ -103,16 +103,17 @@ class ScrewStrain:
         cu, cv = _dot(c, u), _dot(c, v)
         slope = self._combine(self.f1, u)
         second = (
-            _outer(slope, v)
-            + cv[..., None] * (_outer(self._combine(self.f2, u), c) + q1[..., None] * so3.skew(u))
-            + _outer(r1 * (cu * v + _dot(u, v) * c) - q1 * np.cross(v, u), c)
+            so3.outer(slope, v)
+            + cv[..., None] * (so3.outer(self._combine(self.f2, u), c) + q1[..., None] * so3.skew(u))
+            + so3.outer(r1 * (cu * v + _dot(u, v) * c) - q1 * np.cross(v, u), c)
             + (r1 * cv * cu + r * _dot(u, v))[..., None] * so3.IDENTITY
-            + _outer(r1 * cv * c + r * v, u)
+            + so3.outer(r1 * cv * c + r * v, u)
         )
         turning = (
-            cv[..., None] * (p1[..., None] * so3.IDENTITY - q1[..., None] * so3.skew(c) + r1[..., None] * _outer(c, c))
+            cv[..., None]
+            * (p1[..., None] * so3.IDENTITY - q1[..., None] * so3.skew(c) + r1[..., None] * so3.outer(c, c))
             - self.f[1][..., None] * so3.skew(v)
-            + r[..., None] * (_outer(c, v) + _outer(v, c))
+            + r[..., None] * (so3.outer(c, v) + so3.outer(v, c))
         )
         return _matrix(second + self._first(c, z)), _matrix(turning)
 
@@ -127,9 +128,9 @@ class ScrewStrain:
         (p1, q1, r1), (_, q, r) = self.f1, self.f
         slope = p1 * u - q1 * np.cross(c, u) + r1 * _dot(c, u) * c
         first: Array = (
-            _outer(slope, c)
+            so3.outer(slope, c)
             + q[..., None] * so3.skew(u)
-            + r[..., None] * (_outer(c, u) + _dot(c, u)[..., None] * so3.IDENTITY)
+            + r[..., None] * (so3.outer(c, u) + _dot(c, u)[..., None] * so3.IDENTITY)
         )
         return first
 
@@ -143,10 +144,6 @@ def _dot(a: Array, b: Array) -> Array:
     """Without the complex conjugate of ``vecdot``, ``(..., 1)``."""
     dot: Array = (a * b).sum(axis=-1, keepdims=True)
     return dot
-
-
-def _outer(a: Array, b: Array) -> Array:
-    return a[..., :, None] * b[..., None, :]
 
 
 def _matrix(dual: Array) -> Array:

@@ -131,13 +131,9 @@ class DistributedLoads(ElementBatch, of=DistributedLoad):
 
 def densities(force: Value, moment: Value | None, nodes: int, label: str) -> tuple[Any, Any]:
     """Checked densities of force and moment, or functions of time."""
+    what = f"three finite numbers per length, or three at each of the {nodes} nodes"
     first, second = (
-        value if callable(value) else _density(value, nodes, f"{label}: {what}")
-        for what, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
+        value if callable(value) else array(value, f"{label}: {name}", (3,), (nodes, 3), what=what)
+        for name, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
     )
     return first, second
-
-
-def _density(value: Any, nodes: int, label: str) -> Array:
-    what = f"three finite numbers per length, or three at each of the {nodes} nodes"
-    return array(value, label, (3,), (nodes, 3), what=what)

@@ -77,7 +77,9 @@ class CrossFlow:
         across = velocity * (0.0, 1.0, 1.0)
         along = velocity - across
         # v v^T/|v| of both parts; zero where there is no flow
-        result += (factors / np.where(speeds > 0.0, speeds, 1.0))[..., None] * (_outer(across) + _outer(along))
+        result += (factors / np.where(speeds > 0.0, speeds, 1.0))[..., None] * (
+            so3.outer(across, across) + so3.outer(along, along)
+        )
         return result
 
     def _factors(self, s: Array) -> Array:
@@ -89,10 +91,6 @@ class CrossFlow:
     def _speeds(self, velocity: Array) -> Array:
         across, along = np.linalg.norm(velocity[:, 1:], axis=-1), np.abs(velocity[:, 0])
         return np.stack([along, across, across], axis=-1)
-
-
-def _outer(v: Array) -> Array:
-    return v[:, :, None] * v[:, None, :]
 
 
 Velocities = Callable[[float, Array], ArrayLike]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import LARGEST, is_of, real, shown
+from fem_mbs.contracts import listed as of_many
 from fem_mbs.elements.beams.geometry import CORNER
 from fem_mbs.errors import ModelError
 
@@ -60,10 +62,10 @@ def chains_of(found: LineMesh, group: IntArray) -> dict[int, list[int]]:
 LABEL = "beams_from_mesh"
 ENDS = {"line": ((0, 1),), "line3": ((0, 2), (2, 1))}
 """Which points of a cell its lines join; a quadratic line has its ends first, then the point between them."""
+listed = partial(of_many, most=5)
+"""Points or lines in a message."""
 SAME_PLACE = 1e-8
 """Points closer than this share of the extent of the lines are at the same place."""
-NAMED = 5
-"""Most points or lines that a message lists."""
 
 
 class LineMesh(NamedTuple):
@@ -252,10 +254,3 @@ def check_loose(mesh: Any, points: int) -> None:
             f"{LABEL}: loose points that no cell uses: {listed(loose)}; remove them, connect them by lines, or leave "
             "them out with ignore_loose=True"
         )
-
-
-def listed(items: Iterable[object]) -> str:
-    """The first items of many, in words."""
-    texts = [str(item) for item in items]
-    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-    return ", ".join(texts[:NAMED]) + more or "none"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node, instance, real, shown
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_release
 from fem_mbs.elements.beams.curve_strain import LOBATTO
-from fem_mbs.elements.beams.geometry import YAxis, y_direction
+from fem_mbs.elements.beams.geometry import YAxis
 from fem_mbs.elements.beams.line_mesh import LABEL, listed
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.taper import Profile, along
@@ -40,30 +40,23 @@ def sections_of_sets(section: object, by: str | None) -> dict[Any, Profile | Non
     return dict(section)
 
 
-def releases_of_sets(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, Release]:
-    """Axes that are free at both ends, by group."""
-    if release is None:
-        return {}
-    by_group: Mapping[Any, Any] = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
-    _check_keys(by_group, sections, "release")
-    for key, ends in by_group.items():
-        label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
-        if not isinstance(ends, tuple | list) or len(ends) != 2:
-            raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
-        for free in ends:
-            if free is not None:
-                check_release(free, label)
-    return by_group
+def of_sets(
+    given: Any, sections: Mapping[Any, Profile], argument: str, rule: Callable[[Any, str], Any]
+) -> dict[Any, Any]:
+    """What is given for all groups, or for some of them by their keys, and obeys a rule."""
+    label = f"{LABEL}: {argument}"
+    if not isinstance(given, Mapping):
+        return {} if given is None else dict.fromkeys(sections, rule(given, label))
+    _check_keys(given, sections, argument)
+    return {key: rule(own, f"{label}[{key!r}]") for key, own in given.items()}
 
 
-def y_axes_of_sets(y_axis: Any, sections: Mapping[Any, Profile]) -> Mapping[Any, YAxis]:
-    """Section axes by group."""
-    if y_axis is None:
-        return {}
-    if not isinstance(y_axis, Mapping):
-        return dict.fromkeys(sections, y_axis)
-    _check_keys(y_axis, sections, "y_axis")
-    return {key: y_direction(own, f"{LABEL}: y_axis[{key!r}]") for key, own in y_axis.items()}
+def released_ends(ends: Any, label: str) -> Release:
+    """Axes that are free at both ends, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
+    start, end = (None if free is None else check_release(free, label) for free in ends)
+    return start, end
 
 
 def _check_keys(keys: Iterable[Any], sections: Mapping[Any, Profile], argument: str) -> None:

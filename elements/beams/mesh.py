@@ -14,7 +14,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, shown
 from fem_mbs.elements.beams.beam import Beam, check_order
-from fem_mbs.elements.beams.geometry import YAxis
+from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import (
     LABEL,
     LineMesh,
@@ -28,10 +28,10 @@ from fem_mbs.elements.beams.line_mesh import (
 from fem_mbs.elements.beams.members import (
     Release,
     add_along,
-    releases_of_sets,
+    of_sets,
+    released_ends,
     sections_of_sets,
     trusses_of_sets,
-    y_axes_of_sets,
 )
 from fem_mbs.elements.beams.taper import Profile
 from fem_mbs.elements.beams.truss import Truss
@@ -220,7 +220,8 @@ def beams_from_mesh(
     found, group = _lines_of_sets(mesh, section, sections, by, ignore_loose)
     lines = merged(found, merge)
     keys, chosen = [*sections], {key: own for key, own in sections.items() if own is not None}
-    y_axes, releases = y_axes_of_sets(y_axis, chosen), releases_of_sets(release, chosen)
+    y_axes = of_sets(y_axis, chosen, "y_axis", y_direction)
+    releases = of_sets(release, chosen, "release", released_ends)
     check_order(order, interpolation, LABEL)
     bars = trusses_of_sets(trusses, chosen)
     is_bar = np.array([key in bars for key in keys])[group]

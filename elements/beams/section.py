@@ -10,20 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Positive, Public, checked, is_symmetric, number, real, shown
+from fem_mbs.contracts import Positive, Public, array, checked, is_symmetric, number, real, shaped, shown
 from fem_mbs.elements.shapes.solids import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 
 CIRCLE_POINTS = 24
-
-
-def _place(value: Any, label: object) -> Array:
-    """A place (y, z) in the section."""
-    place = real(value)
-    if place is None or place.shape != (2,) or not np.isfinite(place).all():
-        raise ModelError(f"{label} must be a place (y, z), two numbers, received {shown(value)}")
-    return place
 
 
 def _pair(value: Any, label: object) -> tuple[float, float]:
@@ -42,9 +34,7 @@ def _inertia(value: Any, label: object) -> Array:
 
 
 def _matrix(value: Any, label: object) -> Array:
-    result = real(value)
-    if result is None or result.shape != (6, 6) or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be a finite 6x6 matrix, received {shown(value)}")
+    result = array(value, label, (6, 6), what="a finite 6x6 matrix")
     if not is_symmetric(result, 6):
         raise ModelError(f"{label} must be symmetric, received\n{result}")
     return result
@@ -58,12 +48,13 @@ def _poisson(nu: Any, label: object) -> float:
 
 
 def _contour(outline: Any, label: object) -> Array:
-    points = real(outline)
-    if points is None or points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
-        raise ModelError(f"{label} must be at least three points (y, z), received {shown(outline)}")
+    what = "at least three points (y, z)"
+    if len(points := array(outline, label, (None, 2), what=what)) < 3:
+        raise ModelError(f"{label} must be {what}, received {shown(outline)}")
     return points
 
 
+Place = Annotated[ArrayLike, shaped((2,), what="a place (y, z), two numbers")]
 Poisson = Annotated[float, _poisson]
 Matrix = Annotated[ArrayLike, _matrix]
 
@@ -130,7 +121,7 @@ class BeamSection(Public):
         mass: Positive,
         inertia: Annotated[ArrayLike, _inertia],
         outline: Annotated[ArrayLike, _contour] | None = None,
-        shear_center: Annotated[ArrayLike, _place] = (0.0, 0.0),
+        shear_center: Place = (0.0, 0.0),
     ) -> None:
         stiffness, j = np.array([EA, *np.atleast_1d(GA), GJ, *np.atleast_1d(EI)]), np.asarray(inertia)
         shape = _equivalent_rectangle(stiffness, mass, j) if outline is None else np.asarray(outline)

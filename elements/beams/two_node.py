@@ -19,6 +19,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
+from fem_mbs.elements.joints.frames import relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
 from fem_mbs.lie.so3 import MIDPOINT
@@ -48,9 +49,9 @@ class MidpointStrain:
         U, w, along = self.U, self.w, self.along
         j0, j1, d0, d1, _, _ = self.coefficients
         result = np.zeros((*U.shape[:-1], 6, 6))
-        result[..., :3, :3] = j0[..., None] * so3.IDENTITY + _outer(j1 * w, w)
-        result[..., :3, 3:] = _outer(d0 * U + d1 * along * w, w) + j1[..., None] * (
-            _outer(w, U) + along[..., None] * so3.IDENTITY
+        result[..., :3, :3] = j0[..., None] * so3.IDENTITY + so3.outer(j1 * w, w)
+        result[..., :3, 3:] = so3.outer(d0 * U + d1 * along * w, w) + j1[..., None] * (
+            so3.outer(w, U) + along[..., None] * so3.IDENTITY
         )
         result[..., 3:, 3:] = so3.IDENTITY
         return result
@@ -60,8 +61,8 @@ class MidpointStrain:
         U, w, Uw = self.U, self.w, self.along
         _, j1, d0, d1, dd0, dd1 = self.coefficients
         nU, nw = np.vecdot(n, U)[..., None], np.vecdot(n, w)[..., None]
-        mixed = _outer(d0 * n + d1 * nw * w, w) + _outer(j1 * w, n) + (j1 * nw)[..., None] * so3.IDENTITY
-        half = _outer(0.5 * (nU * dd0 + Uw * nw * dd1) * w + d1 * (nw * U + Uw * n), w) + _outer(j1 * U, n)
+        mixed = so3.outer(d0 * n + d1 * nw * w, w) + so3.outer(j1 * w, n) + (j1 * nw)[..., None] * so3.IDENTITY
+        half = so3.outer(0.5 * (nU * dd0 + Uw * nw * dd1) * w + d1 * (nw * U + Uw * n), w) + so3.outer(j1 * U, n)
         diagonal = (nU * d0 + Uw * nw * d1)[..., None] * so3.IDENTITY
         result = np.zeros((*U.shape[:-1], 6, 6))
         result[..., :3, 3:] = mixed
@@ -73,10 +74,6 @@ class MidpointStrain:
 def strain(interpolation: str, d: Array) -> Array:
     """Strain measure ``s(d)`` of an interpolation, shape ``(..., 6)``."""
     return d if interpolation == "SE3" else MidpointStrain(d).value()
-
-
-def _outer(a: Array, b: Array) -> Array:
-    return a[..., :, None] * b[..., None, :]
 
 
 MAX_TURN = 3.0
@@ -236,15 +233,9 @@ class BeamBatch(BeamElements):
         return stored
 
 
-def relative_frame(x: Array, R: Array) -> tuple[Array, Array]:
-    """``H_A^-1 H_B`` as rotation and position, of the section frames ``x (..., n, 2, 3)``, ``R (..., n, 2, 3, 3)``."""
-    R_A = R[..., 0, :, :]
-    return R_A.mT @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A)
-
-
 def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
     """``d = log(H_A^-1 H_B)``, ``(..., n, 6)``, of the section frames of the elements of ``owners``."""
-    d = se3.log(*relative_frame(x, R))
+    d = se3.log(*relative(x, R))
     check_turn(np.vecdot(d[..., 3:], d[..., 3:]), owners)
     return d
 

@@ -17,17 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    InternalVariable,
-    NodeLike,
-    Positive,
-    Vector3,
-    array,
-    checked,
-    is_symmetric,
-    shaped,
-    shown,
-)
+from fem_mbs.contracts import InternalVariable, NodeLike, Positive, Vector3, array, checked, is_symmetric, shaped, shown
 from fem_mbs.elements.bodies.rigid_body import Inertia
 from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes

@@ -35,14 +35,11 @@ def limit_pair(value: Any, label: object) -> Any:
     pair = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
     if not pair or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
-    lower, upper = (own if _infinite(own) else number(own, label) for own in value)
+    infinite = (isinstance(own, float) and own in NO_LIMITS for own in value)
+    lower, upper = (own if none else number(own, label) for own, none in zip(value, infinite, strict=True))
     if not lower < upper:
         raise ModelError(f"{label}: the lower limit must be below the upper one, received ({lower:g}, {upper:g})")
     return float(lower), float(upper)
-
-
-def _infinite(value: Any) -> bool:
-    return isinstance(value, float) and value in (-np.inf, np.inf)
 
 
 Limits = Annotated[tuple[float, float], limit_pair]

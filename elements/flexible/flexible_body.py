@@ -46,6 +46,8 @@ LARGE, MOST = 1.0, 3.0
 """Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
 SPIN = 0.2
 """Spin, against the lowest frequency with interfaces held, that stiffens a body by some percent of its frequencies."""
+ROUNDING = 1e-13
+"""Distance from the origin of a mesh, against its size, that is rounding: alone it would be the extent of a model."""
 AWAY = 1e-6
 """Distance of a node from its interface, against the size of the body, that is rounding of input."""
 
@@ -243,7 +245,9 @@ class FlexibleBody(ReducedBody):
         """A body on nodes that are there already, which are ``shared``, and new ones."""
         R = np.eye(3) if rotation is None else np.asarray(rotation)
         spin, nodes = R @ start.angular_velocity, []
-        for interface, at in zip(reduction.names, (reduction.center + reduction.places) @ R.T, strict=True):
+        places = (reduction.center + reduction.places) @ R.T
+        places[np.abs(places) < ROUNDING * reduction.size] = 0.0
+        for interface, at in zip(reduction.names, places, strict=True):
             near = (node for node in shared if np.linalg.norm(node.position - origin - at) < AWAY * reduction.size)
             node = next(near, None) or start.model.add_node(
                 origin + at,

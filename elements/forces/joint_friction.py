@@ -29,13 +29,7 @@ from fem_mbs.contracts import (
     Positive,
     checked,
 )
-from fem_mbs.elements.forces.coordinate_law import (
-    Acting,
-    CoordinateElement,
-    CoordinateLawBatch,
-    JointLike,
-    Law,
-)
+from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
 

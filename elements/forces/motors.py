@@ -167,7 +167,8 @@ class MotorBatch(CoordinateLawBatch):
 
     def at(self, t: float) -> Any:
         """References ``(n,)``."""
-        return np.array([_value(motor.reference, t, motor) for motor in self._motors])
+        each = ((motor, motor.reference) for motor in self._motors)
+        return np.array([float(evaluate(own, t, motor, None)) if callable(own) else own for motor, own in each])
 
 
 class TorqueBatch(MotorBatch, of=TorqueMotor):
@@ -215,7 +216,3 @@ class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
         )
         value, by_length, by_speed, by_state = (np.stack(pair[: 1 + self.states], axis=-1) for pair in rows)
         return Law(value, by_length, by_speed, by_state[..., None][..., : self.states], np.sign(vain))
-
-
-def _value(reference: float | Callable[[float], float], t: float, owner: object) -> float:
-    return float(evaluate(reference, t, owner, None)) if callable(reference) else reference

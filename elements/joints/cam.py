@@ -19,15 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Coordinate,
-    Direction,
-    InternalVariable,
-    NodeLike,
-    Numbering,
-    StepEnd,
-    checked,
-)
+from fem_mbs.contracts import Coordinate, Direction, InternalVariable, NodeLike, Numbering, StepEnd, checked
 from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.curve import Points, Spline, Splines, sampled
 from fem_mbs.elements.joints.frames import (

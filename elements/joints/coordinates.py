@@ -195,9 +195,9 @@ def angle(cosine: Triple, sine: Triple) -> Measure:
     gradient = np.zeros((*change.shape[:-1], 6))
     gradient[..., 3:] = change / size[..., None]
     bend = np.zeros((*change.shape[:-1], 6, 6))
-    bend[..., 3:, 3:] = (c[..., None, None] * hs - s[..., None, None] * hc + _outer(ds, dc) - _outer(dc, ds)) / size[
-        ..., None, None
-    ] - _outer(gradient[..., 3:], d_size / size[..., None])
+    bend[..., 3:, 3:] = (
+        c[..., None, None] * hs - s[..., None, None] * hc + so3.outer(ds, dc) - so3.outer(dc, ds)
+    ) / size[..., None, None] - so3.outer(gradient[..., 3:], d_size / size[..., None])
     return Measure(np.arctan2(s, c), gradient, bend)
 
 
@@ -227,8 +227,10 @@ def _d_row(w: Array, k: int) -> Array:
     wk = w[..., k, None]
     # row k of w~ is e_k x w turned round: (w~)^T e_k = -w x e_k; of w~ w~ = w w^T - |w|^2 I it is w_k w - |w|^2 e_k
     square = wk * w - np.vecdot(w, w)[..., None] * unit
-    d_square = _outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * _outer(unit + 0.0 * w, w)
-    result: Array = 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + _outer(square, e1 * w)
+    d_square = (
+        so3.outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * so3.outer(unit + 0.0 * w, w)
+    )
+    result: Array = 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + so3.outer(square, e1 * w)
     return result
 
 
@@ -236,7 +238,3 @@ def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
     seen = np.vecmat(a, frames.S)
     return np.vecdot(seen, b), so3.cross(b, seen), so3.skew(b) @ so3.skew(seen)
-
-
-def _outer(a: Array, b: Array) -> Array:
-    return a[..., :, None] * b[..., None, :]

@@ -168,13 +168,10 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
             of_own = [] if coordinates.own is None else [own.index(row) for row in coordinates.own[k]]
             columns.append([*of_nodes, *(6 * len(nodes) + place for place in of_own)])
             if term.is_angle:
-                angles.append(self._angle_place(cell, term))
+                # those of the constraint itself come first among its internal variables
+                angles.append([other for other in self.owners[cell].terms if other.is_angle].index(term))
         factors = np.array([term.factor for _, term in members])
         return Group(coordinates, cells, factors, np.array(columns), np.array(angles) if angles else None)
-
-    def _angle_place(self, cell: int, term: Term) -> int:
-        """Column of ``own`` with the last angle of a term: those of the constraint itself come first."""
-        return [other for other in self.owners[cell].terms if other.is_angle].index(term)
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""

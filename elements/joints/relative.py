@@ -38,15 +38,7 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.drives import (
-    Displacement,
-    Drive,
-    DriveLike,
-    DrivenBatch,
-    Drives,
-    Move,
-    drives_by_name,
-)
+from fem_mbs.elements.joints.drives import Displacement, Drive, DriveLike, DrivenBatch, Drives, Move, drives_by_name
 from fem_mbs.elements.joints.frames import two_nodes
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.elements.shapes import Ball, Box, Cylinder

@@ -13,15 +13,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    CoordinateBatch,
-    Direction,
-    NodeLike,
-    Numbering,
-    StepEnd,
-    Vector3,
-    checked,
-)
+from fem_mbs.contracts import CoordinateBatch, Direction, NodeLike, Numbering, StepEnd, Vector3, checked
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, cosine, translation, turn
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second
 from fem_mbs.elements.joints.lower_pairs import AxisJoint

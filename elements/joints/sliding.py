@@ -82,7 +82,8 @@ class SlidingJoint(TrackJoint):
         self.offset = lever(node, point)
         self.tracks = BeamTracks([beam])
         _refuse_corners(beam, label)
-        section = self._section(sigma := self._sigma())
+        x, R = self._places()
+        section = self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
         gap = float(np.linalg.norm(section.x[0] - place))
         if gap > ON_BEAM * float(self.tracks.lengths[0]):
             raise ModelError(
@@ -119,10 +120,6 @@ class SlidingJoint(TrackJoint):
     def _sigma(self) -> float:
         node = self.nodes[-1]
         return nearest(self.tracks, *self._places(), node.position + node.rotation @ self.offset)
-
-    def _section(self, sigma: float) -> Sections:
-        x, R = self._places()
-        return self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma]))
 
 
 @dataclass(frozen=True)

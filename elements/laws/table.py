@@ -172,24 +172,13 @@ class Table(TimeLaw):
             )
         return cls(numbers[:, 0], numbers[:, 1] if single else numbers[:, 1:], spline=spline, outside=outside)
 
-    def __call__(self, t: float) -> Any:
-        """The value."""
-        return self._asked(0, self._within(t))
-
-    def velocity(self, t: float) -> Any:
-        """First derivative; zero outside."""
-        return self._asked(1, self._within(t)) if self._inside(t) else np.zeros_like(self.values[0])
-
-    def acceleration(self, t: float) -> Any:
-        """Second derivative; zero outside."""
-        return self._asked(2, self._within(t)) if self._inside(t) else np.zeros_like(self.values[0])
-
-    def _asked(self, order: int, t: float) -> Any:
-        result: Array = self._functions[order](t)
+    def derivative(self, k: int, t: float) -> Any:
+        """Zero outside, for ``k > 0``."""
+        within = self._within(t)
+        if k and self.outside == "hold" and not self.times[0] <= t <= self.times[-1]:
+            return np.zeros_like(self.values[0])
+        result: Array = self._functions[k](within)
         return float(result) if self.size is None else result
-
-    def _inside(self, t: float) -> bool:
-        return self.outside == "refuse" or bool(self.times[0] <= t <= self.times[-1])
 
     def _within(self, t: float) -> float:
         """The time, or the end that it is beyond; an error if that is refused."""

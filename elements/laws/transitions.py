@@ -62,24 +62,12 @@ class PointToPoint(TimeLaw):
         self.initial, self.final, self.duration, self.begin, self.order = initial, final, duration, begin, order
         self._rows = POLYNOMIALS[order]
 
-    def __call__(self, t: float) -> float:
-        """The value."""
-        s = (t - self.begin) / self.duration
-        if s >= 1.0:
-            return self.final
-        return self.initial + (self.final - self.initial) * _horner(self._rows[0], max(s, 0.0))
-
-    def velocity(self, t: float) -> float:
-        return self._derivative(1, t)
-
-    def acceleration(self, t: float) -> float:
-        return self._derivative(2, t)
-
-    def _derivative(self, k: int, t: float) -> float:
+    def derivative(self, k: int, t: float) -> float:
         s = (t - self.begin) / self.duration
         if not 0.0 <= s < 1.0:
-            return 0.0
-        return (self.final - self.initial) / self.duration**k * _horner(self._rows[k], s)
+            return 0.0 if k else self.final if s >= 1.0 else self.initial
+        own = (self.final - self.initial) / self.duration**k * _horner(self._rows[k], s)
+        return own if k else self.initial + own
 
     def __repr__(self) -> str:
         return f"PointToPoint({self.initial}, {self.final}, {self.duration}, begin={self.begin}, order={self.order})"
@@ -141,21 +129,10 @@ class Ramp(TimeLaw):
         if self.end is not None and self.end <= self.begin:
             raise ModelError(f"Ramp: end must be after begin = {self.begin:g} s, received {self.end:g}")
 
-    def __call__(self, t: float) -> float:
-        """The value."""
-        return self._combined(0, t)
-
-    def velocity(self, t: float) -> float:
-        """First derivative; from the right at a sharp corner."""
-        return self._combined(1, t)
-
-    def acceleration(self, t: float) -> float:
-        """Second derivative; zero at a sharp corner."""
-        return self._combined(2, t)
-
-    def _combined(self, order: int, t: float) -> float:
-        up = _corner(order, t - self.begin, self.corner)
-        return self.rate * (up if self.end is None else up - _corner(order, t - self.end, self.corner))
+    def derivative(self, k: int, t: float) -> float:
+        """At a sharp corner the first one from the right, the second one zero."""
+        up = _corner(k, t - self.begin, self.corner)
+        return self.rate * (up if self.end is None else up - _corner(k, t - self.end, self.corner))
 
 
 def _corner(order: int, t: float, c: float) -> float:
@@ -219,18 +196,11 @@ class Harmonic(TimeLaw):
     phase: float = 0.0
     offset: float = 0.0
 
-    def __call__(self, t: float) -> float:
-        """The value."""
-        return self.offset + self.amplitude * sin(self._angle(t))
-
-    def velocity(self, t: float) -> float:
-        return 2 * pi * self.frequency * self.amplitude * cos(self._angle(t))
-
-    def acceleration(self, t: float) -> float:
-        return -((2 * pi * self.frequency) ** 2) * self.amplitude * sin(self._angle(t))
-
-    def _angle(self, t: float) -> float:
-        return 2 * pi * self.frequency * t + self.phase
+    def derivative(self, k: int, t: float) -> float:
+        omega = 2 * pi * self.frequency
+        angle = omega * t + self.phase
+        swing = self.amplitude * omega**k * (sin(angle), cos(angle), -sin(angle))[k]
+        return swing if k else self.offset + swing
 
 
 class Segment(NamedTuple):
@@ -292,31 +262,16 @@ class SCurve(TimeLaw):
             rate += lasting * (first + lasting * own / 2)
         self._begins = [segment.begin for segment in self._segments]
 
-    def __call__(self, t: float) -> float:
-        """The value."""
-        if not 0.0 <= t - self.begin < self.duration:
-            return self.distance if t > self.begin else 0.0
-        s, own = self._segment(t)
-        return own.value + s * (own.velocity + s * (own.acceleration / 2 + s * own.jerk / 6))
-
-    def velocity(self, t: float) -> float:
-        if not 0.0 <= t - self.begin < self.duration:
-            return 0.0
-        s, own = self._segment(t)
-        return own.velocity + s * (own.acceleration + s * own.jerk / 2)
-
-    def acceleration(self, t: float) -> float:
-        """Second derivative; from the right where it jumps."""
-        if not 0.0 <= t - self.begin < self.duration:
-            return 0.0
-        s, own = self._segment(t)
-        return own.acceleration + s * own.jerk
-
-    def _segment(self, t: float) -> tuple[float, Segment]:
-        """The segment of a time, and the time since it began."""
-        s = t - self.begin
-        own = self._segments[bisect_right(self._begins, s) - 1]
-        return s - own.begin, own
+    def derivative(self, k: int, t: float) -> float:
+        """From the right where the acceleration jumps."""
+        since = t - self.begin
+        if not 0.0 <= since < self.duration:
+            return self.distance if k == 0 and since > 0.0 else 0.0
+        own = self._segments[bisect_right(self._begins, since) - 1]
+        s = since - own.begin
+        if k == 0:
+            return own.value + s * (own.velocity + s * (own.acceleration / 2 + s * own.jerk / 6))
+        return own.velocity + s * (own.acceleration + s * own.jerk / 2) if k == 1 else own.acceleration + s * own.jerk
 
     def __repr__(self) -> str:
         speed, acceleration, jerk = self.limits

@@ -219,10 +219,8 @@ class Surface(Shape):
         blocks = {kind: _of_kind(mesh, kind, len(points)) for kind in CORNERS}
         cells = [(kind, block) for kind, block in blocks.items() if len(block)]
         if not cells:
-            raise ModelError(
-                f"Surface: mesh has no triangles and no quads, but {', '.join(_types(mesh)) or 'nothing'}; export its "
-                "surface"
-            )
+            types = ", ".join(sorted({str(block.type) for block in mesh.cells})) or "nothing"
+            raise ModelError(f"Surface: mesh has no triangles and no quads, but {types}; export its surface")
         used, numbers = np.unique(np.concatenate([block.ravel() for _, block in cells]), return_inverse=True)
         ends = np.cumsum([block.size for _, block in cells])[:-1]
         parts = np.split(numbers.ravel(), ends)
@@ -233,10 +231,6 @@ class Surface(Shape):
 
     def faces(self, sides: int) -> Faces:
         return Faces(self.placed(self.points), self.cells)
-
-
-def _types(mesh: Any) -> list[str]:
-    return sorted({str(block.type) for block in mesh.cells})
 
 
 def _of_kind(mesh: Any, kind: str, count: int) -> IntArray:

@@ -108,11 +108,15 @@ class GeneralizedAlpha(Method):
         Accelerations of vibrations that a step of ``h`` does not resolve would gain ``(omega h)^2`` of their energy in
         it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest.
         """
+        euler, memory = self.euler(system, state, h)
+        trial = euler.trial(system, state, h, memory)
+        return self._begin(system, state, h, highest_derivatives(system, trial))
+
+    def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
+        """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
         now, first = highest_derivatives(system, state), 6 * system.n
         states = np.append(np.zeros(first), np.where(system.order < 2, now[first:], 0.0))
-        euler = replace(self, parameters=EULER)
-        trial = euler.trial(system, state, h, AlphaMemory(h, 0, states, restarted(now, state.t)))
-        return self._begin(system, state, h, highest_derivatives(system, trial))
+        return replace(self, parameters=EULER), AlphaMemory(h, 1, states, restarted(now, state.t))
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
         """Where a first step of ``h`` leads that is not taken."""

@@ -7,15 +7,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import Quantity, case, compared, rows
 from fem_mbs.contracts import Node
-from fem_mbs.elements import (
-    Beam,
-    BeamSection,
-    Force,
-    GeneralJoint,
-    JointDrive,
-    RigidBody,
-    SlidingJoint,
-)
+from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, JointDrive, RigidBody, SlidingJoint
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 

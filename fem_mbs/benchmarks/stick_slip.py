@@ -9,12 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import Quantity, case, compared
 from fem_mbs.contracts import Node
-from fem_mbs.elements import (
-    JointFriction,
-    PrismaticJoint,
-    RigidBody,
-    SpringDamper,
-)
+from fem_mbs.elements import JointFriction, PrismaticJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Public
+from fem_mbs.contracts import Public, listed
 from fem_mbs.pictures.pictures import page
 
 SHOWN = 4
@@ -33,8 +33,7 @@ class Finding(NamedTuple):
     refused: bool = False
 
     def __str__(self) -> str:
-        more = f" and {len(self.of) - SHOWN} more" if len(self.of) > SHOWN else ""
-        return f"{', '.join(self.of[:SHOWN])}{more}: {self.text}" if self.of else self.text
+        return f"{listed(self.of, SHOWN)}: {self.text}" if self.of else self.text
 
 
 @dataclass(repr=False)

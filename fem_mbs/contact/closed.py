@@ -8,6 +8,7 @@ are open has nothing of them: its steps are those of the model without contacts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -125,6 +126,8 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         self.reads: IntArray = np.array([number.multipliers(own.closed)[:1] for own in parts])
         self.fallback = np.zeros((len(parts), 2))
         """Directions ``(n, 2)`` where there is no slip yet."""
+        self.held = False
+        """Whether directions are those, whatever the slip: where it all but ends, it has none that lasts."""
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
         gaps = self._of.batch.measure(motion)
@@ -132,7 +135,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         V = motion.V[self.nodes].reshape(len(self.nodes), -1)
         slip = np.matvec(G, V)
         speed = np.linalg.norm(slip, axis=-1)
-        moves = speed > STILL
+        moves = speed > (np.inf if self.held else STILL)
         d = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], self.fallback)
         turning = (np.eye(2) - d[:, :, None] * d[:, None]) * (moves / np.where(moves, speed, 1.0))[:, None, None]
         size = self._mu * motion.multipliers[self.reads[:, 0]]
@@ -175,6 +178,10 @@ def _without_contacts(system: System) -> ModelDescription:
     return model
 
 
+def _frozen(model: ModelDescription, system: System) -> System:
+    return System(model) if math.isinf(system.end) else System(model, system.end)
+
+
 class ClosedSystems:
     """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
 
@@ -184,7 +191,7 @@ class ClosedSystems:
         made = system
         if contacts:
             with system.as_frozen():
-                made = System(_without_contacts(system), system.end)
+                made = _frozen(_without_contacts(system), system)
             if system.redundant:
                 made.regularize(system.redundant)
             accelerate(made)
@@ -210,7 +217,7 @@ class ClosedSystems:
         model = _without_contacts(system)
         model.elements, model.constraints = [*model.elements, *slides.values()], [*model.constraints, *closed]
         with system.as_frozen():
-            made = System(model, system.end)
+            made = _frozen(model, system)
         if redundant:
             made.regularize(system.redundant or _SEVERAL)
         rows = np.full((len(closed), 3), -1)

@@ -29,6 +29,7 @@ from fem_mbs.alpha.memory import AlphaMemory, named
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
+from fem_mbs.contact.energy import gained
 from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, TOUCHING, WORK
@@ -47,9 +48,13 @@ SLACK = 1e-8
 ROOTS = 30
 ROUNDS = 8
 """How often a smooth step is repeated because contacts change, beside once for each of them."""
+TURNS, ALONG = 6, 1e-6
+"""How often the direction of slips is found anew, and its change that is none."""
 LEFT_OVER = 1e-9
 GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
+GAINED = 1e-3
+"""Energy of the motion that steps may gain before a run warns."""
 OFTEN, GAIN = 0.1, 1e-6
 """Share of steps with impacts that were not located, and of energies of impacts, above which a run warns."""
 
@@ -82,6 +87,14 @@ class ContactMemory(NamedTuple):
     """Steps so far that had more impacts than were located."""
     steps: int = 0
     """Steps so far."""
+    damped: int = 0
+    """Smooth steps so far that were taken anew, with damping, because they had gained energy."""
+    gained: float = 0.0
+    """Energy in J that steps have gained nevertheless."""
+    share: float = 0.0
+    """Over that of the motion."""
+    where: int = 0
+    """The contact that pushed most the last time."""
     brought: float = 0.0
     """Energy of impacts that have brought some, J."""
 
@@ -181,7 +194,7 @@ class NonsmoothAlpha(Method):
         contacts = contacts_of(system)
         status, slides = self._status(contacts, state, self._still(system, state, h))
         closed = self._closed(contacts, state, status, slides)
-        alpha = self.smooth_method.init(closed.system, _inner(contacts, closed, state), h)
+        alpha = self.smooth_method.init(closed.system, with_multipliers(contacts, closed, state), h)
         return ContactMemory(alpha, status, slides, np.zeros(contacts.count), np.zeros(contacts.elements))
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
@@ -197,7 +210,19 @@ class NonsmoothAlpha(Method):
                 f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the "
                 "method is of order 1: try a smaller step"
             )
+        if memory.damped > OFTEN * memory.steps:
+            texts.append(
+                f"{memory.damped} parts of {memory.steps} steps had gained energy and were made anew with the "
+                "damping of Euler's implicit method: vibrations that impacts set off are not resolved; try a smaller "
+                "step, or contacts that yield"
+            )
         if contacts.count:
+            if memory.share > GAINED:
+                part, place = contacts.names[memory.where]
+                texts.append(
+                    f"{part}: steps have gained {memory.gained:.3g} J in all that no force brought, the last "
+                    f"time with its {part.contacts[place]} closed: try a smaller step"
+                )
             took = state.u[contacts.carried[:, WORK]]
             came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
             if memory.brought > GAIN * max(float(np.abs(took).max()), float(came.max())):
@@ -211,6 +236,12 @@ class NonsmoothAlpha(Method):
 
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
+        try:
+            return self._in_parts(system, state, h, memory)
+        except NotConvergedError as failure:  # its equations may be those of another system
+            raise NotConvergedError(str(failure), failure.report) from None
+
+    def _in_parts(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         contacts = contacts_of(system)
         if type(memory.alpha) is tuple:
             memory = memory._replace(alpha=named(AlphaMemory(*memory.alpha)))
@@ -229,7 +260,7 @@ class NonsmoothAlpha(Method):
             else:
                 begin, point, done = point.state, smooth.point, True
                 if hits.any():
-                    point = self._pushed_out(contacts, begin, point, smooth.near, h)
+                    point = self._told(contacts, begin, self._pushed_out(contacts, begin, point, smooth.near, h))
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
@@ -266,27 +297,62 @@ class NonsmoothAlpha(Method):
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
         slack = SLACK * system.length
         if memory.clear.min() <= slack:
-            return self._in_contact(contacts, point, h)
+            return self._watched(contacts, point, h)
         inner = contacts.without(point.state)
-        alpha = self.smooth_method.prepared(contacts.open, inner, h, memory.alpha, GROWTH)
+        alpha = self._starting(contacts.open, inner, h, memory.alpha)
         step = self.smooth_method.inner_step(contacts.open, inner, h, alpha)
         speed = _fastest(system, step.state)
         clear = memory.clear - 2.0 * h * max(speed, memory.speed)
         if clear.min() <= slack:
-            return self._in_contact(contacts, point, h, step)
+            return self._watched(contacts, point, h, step)
         state = contacts.carry_on(point.state, step.state)
         memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
         return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
 
-    def _in_contact(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
-        """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open."""
+    def _watched(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
+        """A step in contact; if it gains energy that nothing brought, one of Euler's implicit method in its place."""
+        smooth = self._in_contact(contacts, point, h, ahead)
+        if not self._gained(contacts, point.state, smooth.point)[0]:
+            return smooth
+        smooth = self._in_contact(contacts, point, h, damped=True)
+        memory = smooth.point.memory
+        told = self._told(
+            contacts, point.state, smooth.point._replace(memory=memory._replace(damped=memory.damped + 1))
+        )
+        return smooth._replace(point=told)
+
+    @staticmethod
+    def _gained(contacts: Contacts, first: State, last: Standing) -> tuple[float, float]:
+        return gained(contacts.open, contacts.without(first), contacts.without(last.state))
+
+    def _told(self, contacts: Contacts, first: State, last: Standing) -> Standing:
+        """With what a step has gained nevertheless, and a contact that was closed."""
+        (more, share), memory = self._gained(contacts, first, last), last.memory
+        if not more:
+            return last
+        where = int(last.state.u[contacts.carried[:, FORCES]][:, 0].argmax())
+        told = memory._replace(gained=memory.gained + more, share=memory.share + share, where=where)
+        return last._replace(memory=told)
+
+    def _in_contact(
+        self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None, damped: bool = False
+    ) -> Smooth:
+        """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open.
+
+        If ``damped``, one of Euler's implicit method: there the force of a contact is its impulse in the whole step.
+        """
         system, memory = contacts.system, point.memory
         slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
         # accelerations at the start are those of what contacts do there, whatever they do in the step
         closed = self._closed(contacts, point.state, memory.status, memory.slides)
-        inner = _inner(contacts, closed, point.state)
-        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha, GROWTH))
-        status, slides, alpha = memory.status, memory.slides, memory.alpha
+        inner = with_multipliers(contacts, closed, point.state)
+        method = self.smooth_method
+        if damped:
+            method, alpha = method.euler(closed.system, inner, h)
+        else:
+            alpha = self._starting(closed.system, inner, h, memory.alpha)
+        memory = memory._replace(alpha=alpha)
+        status, slides = memory.status, memory.slides
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out, reverses = np.zeros((2, contacts.count), np.bool_)
         for _ in range(ROUNDS + 2 * contacts.count):
@@ -298,10 +364,10 @@ class NonsmoothAlpha(Method):
             if status is not memory.status:
                 alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
             try:
-                inner = _inner(contacts, closed, point.state)
-                step = ahead or self.smooth_method.inner_step(closed.system, inner, h, alpha)
+                inner = with_multipliers(contacts, closed, point.state)
+                step = ahead or self._stepped(method, contacts, point.state, closed, inner, h, alpha)
                 ahead = None
-            except NotConvergedError as failure:
+            except NotConvergedError:
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
                 held = (status == STICKS) & (memory.status == SLIDES) & ~reverses
                 if held.any():  # what goes through its dead centre: no force of friction holds it
@@ -309,7 +375,7 @@ class NonsmoothAlpha(Method):
                     status = np.where(held, SLIDES, status)
                     continue
                 if not slips.any():
-                    raise NotConvergedError(str(failure), failure.report) from None
+                    raise
                 started = contacts.at(point.state, contacts.touched(status != OPEN))
                 stops = self._stops(contacts, started, status, h) & may_stick
                 if stops.any():  # the slip comes to its end
@@ -342,9 +408,46 @@ class NonsmoothAlpha(Method):
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES) | (status != OPEN) & (point.memory.status == OPEN)
         ended = (status != OPEN) & (gaps > TOUCHING * system.length)  # beyond the end of a face or an edge
-        if (began | ended).any():
+        if damped or (began | ended).any():
             result = self._settled(contacts, result, (status != OPEN) & ~ended, h)
         return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, bool(left_out.any()))
+
+    def _stepped(
+        self,
+        method: GeneralizedAlpha,
+        contacts: Contacts,
+        first: State,
+        closed: ClosedSystem,
+        inner: State,
+        h: float,
+        alpha: AlphaMemory,
+    ) -> Step:
+        """A step of what contacts do; where Newton's method fails as slip turns, with one direction after the other."""
+        try:
+            return method.inner_step(closed.system, inner, h, alpha)
+        except NotConvergedError:
+            if not closed.sliding:
+                raise
+        before = contacts.at(first, contacts.touched(closed.contacts)).rates()[:, 1:]
+        still = self._still(contacts.system, first, h)
+        step: Step | None = None
+        for _ in range(TURNS):
+            turned = 0.0
+            for batch, numbers in closed.sliding:
+                speed = np.linalg.norm(before[numbers], axis=1)
+                moves, last = speed > still, batch.fallback
+                batch.held, batch.fallback = True, last.copy()
+                batch.fallback[moves] = before[numbers][moves] / speed[moves, None]
+                turned = max(turned, float(np.abs(batch.fallback - last).max()))
+            if step is not None and turned < ALONG:
+                break
+            step = method.inner_step(closed.system, inner, h, alpha)
+            after = contacts.at(contacts.carry_on(first, step.state), contacts.touched(closed.contacts)).rates()[:, 1:]
+            if any(((after[n] * batch.fallback).sum(axis=1) < 0.0).any() for batch, n in closed.sliding):
+                break  # its slip has ended
+            before = after
+        assert step is not None
+        return step
 
     def _revised(
         self,
@@ -425,7 +528,7 @@ class NonsmoothAlpha(Method):
         """The system in which contacts do what ``status`` says."""
         closed = contacts.closed.of(status, lambda: surplus(contacts, state, status))
         for batch, numbers in closed.sliding:
-            batch.fallback = np.nan_to_num(slides[numbers])
+            batch.fallback, batch.held = np.nan_to_num(slides[numbers]), False
         return closed
 
     # impacts
@@ -542,12 +645,20 @@ class NonsmoothAlpha(Method):
     ) -> ContactMemory:
         status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
-        inner = _inner(contacts, closed, state)
-        try:
-            alpha = self.smooth_method.restart(closed.system, inner, h)
-        except NotConvergedError as failure:  # its equations are those of another system
-            raise NotConvergedError(str(failure), failure.report) from None
+        alpha = self._starting(closed.system, with_multipliers(contacts, closed, state), h, memory.alpha, anew=True)
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
+
+    def _starting(self, system: System, inner: State, h: float, alpha: AlphaMemory, anew: bool = False) -> AlphaMemory:
+        """Starting values for a step: those that there are, or as after an impact, without vibrations.
+
+        These come from a trial step, of which there is none where the slip of a contact ends in it.
+        """
+        try:
+            if anew:
+                return self.smooth_method.restart(system, inner, h)
+            return self.smooth_method.prepared(system, inner, h, alpha, GROWTH)
+        except NotConvergedError:
+            return self.smooth_method.after_jump(system, inner, inner, h, alpha)
 
     def _status(
         self, contacts: Contacts, state: State, still: float, slides: Array | None = None
@@ -586,7 +697,7 @@ def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Ar
     )
 
 
-def _inner(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
+def with_multipliers(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
     """A state of the system with closed contacts, whose forces are multipliers."""
     result = contacts.without(state)
     if not len(closed.contacts):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -41,6 +41,12 @@ def shown(value: object) -> str:
     except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
+
+
+def listed(items: Iterable[object], most: int = 8) -> str:
+    """The first items of many, in words."""
+    texts = [str(item) for item in items]
+    return (", ".join(texts[:most]) or "none") + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def real(value: object) -> Array | None:

@@ -21,15 +21,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.contracts.arguments import function, number, shown, text, truth, whole_number
 from fem_mbs.contracts.changes import MADE, moments
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
-from fem_mbs.contracts.public import (
-    ConstructorArguments,
-    ModelPart,
-    Public,
-    called,
-    complete,
-    misfit,
-    snapshot,
-)
+from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, misfit, snapshot
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]
@@ -223,7 +215,7 @@ def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
     others = [rule_of(hint)[0] for hint, alone in zip(hints, plain, strict=True) if not alone]
     if None in others:
         return FREE
-    wanted = [_called(kind) for kind in kinds if kind is not NoneType]
+    wanted = ["a dict" if kind is Mapping else called(kind) for kind in kinds if kind is not NoneType]
 
     def rule(value: Any, label: Any) -> Any:
         if isinstance(value, kinds):
@@ -239,11 +231,6 @@ def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
         raise ModelError(f"{label} must be {' or '.join(wanted)}, received {shown(value)}")
 
     return rule, kinds
-
-
-def _called(kind: type) -> str:
-    """How a message calls an object of a class."""
-    return "a dict" if kind is Mapping else called(kind)
 
 
 def _several(hint: Any) -> str:

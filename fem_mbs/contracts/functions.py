@@ -29,13 +29,8 @@ from fem_mbs.errors import LawError
 class Differentiable(Protocol):
     """A function of time with its derivatives, in the units of its value per s and s^2, of the shape of its value."""
 
-    def velocity(self, t: float) -> Any:
-        """First derivative."""
-        ...
-
-    def acceleration(self, t: float) -> Any:
-        """Second derivative."""
-        ...
+    velocity: Callable[[float], Any]
+    acceleration: Callable[[float], Any]
 
 
 @runtime_checkable
@@ -45,49 +40,43 @@ class Jumping(Protocol):
     jumps: Sequence[float]
 
 
+Slope = Callable[[float, float, float], float]
+"""Of the arguments of a force law."""
+
+
 @runtime_checkable
 class ByLength(Protocol):
     """A pull ``law(t, length, speed)`` with its derivative against the length, N/m."""
 
-    def by_length(self, t: float, length: float, speed: float) -> float:
-        """The derivative."""
-        ...
+    by_length: Slope
 
 
 @runtime_checkable
 class BySpeed(Protocol):
     """A pull ``law(t, length, speed)`` with its derivative against the speed, N s/m."""
 
-    def by_speed(self, t: float, length: float, speed: float) -> float:
-        """The derivative."""
-        ...
+    by_speed: Slope
 
 
 @runtime_checkable
 class ByCoordinate(Protocol):
     """A force ``law(t, q, q_dot)`` on a joint coordinate with its derivative against the coordinate."""
 
-    def by_coordinate(self, t: float, q: float, q_dot: float) -> float:
-        """The derivative."""
-        ...
+    by_coordinate: Slope
 
 
 @runtime_checkable
 class ByRate(Protocol):
     """A force ``law(t, q, q_dot)`` on a joint coordinate with its derivative against the rate."""
 
-    def by_rate(self, t: float, q: float, q_dot: float) -> float:
-        """The derivative."""
-        ...
+    by_rate: Slope
 
 
 @runtime_checkable
 class ByVelocity(Protocol):
     """A drag ``law(velocity, s)`` of ``(n, 3)`` velocities, section frame, with its derivatives ``(n, 3, 3)``."""
 
-    def by_velocity(self, velocity: Array, s: Array) -> Array:
-        """The derivatives."""
-        ...
+    by_velocity: Callable[[Array, Array], Array]
 
 
 OPTIONAL: dict[type, tuple[str, ...]] = {

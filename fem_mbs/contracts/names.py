@@ -6,11 +6,11 @@ A function that has a model among its arguments looks names up at once. A constr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from fem_mbs.contracts.arguments import shown
+from fem_mbs.contracts.arguments import listed, shown
 from fem_mbs.contracts.public import ModelPart, Public
 from fem_mbs.errors import ModelError
 
@@ -26,7 +26,7 @@ def look_up(parts: Mapping[str, Any], name: str, label: str) -> Any:
     if name in parts:
         return parts[name]
     near = get_close_matches(name, parts, 3, 0.5)
-    hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {_some(parts)}"
+    hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {listed(map(repr, parts))}"
     raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {hint}")
 
 
@@ -128,9 +128,3 @@ def takes_parts(hint: Any) -> bool:
     if inner:
         return str not in inner and any(map(takes_parts, inner))
     return isinstance(hint, type) and issubclass(hint, ModelPart)
-
-
-def _some(names: Iterable[str], most: int = 8) -> str:
-    names = list(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + rest

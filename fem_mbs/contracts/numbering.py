@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from fem_mbs.errors import ModelError
 
 ORIGIN = np.zeros(3)
 Shared = TypeVar("Shared")
+Part: TypeAlias = Any
+"""An element or a constraint, with ``nodes`` and ``internal_variables``."""
 
 
 KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
@@ -82,20 +84,6 @@ def check_internal_variables(part: Any) -> None:
     for name, count in names.items():
         if count > 1:
             raise ModelError(f"{part}: {count} of its internal variables are called '{name}'; names tell them apart")
-
-
-class Part(Protocol):
-    """What an element and a constraint have in common."""
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Its nodes."""
-        ...
-
-    @property
-    def internal_variables(self) -> tuple[InternalVariable, ...]:
-        """Its internal variables."""
-        ...
 
 
 class Numbering:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -227,6 +228,6 @@ def _declared(kind: type, name: str) -> bool:
     return any(name in vars(base) or name in vars(base).get("__annotations__", ()) for base in kind.__mro__)
 
 
-def public(module: dict[str, Any], *more: str) -> Any:
-    """A ``__dir__`` of a module: its ``__all__`` and ``more``."""
-    return lambda: sorted([*module["__all__"], *more])
+def exported(module: dict[str, Any], *hidden: str) -> list[str]:
+    """The public names of a module: all that it has but modules and ``hidden`` ones."""
+    return sorted(n for n, own in module.items() if n[0] != "_" and not isinstance(own, ModuleType) and n not in hidden)

@@ -206,7 +206,7 @@ class SignalSource(Combines):
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)``, or ``(nt, p)`` of ``p`` outputs, over times and internal variables ``(nt, k)`` of a run."""
-        values = u.take(number.own(self).take(self.outputs), axis=1)  # type: ignore[arg-type]
+        values = u.take(number.own(self).take(self.outputs), axis=1)
         return values[:, 0] if len(self.outputs) == 1 else values
 
     def _of(self, k: int) -> Signal:

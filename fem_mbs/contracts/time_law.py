@@ -23,8 +23,9 @@ class TimeLaw(Public):
     """Base of laws of time: a value with its first and second derivative.
 
     ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s. To write
-    one, define these three, and ``size = 3`` if they return vectors. Laws, numbers and vectors of three numbers are
-    put together by ``+``, ``-`` and ``*``; ``law.after(2.0)`` begins two seconds later.
+    one, define these three, or ``derivative(k, t)`` of order ``k`` from 0 to 2 where all have one form; and
+    ``size = 3`` if they return vectors. Laws, numbers and vectors of three numbers are put together by ``+``, ``-`` and
+    ``*``; ``law.after(2.0)`` begins two seconds later.
 
     Attributes
     ----------
@@ -40,15 +41,19 @@ class TimeLaw(Public):
 
     def __call__(self, t: float) -> Any:
         """The value."""
-        raise NotImplementedError(f"{type(self).__name__} must define __call__(t)")
+        return self.derivative(0, t)
 
     def velocity(self, t: float) -> Any:
         """First derivative."""
-        raise NotImplementedError(f"{type(self).__name__} must define velocity(t)")
+        return self.derivative(1, t)
 
     def acceleration(self, t: float) -> Any:
         """Second derivative."""
-        raise NotImplementedError(f"{type(self).__name__} must define acceleration(t)")
+        return self.derivative(2, t)
+
+    def derivative(self, k: int, t: float) -> Any:
+        """The derivative of order ``k``, 0 for the value."""
+        raise NotImplementedError(f"{type(self).__name__} must define {('__call__', 'velocity', 'acceleration')[k]}(t)")
 
     @checked
     def after(self, delay: float) -> TimeLaw:
@@ -75,6 +80,16 @@ class TimeLaw(Public):
 
     def __neg__(self) -> TimeLaw:
         return Product(Constant(-1.0), self)
+
+
+def _of(law: TimeLaw, k: int, t: float) -> Any:
+    """The derivative of order ``k`` of a law, however that is written."""
+    return (law, law.velocity, law.acceleration)[k](t)
+
+
+def _still(law: TimeLaw) -> Any:
+    """A derivative of a law that does not change."""
+    return 0.0 if law.size is None else np.zeros(law.size)
 
 
 def _is_signal(value: object) -> bool:
@@ -118,16 +133,9 @@ class Constant(TimeLaw):
     def __init__(self, value: Annotated[ArrayLike, _number_or_vector]) -> None:
         self.value = value
         self.size = np.size(value) if np.ndim(value) else None
-        self._zero = 0.0 if self.size is None else np.zeros(self.size)
 
-    def __call__(self, t: float) -> Any:
-        return self.value
-
-    def velocity(self, t: float) -> Any:
-        return self._zero
-
-    def acceleration(self, t: float) -> Any:
-        return self._zero
+    def derivative(self, k: int, t: float) -> Any:
+        return self.value if k == 0 else _still(self)
 
     def __repr__(self) -> str:
         return f"Constant({self.value if self.size is None else np.asarray(self.value).tolist()})"
@@ -152,14 +160,8 @@ class Vector(TimeLaw):
             if law.size is not None:
                 raise ModelError(f"Vector: {name} must be a law of single numbers, received {law}, which is a vector")
 
-    def __call__(self, t: float) -> Any:
-        return np.array([law(t) for law in self.components])
-
-    def velocity(self, t: float) -> Any:
-        return np.array([law.velocity(t) for law in self.components])
-
-    def acceleration(self, t: float) -> Any:
-        return np.array([law.acceleration(t) for law in self.components])
+    def derivative(self, k: int, t: float) -> Any:
+        return np.array([_of(law, k, t) for law in self.components])
 
     def __repr__(self) -> str:
         return f"Vector{self.components}"
@@ -178,14 +180,8 @@ class Sum(TimeLaw):
         object.__setattr__(self, "size", self.first.size)
         object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
-    def __call__(self, t: float) -> Any:
-        return self.first(t) + self.second(t)
-
-    def velocity(self, t: float) -> Any:
-        return self.first.velocity(t) + self.second.velocity(t)
-
-    def acceleration(self, t: float) -> Any:
-        return self.first.acceleration(t) + self.second.acceleration(t)
+    def derivative(self, k: int, t: float) -> Any:
+        return _of(self.first, k, t) + _of(self.second, k, t)
 
     def __repr__(self) -> str:
         return f"({self.first} + {self.second})"
@@ -230,17 +226,8 @@ class Delayed(TimeLaw):
         object.__setattr__(self, "size", self.law.size)
         object.__setattr__(self, "jumps", tuple(own + self.delay for own in self.law.jumps))
 
-    def __call__(self, t: float) -> Any:
-        return self.law(max(t - self.delay, 0.0))
-
-    def velocity(self, t: float) -> Any:
-        return self.law.velocity(t - self.delay) if t >= self.delay else self._still()
-
-    def acceleration(self, t: float) -> Any:
-        return self.law.acceleration(t - self.delay) if t >= self.delay else self._still()
-
-    def _still(self) -> Any:
-        return 0.0 if self.size is None else np.zeros(self.size)
+    def derivative(self, k: int, t: float) -> Any:
+        return _of(self.law, k, max(t - self.delay, 0.0)) if k == 0 or t >= self.delay else _still(self)
 
     def __repr__(self) -> str:
         return f"{self.law}.after({self.delay})"

@@ -1,10 +1,17 @@
-"""A run that another program leads: inputs are set, the run goes on by a communication step, outputs are read."""
+"""A run that another program leads: inputs are set, the run goes on by a communication step, outputs are read.
+
+The program may be a script, or one of the FMI standard, for which a model becomes an FMU, a unit for co-simulation.
+"""
 
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path as FilePath
+from shutil import copy
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,6 +22,7 @@ from fem_mbs.contracts import (
     Combines,
     Method,
     Name,
+    Path,
     Seconds,
     Signal,
     State,
@@ -122,7 +130,9 @@ class CoSimulation:
         FemMbsError
             If a step fails for good.
         """
-        set_to, begin = self._values(), self.state.t
+        label = "CoSimulation: inputs"
+        set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
+        begin = self.state.t
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
         t = [*(self._t or [begin]), begin + duration]
         x = {name: [*self._x.get(name, [value]), value] for name, value in set_to.items()}
@@ -144,13 +154,70 @@ class CoSimulation:
             values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])
 
-    def _values(self) -> dict[str, float]:
-        """What the inputs are set to."""
-        return {name: number(law.value, f"CoSimulation: inputs[{name!r}].value") for name, law in self.inputs.items()}
-
     def _leading(self, t: list[float], x: Mapping[str, list[float]]) -> ExitStack:
         """Inputs that go through values at times, those of this run alone."""
         stack = ExitStack()
         for name, values in x.items():
             stack.enter_context(self.inputs[name].leading(t, values))
         return stack
+
+
+CONTENTS = "model.pickle"
+SLAVE = FilePath(__file__).with_name("fmu_slave.py")
+
+
+@checked
+def export_fmu(
+    path: Path,
+    model: Model,
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    step: Seconds,
+    *,
+    method: Method | None = None,
+) -> FilePath:
+    """Write a model as an FMU for co-simulation (FMI 2.0).
+
+    It runs where Python has this library and ``pythonfmu``, on Linux and Windows, and begins at t = 0. Needs
+    ``pip install fem_mbs[fmi]``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, ``.fmu``.
+    model : Model
+        What to run, without lambdas: it is pickled.
+    inputs, outputs, step, method
+        As of :class:`CoSimulation`: names, each with an ``ExternalInput``, or with a sensor, a block or a sum of
+        signals; the largest step of the integration in s; by default ``GeneralizedAlpha(rho_inf=0.9)``.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ModelError
+        If an argument or the model is not valid, cannot be pickled, or ``pythonfmu`` is missing.
+    """
+    file = FilePath(path)
+    if file.suffix != ".fmu":
+        raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    try:
+        from pythonfmu.builder import FmuBuilder
+    except ImportError:
+        raise ModelError("export_fmu needs pythonfmu; install it with pip install fem_mbs[fmi]") from None
+    CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
+    try:
+        contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
+    except Exception as error:
+        raise ModelError(
+            f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
+            "(Ramp, Table, ...) or with def at the top of a file that is installed there"
+        ) from error
+    with TemporaryDirectory() as folder:
+        script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
+        (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
+        FmuBuilder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
+    return file

@@ -125,17 +125,13 @@ def _write_many(path: FilePath, times: Array, scene: Scene, frames: Frames) -> t
 def _places(given: FilePath) -> tuple[FilePath, FilePath]:
     """The collection and the folder of its frames."""
     name = given.name.removesuffix(".pvd")
-    if not name or _is_other_folder(given.with_name(name)) or given.with_name(f"{name}.pvd").is_dir():
+    frames = given.with_name(name) if name else given
+    if not name or (frames.is_dir() and not _frames(frames)) or given.with_name(f"{name}.pvd").is_dir():
         raise ModelError(
             f"to_paraview: path '{given}' is a folder; add the name of the files, such as '{given / 'run'}' for "
             f"{given / 'run.pvd'}"
         )
     return given.with_name(f"{name}.pvd"), given.with_name(name)
-
-
-def _is_other_folder(folder: FilePath) -> bool:
-    """Whether a folder exists that holds no frames."""
-    return folder.is_dir() and not _frames(folder)
 
 
 def _frames(folder: FilePath) -> list[FilePath]:
@@ -164,18 +160,13 @@ def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tu
         _write_cells(root, scene)
         names: list[str] = []
         for k, (points, data) in enumerate(frames):
-            for name, values in _series(points, data).items():
+            for name, values in [("Points", points), *((f"PointData/{name}", own) for name, own in data.items())]:
                 if k == 0:
                     root.create_dataset(name, (len(times) * scene.points, *values.shape[1:]), "<f8")
                 root[name][k * scene.points : (k + 1) * scene.points] = values
             names = list(data)
         _write_steps(root, times, scene, names)
     return path, path.stat().st_size
-
-
-def _series(points: Array, data: dict[str, Array]) -> dict[str, Array]:
-    """What differs from one time to the next."""
-    return {"Points": points, **{f"PointData/{name}": data[name] for name in data}}
 
 
 def _write_cells(root: Any, scene: Scene) -> None:

@@ -43,7 +43,7 @@ class JointPicture:
         self.batch, self.rows = batch, rows
         self.b = batch.nodes[:, -1]
         self.offset = np.array([joint.offset for joint in batch.owners])
-        self.axes = np.array([_axes(joint) for joint in batch.owners])
+        self.axes = np.array([joint.axes[-1] for joint in batch.owners])
         n = len(self.b)
         self.cells = [_vertices({"part": np.full(n, Kind.JOINT), "joint_id": first + np.arange(n)})]
 
@@ -88,11 +88,6 @@ def _attached(motion: Motion, rows: IntArray, offset: Array) -> dict[str, Array]
 def _axes_of(axes: Array) -> dict[str, Array]:
     """Axes ``(n, 3, 3)``, world frame, as fields."""
     return {f"e{i + 1}": axes[:, :, i] for i in range(3)}
-
-
-def _axes(joint: Constraint) -> Array:
-    """Axes (3, 3) of a joint in the frame of node b, as columns; those of the node for a joint without axes."""
-    return joint.axes[-1]
 
 
 def _vertices(numbers: dict[str, IntArray]) -> Cells:

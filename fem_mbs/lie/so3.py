@@ -55,6 +55,12 @@ def axial(A: Array) -> Array:
     return 0.5 * np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], -1)
 
 
+def outer(a: Array, b: Array) -> Array:
+    """``a b^T`` of vectors ``(..., m)`` and ``(..., n)``, ``(..., m, n)``."""
+    product: Array = a[..., :, None] * b[..., None, :]
+    return product
+
+
 def cross(a: Array, b: Array) -> Array:
     """``a x b`` of broadcast vectors; on small batches several times faster than numpy's."""
     result: Array = np.matvec(skew(a), b)

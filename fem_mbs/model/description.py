@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     check_node,
     checked,
     complete,
+    listed,
     look_up,
     make,
     make_node,
@@ -37,7 +38,6 @@ from fem_mbs.contracts import Part as Named
 from fem_mbs.errors import ModelError
 from fem_mbs.model.parts import counted, summary, users
 
-SHOWN = 8
 Part = TypeVar("Part", bound=Element | Constraint)
 
 
@@ -211,10 +211,8 @@ class ModelDescription(PartNames):
         every: list[Named] = [*self.nodes, *self.elements, *self.constraints]
         left = [own for own in every if own not in gone]
         for part, using in users(self, left, gone).items():
-            names = ", ".join(map(str, using[:SHOWN])) + (f" and {len(using) - SHOWN} more" * (len(using) > SHOWN))
-            raise ModelError(
-                f"Model.remove: {part} is used by {names}; remove {'these' if len(using) > 1 else 'that'} with it"
-            )
+            them = "these" if len(using) > 1 else "that"
+            raise ModelError(f"Model.remove: {part} is used by {listed(using)}; remove {them} with it")
         for part in gone:
             del self._parts[str(part.name)]
         self._members.difference_update(gone)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Kind, Motion, Node
+from fem_mbs.contracts import Kind, Motion, Node
 from fem_mbs.errors import FemMbsError
 from fem_mbs.files.scene import Scene, acting_contacts, symbol_size
 from fem_mbs.system.system import System
@@ -80,11 +80,6 @@ def _inside(body: Any, point: Array, size: float) -> bool:
     shapes = [placed.shape.faces(SIDES).points for placed in body.shapes(size)]
     corners = np.concatenate([*shapes, [body.center_of_mass]])
     return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
-
-
-def _place(part: Node | Element | Constraint) -> Array:
-    """Where its name is written, in the frame of its last node."""
-    return np.zeros(3) if isinstance(part, Node) else part.offset
 
 
 class Layer(NamedTuple):
@@ -175,7 +170,7 @@ class Drawing:
             nodes = (part,) if isinstance(part, Node) else part.nodes
             if not nodes or len(nodes) > 2 or _by_default(part):
                 continue
-            row, offset = number(nodes[-1]), _place(part)
+            row, offset = number(nodes[-1]), np.zeros(3) if isinstance(part, Node) else part.offset
             key = (row, *np.round(offset / (1e-6 * self.size)).astype(int).tolist())
             places[key] = row, offset
             together.setdefault(key, []).append(str(part.name))

@@ -83,12 +83,12 @@ def _turns(first: Solution, second: Solution) -> Turns | None:
     for joint in first._turns or second._turns:
         name, counts = joint.name, []
         for run in (first, second):
-            own = next(part for part in run.system.number.parts if part.name == name)  # type: ignore[attr-defined]
-            known = run._turns.get(own)  # type: ignore[call-overload]
+            own = next(part for part in run.system.number.parts if part.name == name)
+            known = run._turns.get(own)
             counts.append(_counted(run, own) if known is None else np.asarray(known))
-        here = next(part for part in second.system.number.parts if part.name == name)  # type: ignore[attr-defined]
+        here = next(part for part in second.system.number.parts if part.name == name)
         result[here] = np.concatenate([counts[0], counts[1][1:] - counts[1][0] + counts[0][-1]])
-    return result  # type: ignore[return-value]
+    return result
 
 
 def _counted(run: Solution, joint: Any) -> Array:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near, rounding
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.physics import (
@@ -129,17 +129,13 @@ def many_are_the_sum(trial: ElementTrial) -> str | None:
     each = [trial.residual(part) for part in parts]
     expected = np.concatenate([sum(once.nodes_of(r).ravel() for r in each), *(once.own_of(r) for r in each)])
     evaluation = twice.evaluate(motion, motion.multipliers, twice.prescribe(motion.t))
-    joints = [sums(rows.ravel(), (load[:, None] * B).ravel(), twice.N) for rows, load, B in _joints(twice, evaluation)]
+    of_joints = zip(twice.gradient_components, twice.constraint_slices, evaluation.gradients, strict=True)
+    loaded = ((rows, evaluation.multipliers[s][:, None] * B) for rows, s, B in of_joints)
+    joints = [sums(rows.ravel(), force.ravel(), twice.N) for rows, force in loaded]
     force = evaluation.force - sum(joints)
     size = np.abs(expected).max(initial=1e-9)
     near(f"{trial.name}: two of them in a batch", force, expected, 1e-12 * size, "Do arrays keep their first axis?")
     return None
-
-
-def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, Array, Array]]:
-    """Components, multipliers and gradients of each batch of joints."""
-    parts = zip(system.gradient_components, system.constraint_slices, evaluation.gradients, strict=True)
-    return ((rows, evaluation.multipliers[s], B) for rows, s, B in parts)
 
 
 def internal_variables_are_of_their_kind(trial: ElementTrial) -> str | None:

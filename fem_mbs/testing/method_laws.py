@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def steps_are_pure(bench: Bench) -> str | None:
         again = bench.method.step(system, state, STEP, memory)
         for what, first, second in (("its step", _flat(step[:2]), _flat(again[:2])), ("what it was given", kept, None)):
             second = _flat((state, memory)) if second is None else second
-            if len(first) != len(second) or not all(map(_identical, first, second)):
+            if len(first) != len(second) or not all(map(partial(np.array_equal, equal_nan=True), first, second)):
                 raise ContractError(f"{bench.name}: step {k + 1}, made twice, changes {what}; keep nothing but memory")
         near(f"{bench.name}: time of step {k + 1}", step.state.t, state.t + STEP, 1e-14)
     return None
@@ -355,7 +356,3 @@ def _flat(values: Any) -> list[Array]:
     if isinstance(values, tuple):
         return [part for value in values for part in _flat(value)]
     return [np.array(np.nan if values is None else values, dtype=float)]
-
-
-def _identical(one: Array, other: Array) -> bool:
-    return np.array_equal(one, other, equal_nan=True)

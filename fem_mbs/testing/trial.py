@@ -41,7 +41,7 @@ class LawTrial:
     @property
     def part(self) -> Element | Constraint:
         """What is held to the law: the last part of the model."""
-        return self.system.number.parts[-1]  # type: ignore[return-value]
+        return self.system.number.parts[-1]  # type: ignore[no-any-return]
 
     @property
     def name(self) -> str:

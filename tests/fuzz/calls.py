@@ -117,7 +117,7 @@ SLOW = {
     "plot",
     "animate",
 }
-BESIDE = {"Model.hold", "Event.of", "Modes.to_paraview", "Buckling.to_paraview", "Campbell.plot"}
+BESIDE = {"Event.of", "Modes.to_paraview", "Buckling.to_paraview", "Campbell.plot"}
 """Left out: what draws, and what does the same as another call in many files."""
 ALWAYS = {
     "sensitivities.t_end",
@@ -161,7 +161,7 @@ def public() -> list[Call]:
             calls.append(Call(f"{kind.__name__}.{name} =", of, (own[name],), hints))
     for kind, where in RESULTS.items():
         for name, function in inspect.getmembers(kind, inspect.isfunction):
-            if kind in ONLY and name not in ONLY[kind]:
+            if kind in ONLY and name not in ONLY[kind] or name in _hidden(kind):
                 continue
             if (
                 not name.startswith("_") or name in ("__call__", *OPERATORS)
@@ -177,10 +177,14 @@ def _of(thing: Any, name: str) -> Iterator[Call]:
         yield _call(name, lambda w: thing, thing)
     elif inspect.isclass(thing) and thing not in RECORDS and not issubclass(thing, Exception):
         yield _call(name, lambda w: thing, thing.__init__)
-        hidden = {own for kind in thing.__mro__ for own in vars(kind).get("_internal", ())}
         for own, method in inspect.getmembers(thing, inspect.ismethod):
-            if not own.startswith("_") and f"{name}.{own}" not in BESIDE and own not in hidden:
+            if not own.startswith("_") and f"{name}.{own}" not in BESIDE and own not in _hidden(thing):
                 yield _call(f"{name}.{own}", lambda w, own=own: getattr(thing, own), method)
+
+
+def _hidden(kind: type) -> set[str]:
+    """What is public in Python and not for users."""
+    return {own for base in kind.__mro__ for own in vars(base).get("_internal", ())}
 
 
 def _set(w: SimpleNamespace, part: Element, name: str, **given: Any) -> None:
@@ -265,7 +269,8 @@ def one(call: Call, w: SimpleNamespace, found: Findings) -> None:
         found.counts["refused"] += 1
         # an extreme number may fail for what comes of it; what can never be right has to be named
         named = call.name.split(".")[-1] in OPERATORS or any(name in str(error) for name in spoilt)
-        named = named or "No such file" in str(error)  # which is not read for what it should have
+        # nothing is asked of a file that is not there, nor of a part of another model
+        named = named or "No such file" in str(error) or "is not part of this model" in str(error)
         if spoilt and all(spoilt.values()) and not named:
             found.counts["not named"] += 1
             found.wrong.append(f"not named: {_shown(call, given, spoilt)}: {error}"[:400])

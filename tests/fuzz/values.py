@@ -290,6 +290,7 @@ OBJECTS_OF: dict[type, Any] = {
 }
 SPECIAL: dict[str, Any] = {
     "inertia": lambda w: (1.0, 1.2, 1.5),
+    "ShellSection.general.inertia": lambda w: 1e-3,
     "coordinate": lambda w: None,
     "Coupling.joint_1": lambda w: w.joints,
     "Coupling.joint_2": lambda w: [1.0, -2.0],
@@ -741,6 +742,10 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += [True, np.True_]
     scalar = numeric or Any in bases or name in SCALAR or any(map(is_number, kinds(hint)))
     choices += [*LISTS, *MASKED, *(SCALARS[1:] if scalar else SCALARS)]
+    if name == "recover":  # sets of the mesh, by names of nobody knows what, or none
+        choices = [value for value in choices if not isinstance(value, dict) and not are_texts(value)]
+    if name == "element":  # of which there may be a list, with none
+        choices = [value for value in choices if not (isinstance(value, list) and not any(value))]
     if name == "initial":
         choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:

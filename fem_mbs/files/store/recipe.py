@@ -138,7 +138,7 @@ def describe(system: System) -> Description:
 
 def _describe(system: System) -> Description:
     nodes, parts = system.nodes, system.number.parts
-    writer = Writer(nodes, parts)  # type: ignore[arg-type]
+    writer = Writer(nodes, parts)
     places: dict[Node, list[Any]] = {
         node: [*(own for own in node.before if own.until < system.frozen_as), node] for node in nodes
     }
