@@ -20,6 +20,7 @@ UP = (0, 0, 1)
 SCENES = {  # which share of the run, and the camera: from where it looks at what
     "slider_crank_engine": (0.54, [(0.25, -0.42, 0.22), (0, 0, 0.095), UP]),
     "crank_of_solids": (0.55, [(0.15, -0.42, 0.1), (-0.03, 0, -0.015), UP]),
+    "rotor_in_housing": (0.0, [(2.6, -2.3, 0.9), (0.75, 0, -0.2), UP]),
     "suspension": (0.175, [(1.5, 1.1, 0.6), (0, 0.55, 0.38), UP]),
     "differential": (0.02, [(-1.7, 1.9, 1.6), (0.6, 0.0, 0.15), UP]),
     "squeezer": (0.0, [(-0.045, -0.03, 0.17), (-0.035, 0.026, 0), (0, 1, 0)]),
@@ -28,8 +29,21 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),
     "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
+    "rocking_block": (0.36, [(1.2, -3.2, 1.3), (0, 0, 0.5), UP]),
+    "slider_crank_with_play": (0.8, [(0.12, -0.75, 0.0), (0.12, 0, 0.0), UP]),
+    "solar_array": (0.31, [(3.1, -3.4, 1.8), (0.75, 0, 0.2), UP]),
 }
-FIGURES = ("identify_stiffness", "size_beam", "two_disc_rotor", "rotating_blade", "tune_blade", "tune_controller")
+FIGURES = (
+    "identify_stiffness",
+    "lightest_four_bar",
+    "size_beam",
+    "two_disc_rotor",
+    "rotating_blade",
+    "tune_blade",
+    "tune_controller",
+    "woodpecker",
+    "billiard_break",
+)
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 

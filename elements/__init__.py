@@ -52,6 +52,7 @@ from fem_mbs.elements.forces.bearing import Bearing as Bearing
 from fem_mbs.elements.forces.bushing import Bushing as Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_friction import JointFriction as JointFriction
+from fem_mbs.elements.forces.journal_bearing import JournalBearing as JournalBearing
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force as Force

@@ -57,6 +57,7 @@ from fem_mbs.elements import (
     JointSensor,
     JointSpring,
     JointStop,
+    JournalBearing,
     LineActuator,
     LineSensor,
     Maxwell,
@@ -422,6 +423,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         [[[20.0, 1.0], [-1.0, 25.0]], [[22.0, 4.0], [-4.0, 28.0]], [[30.0, 7.0], [-9.0, 35.0]]],
         [[0.5, 0.4], [0.4, 0.3], [0.2, 0.2]],
         speeds=(-20.0, 0.0, 20.0),
+    ),
+    "journal bearing": lambda n: JournalBearing(
+        n.line[0], n.arc[2], n.vector((1, 2, -1)), 0.5, 0.4, 4.0, 300.0, point=n.line[0].at((0.1, 0.0, 0.3))
     ),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),

@@ -173,23 +173,21 @@ class BearingContext(NamedTuple):
     """Derivative of the forces against the speed, ``(n, 5)``."""
 
 
-class BearingBatch(ElementBatch, of=Bearing):
-    """Bearings as arrays; those that depend on the speed are of one table."""
+class ShaftInHousing(ElementBatch):
+    """Forces ``(n, 5)`` of the coordinates of shafts in their housings, of their rates and of speeds."""
 
-    def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
+    def __init__(self, bearings: Sequence[Any], number: Numbering) -> None:
         super().__init__(bearings, number)
-        self._axes, self._shaft, self._K, self._C, offsets = (
-            np.array([getattr(own, name) for own in bearings])
-            for name in ("axes", "shaft", "stiffness", "damping", "offsets")
+        self._axes, self._shaft, offsets = (
+            np.array([getattr(own, name) for own in bearings]) for name in ("axes", "shaft", "offsets")
         )
         self._at_a, self._at_b = offsets[:, 0], offsets[:, 1]
-        self._speeds = bearings[0].speeds
-        if self._speeds is not None:
-            from scipy.interpolate import CubicSpline  # which takes long to import
-
-            self._splines = CubicSpline(self._speeds, np.concatenate([self._K[0], self._C[0]], axis=1))
         # gradients of the tilts (-n_2, n_1)
         self._sign = np.array([-1.0, 1.0])[:, None]
+
+    def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+        """Forces against the shaft, and their derivatives: against ``z`` and ``z'`` (n, 5, 5), and the speed."""
+        raise NotImplementedError
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, BearingContext]:
         """Wrenches on the nodes, ``(n, 12)``."""
@@ -198,9 +196,7 @@ class BearingBatch(ElementBatch, of=Bearing):
         V_A, V_B = np.matvec(Ad, motion.V[self.nodes[:, 0]]), motion.V[self.nodes[:, 1]]
         V = V_B - V_A
         z_dot = np.matvec(b, V)
-        K, C, dK, dC = self._at_speed(np.vecdot(self._shaft, V[:, 3:]), motion.t)
-        F = np.matvec(K, z) + np.matvec(C, z_dot)
-        by_speed = np.matvec(dK, z) + np.matvec(dC, z_dot)
+        F, K, C, by_speed = self._law(z, z_dot, np.vecdot(self._shaft, V[:, 3:]), motion.t)
         return gradients(np.vecmat(F, b), Ad), BearingContext(Ad, b, bend, V_A, V, F, K, C, by_speed)
 
     def _coordinates(self, motion: Motion) -> tuple[Array, Any, Array, Array]:
@@ -221,20 +217,6 @@ class BearingBatch(ElementBatch, of=Bearing):
         bend[:, 3:, 3:, 3:] = self._sign[..., None] * (so3.skew(s) @ so3.skew(across))
         return z, frames, b, bend
 
-    def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        """Stiffness and damping and their derivatives."""
-        if self._speeds is None:
-            return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
-        beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
-        if beyond.any():
-            row = int(np.argmax(beyond))
-            raise MotionError(
-                f"{self.owners[row]}: the shaft turns at {speed[row]:.6g} rad/s at t = {t:.6g} s, beyond its speeds "
-                f"from {self._speeds[0]:g} to {self._speeds[-1]:g}"
-            )
-        both, slope = self._splines(speed), self._splines(speed, 1)
-        return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
-
     def stiffness(self, context: BearingContext) -> Array:
         """Of the coordinates, of their rates and the speed, and of the directions of the forces."""
         Ad, b, bend, V_A, V, F, K, C, by_speed = context
@@ -252,6 +234,37 @@ class BearingBatch(ElementBatch, of=Bearing):
         inner = context.C @ rates + context.by_speed[:, :, None] * speed[:, None, :]
         result: Array = rates.mT @ inner
         return result
+
+
+class BearingBatch(ShaftInHousing, of=Bearing):
+    """Bearings as arrays; those that depend on the speed are of one table."""
+
+    def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
+        super().__init__(bearings, number)
+        self._K, self._C = (np.array([getattr(own, name) for own in bearings]) for name in ("stiffness", "damping"))
+        self._speeds = bearings[0].speeds
+        if self._speeds is not None:
+            from scipy.interpolate import CubicSpline  # which takes long to import
+
+            self._splines = CubicSpline(self._speeds, np.concatenate([self._K[0], self._C[0]], axis=1))
+
+    def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+        K, C, dK, dC = self._at_speed(speed, t)
+        return np.matvec(K, z) + np.matvec(C, z_dot), K, C, np.matvec(dK, z) + np.matvec(dC, z_dot)
+
+    def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+        """Stiffness and damping and their derivatives."""
+        if self._speeds is None:
+            return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
+        beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise MotionError(
+                f"{self.owners[row]}: the shaft turns at {speed[row]:.6g} rad/s at t = {t:.6g} s, beyond its speeds "
+                f"from {self._speeds[0]:g} to {self._speeds[-1]:g}"
+            )
+        both, slope = self._splines(speed), self._splines(speed, 1)
+        return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
 
     def energy(self, motion: Motion) -> Energy:
         z, *_ = self._coordinates(motion)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, RevoluteJoint, RigidBody
+from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, JournalBearing, RevoluteJoint, RigidBody
+from fem_mbs.elements.forces.journal_bearing import film
 from fem_mbs.modal.floquet import floquet_modes
 from fem_mbs.modal.linearize import linear_equations
 
@@ -129,6 +130,64 @@ def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
         model.add(Bearing(model.ground, node, X, (1e4, 1e4), point=(x, 0, 0)))
     with pytest.raises(mbs.ModelError, match="constant only in axes that turn"):
         mbs.campbell(model, [100.0], count=2)
+
+
+@pytest.mark.parametrize(
+    ("e", "K", "C"),
+    [
+        (0.5, [[2.20994, 0.85770], [-3.97664, 2.92325]], [[3.05392, -2.24496], [-2.24496, 6.61476]]),
+        (0.2, [[2.48493, 4.52028], [-5.76309, 1.49782]], [[9.58694, -2.49164], [-2.49164, 10.97979]]),
+    ],
+)
+def test_a_short_bearing_has_the_coefficients_of_its_formulas(e: float, K: list, C: list) -> None:
+    """Of Friswell et al., section 5.5.1: ``K c/W``, ``C c W/Omega`` across and along the force of the film."""
+    F = film(np.array([e, 0.0]), np.zeros(2), np.ones(1))
+    load, step = np.linalg.norm(F), 1e-6
+    axes = np.array([[F[1], -F[0]], F]) / load
+    slopes = [
+        (film(*(part + sign * d for part, d in zip((np.array([e, 0.0]), np.zeros(2)), shift, strict=True)), np.ones(1)))
+        for shift in np.eye(4).reshape(4, 2, 2) * step
+        for sign in (1.0, -1.0)
+    ]
+    slopes = -np.array([a - b for a, b in zip(slopes[::2], slopes[1::2], strict=True)]).T / (2.0 * step * load)
+    assert axes @ slopes[:, :2] @ axes.T == pytest.approx(np.array(K), abs=1e-5)
+    assert axes @ slopes[:, 2:] @ axes.T == pytest.approx(np.array(C), abs=1e-5)
+
+
+def oiled(gravity: float, viscosity: float, spin: float = 0.0) -> mbs.Model:
+    """10 kg in a bearing of a tenth of a millimetre, which a soft one keeps from tilting."""
+    model = mbs.Model("SE3", gravity=(0, 0, -gravity))
+    disc = model.add_node((0, 0, 0), angular_velocity=(spin, 0, 0), name="disc")
+    model.add(RigidBody(disc, 10.0, (0.2, 0.1, 0.1)))
+    model.add(Bearing(model.ground, disc, X, (0, 0, 1e6, 1e6, 1e6), (0, 0, 1e3, 1e3, 1e3)))
+    model.add(JournalBearing(model.ground, disc, X, 0.025, 0.02, 1e-4, viscosity))
+    return model
+
+
+def test_a_loaded_shaft_settles_where_the_film_bears_it() -> None:
+    """At half the clearance, ``tan = pi sqrt(1 - e^2)/(4 e)`` against the load."""
+    load = 10.0 * 9.81 / (2e-7 / 1e-8 * 100.0)
+    model = oiled(9.81, load / np.linalg.norm(film(np.array([0.5, 0.0]), np.zeros(2), np.ones(1))), 100.0)
+    _, y, z = mbs.simulate(model, 0.4, 1e-3).position("disc")[-1] / 1e-4
+    assert np.hypot(y, z) == pytest.approx(0.5, abs=1e-4)
+    assert y / -z == pytest.approx(np.pi * np.sqrt(0.75) / 2.0, abs=1e-3)
+
+
+def test_a_shaft_without_load_whirls_with_half_its_speed() -> None:
+    """``m s^2 + pi/2 u s - i pi/4 u Omega = 0``, which grows."""
+    u, speed = 0.05 * 2e-7 / 1e-12, 200.0
+    exact = np.roots([10.0, 0.5 * np.pi * u, -0.25j * np.pi * u * speed])
+    exact = exact[np.argmax(exact.real)]
+    diagram = mbs.campbell(oiled(0.0, 0.05), [speed], count=1)
+    assert diagram.angular[0, 0] == pytest.approx(exact.imag, rel=1e-7)
+    assert -diagram.damping[0, 0] == pytest.approx(exact.real / abs(exact), rel=1e-6)
+    assert exact.imag == pytest.approx(100.0, rel=0.1)
+    assert list(diagram.unstable) == [speed]
+
+
+def test_a_shaft_that_touches_is_told() -> None:
+    with pytest.raises(mbs.FemMbsError, match="it touches the housing"):
+        mbs.simulate(oiled(9.81, 1e-9), 0.1, 1e-3)
 
 
 def unequal(shaft: tuple[float, float], supports: tuple[float, float]) -> mbs.Model:
