@@ -180,7 +180,7 @@ REDUCED = Reduction(
 )
 
 
-SOURCES = ("solid", "abaqus", "matrix_market")
+SOURCES = ("solid", "abaqus", "nastran", "matrix_market")
 
 
 def matrices(w: SimpleNamespace) -> tuple[Path, Path]:
@@ -353,6 +353,7 @@ SPECIAL: dict[str, Any] = {
     "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
     "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
     **{f"Reduction.abaqus.{name}": lambda w: w.folder / "none.mtx" for name in ("stiffness", "mass", "deck")},
+    **{f"Reduction.nastran.{name}": lambda w: w.folder / "none.pch" for name in ("punch", "bulk")},
     "Bearing.stiffness": lambda w: (1e3, 2e3),
     "Bearing.damping": lambda w: (1.0, 2.0),
     "Bearing.speeds": lambda w: None,
