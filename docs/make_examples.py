@@ -29,8 +29,17 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),
     "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
+    "solar_array": (0.31, [(3.1, -3.4, 1.8), (0.75, 0, 0.2), UP]),
 }
-FIGURES = ("identify_stiffness", "size_beam", "two_disc_rotor", "rotating_blade", "tune_blade", "tune_controller")
+FIGURES = (
+    "identify_stiffness",
+    "lightest_four_bar",
+    "size_beam",
+    "two_disc_rotor",
+    "rotating_blade",
+    "tune_blade",
+    "tune_controller",
+)
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyvista as pv
 
@@ -25,7 +26,7 @@ def twisted_laminate() -> mbs.StaticSolution:
     return mbs.statics(model, loads=[1.0])
 
 
-def scenes() -> Iterator[tuple[str, mbs.StaticSolution, str, tuple[float, float, float]]]:
+def scenes() -> Iterator[tuple[str, mbs.Solution, str, tuple[float, float, float]]]:
     """What is shown, by which field, and from where."""
     yield (
         "rolled up by a moment",
@@ -41,27 +42,47 @@ def scenes() -> Iterator[tuple[str, mbs.StaticSolution, str, tuple[float, float,
         "stress",
         (1, 1, 0.5),
     )
-    yield "laminate, pulled", twisted_laminate(), "stress", (0.9, -0.5, 0.4)
+    yield "laminate, pulled", twisted_laminate(), "stress", (0.25, -1, 0.35)
+    swing = mbs.simulate(plates.swinging_panel()[0], 0.7, 0.01, times=np.linspace(0.0, 0.7, 8))
+    yield "a panel swings about two hinges", swing, "m", (0.5, -1, 0.25)
+    pulled = mbs.statics(plates.pull_out(16, 12)[0], load_end=0.4, loads=[0.4])
+    yield "an eighth of a cylinder, pulled out", pulled, "stress", (1, 1, 0.5)
+
+
+def rotating(file: Path) -> None:
+    """Frequencies of a plate that turns about its clamped edge."""
+    fig, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    speeds = np.linspace(0.0, 8.0, 33)
+    axes.plot(speeds, [plates.ritz_frequencies("CFFF", 4, nu=0.0, speed=speed) for speed in speeds], "C0")
+    for speed in speeds[::8]:
+        model, unit = plates.rotating_plate(12, speed)
+        state = mbs.steady_rotation(model, (0, speed / unit, 0)).state(-1) if speed else None
+        found = 2 * np.pi * unit * np.asarray(mbs.modes(model, 4, state=state).frequencies)
+        axes.plot(np.full(4, speed), found, "ko", ms=4)
+    axes.set(xlabel=r"$\Omega\,a^2\sqrt{\rho h/D}$", ylabel=r"$\omega\,a^2\sqrt{\rho h/D}$", ylim=(0, None))
+    fig.savefig(file, dpi=100)
 
 
 def main() -> None:
     """Draw them beside each other."""
-    plotter = pv.Plotter(off_screen=True, shape=(2, 2), window_size=(1100, 800), border=False)
+    plotter = pv.Plotter(off_screen=True, shape=(2, 3), window_size=(1500, 800), border=False)
     with TemporaryDirectory() as folder:
         for k, (title, solution, field, view) in enumerate(scenes()):
-            plotter.subplot(*divmod(k, 2))
+            plotter.subplot(*divmod(k, 3))
             reader = pv.PVDReader(solution.to_paraview(Path(folder) / str(k)))
             for time in reader.time_values:
                 reader.set_active_time_value(time)
                 mesh = reader.read()[0]
                 surface = mesh.extract_cells(mesh["part"] == 1)
                 values = surface["stress_top"][:, 2] if field == "stress" else np.abs(surface["bending_moment"][:, 0])
-                limits = (0.0, max(float(values.max()), 60.0)) if field == "m" else None
+                limits = (0.0, 60.0 if k == 0 else 20.0) if field == "m" else None
                 plotter.add_mesh(surface, scalars=values, clim=limits, show_scalar_bar=False, cmap="viridis")
             plotter.add_text(title, font_size=11, color="black", position="upper_left")
             plotter.view_vector(view, viewup=(0, 0, 1))
-            plotter.camera.zoom(1.25)
-    plotter.screenshot(Path(__file__).parent / "images" / "shells.png")
+            plotter.camera.zoom(1.25 if k < 5 else 0.95)
+    images = Path(__file__).parent / "images"
+    plotter.screenshot(images / "shells.png")
+    rotating(images / "shells_rotating.png")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from examples import (
     four_bar,
     heavy_top,
     identify_stiffness,
+    lightest_four_bar,
     modes,
     pendulum,
     planetary_gear,
@@ -30,6 +31,7 @@ from examples import (
     rotor_in_housing,
     size_beam,
     slider_crank_engine,
+    solar_array,
     squeezer,
     statics,
     suspension,
@@ -65,7 +67,9 @@ SCRIPTS = [
     crank_of_solids,
     rotor_in_housing,
     flyball_governor,
+    solar_array,
     identify_stiffness,
+    lightest_four_bar,
     size_beam,
     two_disc_rotor,
     rotating_blade,
@@ -225,6 +229,18 @@ def test_tune_blade():
     numbers = tune_blade.main(["--plot"])
     (first, least), (second, bound) = (numbers[f"order of flap mode {k}"] for k in (1, 2))
     assert first > least and second == pytest.approx(bound, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_lightest_four_bar():
+    """The path is kept as well as it must be, and no other change of the bars makes them lighter."""
+    numbers = lightest_four_bar.main(["--plot"])
+    (first, formula), (least, _) = (numbers[f"mass of the {which} (kg)"] for which in ("first", "lightest"))
+    assert first == pytest.approx(formula) and least < 0.6 * first
+    assert numbers["its deviation (mm)"][0] == pytest.approx(numbers["its deviation (mm)"][1], rel=1e-3)
+    assert numbers["in steps of half the length (mm)"][0] == pytest.approx(1.0, rel=0.1)
+    assert numbers["with Hoecken's lengths (mm)"][0] > 1.5 * numbers["its deviation (mm)"][0]
+    assert numbers["cosine of the gradients"][0] > 0.99
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from examples import flyball_governor, robot, suspension, tower_crane, wind_turbine
+from examples import flyball_governor, robot, solar_array, suspension, tower_crane, wind_turbine
 from fem_mbs.elements import BeamSection
 
 
@@ -182,3 +182,12 @@ def test_suspension_moves_as_lagrange_says(monkeypatch):
     assert np.ptp(raised) > 0.02
     assert np.abs(raised - y[0]).max() < 1e-5
     assert np.abs(solution.position(wheel) - axle).max() < 1e-4  # what is left of the bushings
+
+
+@pytest.mark.slow
+def test_solar_array():
+    """The hub turns as with rigid panels; a period of 40 steps; three elements a panel have the frequency of beams."""
+    numbers = solar_array.main(["--plot", "--paraview"])
+    for (computed, reference), within in zip(numbers.values(), (1e-3, 0.015, 5e-3), strict=True):
+        assert computed == pytest.approx(reference, rel=within)
+    assert {file.name for file in Path("out").glob("*.p*")} == {"solar_array.png", "solar_array.pvd"}

@@ -1,13 +1,17 @@
-"""What looks wrong of a shell: elements of a bad shape, neighbours that look the other way, a thickness of a block."""
+"""What looks wrong of a shell: bad shapes, neighbours that look the other way, thick ones, parts held by drilling."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import ModelContext, Node
+from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.joints.lower_pairs import FixedJoint
 from fem_mbs.elements.shells.geometry import corner_normals
 
 if TYPE_CHECKING:
@@ -19,8 +23,42 @@ WARP, ASPECT, THICK = 15.0, 20.0, 1.0
 """Largest angle in degrees between normals of corners, longest edge over shortest, thickness over shortest edge."""
 
 
-def doubts(shell: Shell) -> Iterator[str]:
+def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
     """What looks wrong, a sentence each."""
+    yield from shapes(shell)
+    for node, part in _held_by_drilling(shell, around):
+        yield (
+            f"{part} joins its {node} to what nothing else holds: only the weak stiffness of one node against drilling "
+            "keeps this from turning about the normal; join it to more nodes of the shell, or hold it elsewhere"
+        )
+
+
+def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node, Beam | FixedJoint]]:
+    """Beams and welds from a node of the shell to what has no other way to a shell, the ground or a held node."""
+    links = defaultdict(list)
+    shells: set[Node] = set()
+    for part in around.number.parts:
+        if isinstance(part, type(shell)):
+            shells.update(part.nodes)
+        else:
+            for node in part.nodes:
+                links[node].append(part)
+    for node in shell.nodes:
+        for part in links[node]:
+            if not isinstance(part, Beam | FixedJoint):
+                continue
+            reached, waiting, held = {node}, [node], False
+            while waiting and not held:
+                found = {other for link in links[waiting.pop()] for other in link.nodes} - reached
+                held = any(other in shells or other.fixed_rotation or around.number(other) == 0 for other in found)
+                reached |= found
+                waiting += found
+            if not held:
+                yield node, part
+
+
+def shapes(shell: Shell) -> Iterator[str]:
+    """Of its elements."""
     x = np.array([node.position for node in shell.nodes])[shell.cells]
     edges = np.roll(x, -1, axis=1) - x
     lengths = np.linalg.norm(edges, axis=-1)

@@ -9,7 +9,8 @@ They are closed by the mean strain of the motion that moves all edges of an elem
 
     ``1/A sum over edges of length l n u``,  ``u = [D, [m, D]]/18``,
 
-so that sheets keep still under any tension. docs/theory.md, "Shells".
+so that sheets keep still under any tension. Rotations count from those as built: curved shells bend as if there were no
+gaps. docs/theory.md, "Shells".
 """
 
 from __future__ import annotations
@@ -32,19 +33,22 @@ class Edges:
         self.by_gaps[..., :2] = np.stack(
             [np.stack(pair, axis=-1) for pair in ((n1, zero), (zero, n2), (n2, n1))], axis=1
         ) / (18.0 * area[:, None, None, None])
-        self.as_built = np.zeros((len(d0), 3))
-        self.as_built = self.strains(d0)
+        self._as_built = d0 * np.repeat([0.0, 1.0], 3)
 
     def strains(self, d: Array) -> Array:
-        """Strains ``(..., n, 3)`` beyond those as built."""
-        m, D = _halves(d)
+        """Strains ``(..., n, 3)``."""
+        m, D = self._halves(d)
         gaps = np.matvec(se3.bracket(D), np.matvec(se3.bracket(m), D))
-        strains: Array = np.einsum("nkea,...nea->...nk", self.by_gaps, gaps) - self.as_built
+        strains: Array = np.einsum("nkea,...nea->...nk", self.by_gaps, gaps)
         return strains
+
+    def _halves(self, d: Array) -> tuple[Array, Array]:
+        """Means and halves of differences of coordinates ``(..., n, 4, 6)``; rotations are those since it was built."""
+        return MEAN @ (d - self._as_built), HALF @ (d - self._as_built)
 
     def gradient(self, d: Array) -> Array:
         """Strains by coordinates, ``(n, 3, 24)``."""
-        m, D = _halves(d)
+        m, D = self._halves(d)
         B, Bm = se3.bracket(D), se3.bracket(m)
         by_mean = -np.vecmat(self.by_gaps, (B @ B)[:, None])
         return _by_nodes(by_mean, np.vecmat(self.by_gaps, (B @ Bm - se3.bracket(np.matvec(Bm, D)))[:, None]))
@@ -54,24 +58,19 @@ class Edges:
 
         Of each edge, against half of the difference twice, and against mean and half of the difference.
         """
-        m, D = _halves(d)
+        m, D = self._halves(d)
         return _second(m, D, np.einsum("nk,nkea->nea", force, self.by_gaps))
 
     def rate_derivative(self, d: Array, rate: Array) -> Array:
         """Derivative of the strain rates at constant rates ``(n, 4, 6)`` of the coordinates, ``(n, 3, 24)``."""
-        m, D = _halves(d)
+        m, D = self._halves(d)
         own, mixed = _second(m[:, None], D[:, None], self.by_gaps)
-        mean, half = (part[:, None] for part in _halves(rate))
+        mean, half = (MEAN @ rate)[:, None], (HALF @ rate)[:, None]
         return _by_nodes(np.matvec(mixed, half), np.matvec(own, half) + np.vecmat(mean, mixed))
 
 
 MEAN, HALF = 0.5 * (np.eye(4) + np.eye(4, k=1) + np.eye(4, k=-3)), 0.5 * (np.eye(4, k=1) + np.eye(4, k=-3) - np.eye(4))
 """Of each edge the mean, and half of the difference, of what its nodes have."""
-
-
-def _halves(d: Array) -> tuple[Array, Array]:
-    """Both, of the coordinates ``(..., 4, 6)``."""
-    return MEAN @ d, HALF @ d
 
 
 def _second(m: Array, D: Array, wrench: Array) -> tuple[Array, Array]:

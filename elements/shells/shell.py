@@ -290,8 +290,8 @@ class Shell(Element):
         return ShellPicture(self, np.array([number(node) for node in self.nodes]))
 
     def doubts(self, around: ModelContext) -> Iterable[str]:
-        """Elements of a bad shape, and a thickness that is none of a shell."""
-        return doubts(self)
+        """Elements of a bad shape, a thickness that is none of a shell, and what one node holds by drilling."""
+        return doubts(self, around)
 
     def batch_key(self) -> Hashable:
         return self.section.damping > 0.0

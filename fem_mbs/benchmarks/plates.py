@@ -15,7 +15,16 @@ from scipy.linalg import eigh
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
-from fem_mbs.elements import DistributedLoad, EdgeLoad, Force, Shell, ShellSection
+from fem_mbs.elements import (
+    DistributedLoad,
+    EdgeLoad,
+    FixedJoint,
+    Force,
+    RevoluteJoint,
+    RigidBody,
+    Shell,
+    ShellSection,
+)
 from fem_mbs.model.model import Model
 
 Built = tuple[Model, list[Node]]
@@ -194,22 +203,54 @@ def vibrating_plate(elements: int, edges: str) -> tuple[Model, float]:
     return model, float(np.sqrt(rho * h * 12.0 * (1 - nu**2) / (E * h**3)))
 
 
-def ritz_frequencies(edges: str, count: int, nu: float = 0.3, degree: int = 12) -> Array:
-    """``omega a^2 sqrt(rho h/D)`` of a thin square plate by polynomials that meet its supports; rigid motions are 0."""
+def swinging_panel(group: str = "R3xSO3") -> tuple[Model, Shell, list[RevoluteJoint]]:
+    """A rubber panel, 1 by 0.6, falls about two hinges at its edge."""
+    model = Model(group, gravity=(0, 0, -9.81))
+    section = ShellSection.isotropic(0.02, E=5e6, nu=0.4, rho=1000.0)
+    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.6, 0), section, (6, 4), name="panel")
+    hinges = [model.add(RevoluteJoint(model.ground, panel.node(0, j), (0, 1, 0))) for j in (1, 3)]
+    return model, panel, hinges
+
+
+def rotating_plate(elements: int, speed: float) -> tuple[Model, float]:
+    """The cantilevered one with ``nu = 0``, on a hub that turns about its root edge; ``speed`` in the unit returned."""
+    model = Model(gravity=(0, 0, 0))
+    h, E, rho = 0.01, 1e7, 1000.0
+    section = ShellSection.isotropic(h, E=E, nu=0.0, rho=rho)
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (elements, elements), name="plate")
+    unit = float(np.sqrt(rho * 12.0 / (E * h**2)))
+    hub = model.add_node((0, 0.5, 0), name="hub")
+    model.add(RigidBody(hub, 1.0, (1.0, 1.0, 1.0)))
+    model.add(RevoluteJoint(model.ground, hub, (0, 1, 0), drive=lambda t: speed / unit * t))
+    for node in plate.edge("left"):
+        model.add(FixedJoint(hub, node))
+    return model, unit
+
+
+def ritz_frequencies(edges: str, count: int, nu: float = 0.3, degree: int = 12, speed: float = 0.0) -> Array:
+    """``omega a^2 sqrt(rho h/D)`` of a thin square plate by polynomials that meet its supports; rigid motions are 0.
+
+    Where it turns about its left edge, in the same unit, the pull is ``speed^2 (1 - x^2)/2``, without Poisson's ratio.
+    """
     points, weights = leggauss(2 * degree)
     points, weights = 0.5 * (points + 1.0), 0.5 * weights
     order = {"C": 2, "S": 1, "F": 0}
     x = Legendre.identity(domain=[0.0, 1.0])
-    integrals = []
+    integrals, slope = [], []
     for side in (0, 2):
         held = x ** order[edges[side]] * (1.0 - x) ** order[edges[side + 1]]
         basis = [held * Legendre.basis(k, domain=[0.0, 1.0]) for k in range(degree)]
         slopes = [np.array([w.deriv(m)(points) for w in basis]) for m in range(3)]
         integrals.append([[(a * weights) @ b.T for b in slopes] for a in slopes])
+        slope.append(slopes[1])
     A, B = integrals
     K = np.kron(A[2][2], B[0][0]) + np.kron(A[0][0], B[2][2]) + 2.0 * (1.0 - nu) * np.kron(A[1][1], B[1][1])
     K += nu * (np.kron(A[2][0], B[0][2]) + np.kron(A[0][2], B[2][0]))
-    squares = eigh(K, np.kron(A[0][0], B[0][0]), eigvals_only=True, subset_by_index=(0, count - 1))
+    M = np.kron(A[0][0], B[0][0])
+    if speed:
+        pull = (slope[0] * weights * 0.5 * (1.0 - points**2)) @ slope[0].T
+        K += speed**2 * (np.kron(pull, B[0][0]) - M)
+    squares = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 

@@ -434,7 +434,6 @@ def refusals() -> dict[str, tuple[Callable[[], object], str]]:
     return {
         "method": (lambda: mbs.simulate(model, 1, 0.1, mbs.RadauIIA()), "'floor'.*NonsmoothAlpha"),
         "statics": (lambda: mbs.statics(model), "'floor'"),
-        "modes": (lambda: mbs.modes(model), "'floor'"),
         "many": (lambda: mbs.simulate_many([model], 1, 0.1), r"models\[0\].*'floor'"),
         "pair": (lambda: Contact(ground, ball, Box((1, 1, 1)), Cylinder(1, 1)), "Box and Cylinder"),
         "same node": (lambda: Contact(ball, ball, Ball(1), Ball(1)), "one node"),

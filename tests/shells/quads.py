@@ -10,6 +10,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
 from fem_mbs.elements import Shell, ShellSection
+from fem_mbs.elements.shells.doubts import shapes
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
@@ -44,7 +45,7 @@ def warped(count: int, seed: int = 0) -> tuple[list[Array], int, int]:
         except ModelError:
             refused += 1
             continue
-        warned += bool(list(shell.doubts(None)))
+        warned += bool(list(shapes(shell)))
         found.append(x)
     return found, refused, warned
 

@@ -9,7 +9,7 @@ import pytest
 from quads import PATCH, SHEET, apart, bent, force, patch, warped
 
 import fem_mbs as mbs
-from fem_mbs.elements import Shell, ShellSection
+from fem_mbs.elements import Beam, BeamSection, FixedJoint, RigidBody, Shell, ShellSection
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
@@ -244,3 +244,21 @@ def test_doubts_name_elements() -> None:
         "shorter than the thickness 0.05",
     ):
         assert expected in text, text
+
+
+def test_parts_that_one_node_holds_by_drilling_are_named() -> None:
+    """A mast that stands on a plate, and a body that hangs at one; not what is held elsewhere, too, nor stiffeners."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (3, 3), name="plate")
+    tube = BeamSection.rectangle(0.02, 0.02, E=30.0, nu=0.3, rho=1.0)
+    Beam.line(model, (1 / 3, 1 / 3, 0), (1 / 3, 1 / 3, 1), tube, 2, start_node=plate.node(1, 1), name="mast")
+    Beam.line(model, (1, 1, 0), (1, 1, 1), tube, 2, start_node=plate.node(3, 3), end_node=model.ground, rigid_ends=True)
+    model.add(Beam([plate.node(i, 0) for i in range(4)], tube), name="rib")
+    body = model.add_node((0, 1, -0.1))
+    model.add(RigidBody(body, 1.0, (1, 1, 1)))
+    weld = model.add(FixedJoint(plate.node(0, 3), body), name="weld")
+    told = [text for text in str(model.check()).splitlines() if "drilling" in text]
+    assert len(told) == 2 and "mast" in told[0] + told[1] and "weld" in told[0] + told[1], told
+    model.add(FixedJoint(plate.node(1, 3), body))
+    assert str(model.check()).count("drilling") == 1
+    assert weld.nodes[1] is body
