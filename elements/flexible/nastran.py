@@ -35,7 +35,8 @@ def nastran(punch: Path, bulk: Path) -> tuple[Array, csr_array, csr_array, IntAr
     place = {key: k for k, key in enumerate(keys)}
     matrices = []
     for name in ("KAAX", "MAAX"):
-        rows, columns = (np.array([place[own[k], own[k + 1]] for own in entries[name]]) for k in (0, 2))
+        rows = np.array([place[a, i] for a, i, *_ in entries[name]])
+        columns = np.array([place[b, j] for *_, b, j, _ in entries[name]])
         matrices.append(whole(rows, columns, np.array([own[4] for own in entries[name]]), len(keys)))
     dofs = np.array([[row[node], axis - 1] for node, axis in keys])
     return points, matrices[0], matrices[1], dofs, {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshes import brick
+from meshes import brick, punched
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
@@ -136,36 +136,11 @@ def test_sources_agree(tmp_path: Path, coordinate: bool, triangle: bool) -> None
         assert other.moments == pytest.approx(arrays.moments, abs=1e-9 * np.abs(arrays.moments).max())
 
 
-def nastran_files(folder: Path, fields: str) -> tuple[Path, Path]:
-    """A brick as Nastran writes it; labels begin at 11, a triangle with ten digits and D for E."""
-    points, K, M = brick((3, 1, 1), SIZES, 70e9, 2700.0)
-    bulk = ["SOL 103", "CEND", "BEGIN BULK", "GRDSET,,,,,,,456", "MAT1*    1              7.+10"]
-    for label, place in enumerate(points, start=11):
-        x, y, z = (f"{value:.9G}".replace("E", "") if value else "0." for value in place)
-        small = f"GRID    {label:<8d}        {x:<8.8s}{y:<8.8s}{z:<8.8s}"
-        wide = f"GRID*   {label:<16d}{'':16s}{x:<16s}{y:<16s}", f"*       {z}"
-        bulk += {"small": [small], "wide": list(wide), "free": [f"GRID,{label},,{x},{y},{z}"]}[fields]
-    (folder / "brick.bdf").write_text("\n".join([*bulk, "ENDDATA"]))
-    lines = ["   VECTOR(SORT1,REAL)=ALL"]
-    for name, matrix in (("KAAX", K), ("MAAX", M)):
-        lines.append(f"DMIG    {name}           0       6       2       0{matrix.shape[0]:24d}")
-        for j in range(matrix.shape[0]):
-            lines.append(f"DMIG*   {name:16s}{j // 3 + 11:16d}{j % 3 + 1:16d}")
-            for i in range(j + 1):
-                if value := matrix[i, j]:
-                    number = f"{value:.9E}".replace("E", "D")
-                    lines.append(f"*       {i // 3 + 11:16d}{i % 3 + 1:16d}{number:>16s}")
-    lines += ["DMIG    VAX            0       9       2       0                       1"]
-    lines += ["DMIG*   VAX                            1               0", f"*       {11:16d}{1:16d} 1.000000000D+00"]
-    (folder / "brick.pch").write_text("\n".join(lines))
-    return folder / "brick.pch", folder / "brick.bdf"
-
-
 @pytest.mark.parametrize("fields", ["small", "wide", "free"])
 def test_a_punch_file_gives_the_same_body(tmp_path: Path, fields: str) -> None:
     """To the ten digits of the file and the eight of the places."""
     arrays = Reduction(*brick((3, 1, 1), SIZES, 70e9, 2700.0), ENDS, modes=3)
-    punch = Reduction.nastran(*nastran_files(tmp_path, fields), ENDS, modes=3)
+    punch = Reduction.nastran(*punched(tmp_path, brick((3, 1, 1), SIZES, 70e9, 2700.0), fields), ENDS, modes=3)
     assert punch.stiffness == pytest.approx(arrays.stiffness, abs=1e-6 * np.abs(arrays.stiffness).max())
     assert punch.frequencies == pytest.approx(arrays.frequencies, rel=1e-6)
 
@@ -182,7 +157,7 @@ def test_a_punch_file_gives_the_same_body(tmp_path: Path, fields: str) -> None:
     ],
 )
 def test_spoilt_punch_files_are_refused(tmp_path: Path, spoil: object, message: str) -> None:
-    files = nastran_files(tmp_path, "free")
+    files = punched(tmp_path, brick((3, 1, 1), SIZES, 70e9, 2700.0), "free")
     spoil(*files)  # type: ignore[operator]
     with pytest.raises(mbs.ModelError, match=message):
         Reduction.nastran(*files, ENDS)
