@@ -216,6 +216,7 @@ METHODS = (
     "rotating_blade",
     "tune_blade",
     "tune_controller",
+    "lightest_four_bar",
 )
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {

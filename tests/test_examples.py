@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from examples import (
+    billiard_break,
     crank_of_solids,
     differential,
     flyball_governor,
     four_bar,
     heavy_top,
     identify_stiffness,
+    lightest_four_bar,
     modes,
     pendulum,
     planetary_gear,
@@ -26,10 +28,12 @@ from examples import (
     reproduce_2024,
     right_angle_cantilever,
     robot,
+    rocking_block,
     rotating_blade,
     rotor_in_housing,
     size_beam,
     slider_crank_engine,
+    slider_crank_with_play,
     solar_array,
     squeezer,
     statics,
@@ -39,6 +43,7 @@ from examples import (
     tune_controller,
     two_disc_rotor,
     wind_turbine,
+    woodpecker,
     work_precision,
 )
 
@@ -68,11 +73,16 @@ SCRIPTS = [
     flyball_governor,
     solar_array,
     identify_stiffness,
+    lightest_four_bar,
     size_beam,
     two_disc_rotor,
     rotating_blade,
     tune_blade,
     tune_controller,
+    rocking_block,
+    woodpecker,
+    slider_crank_with_play,
+    billiard_break,
 ]
 
 
@@ -230,6 +240,18 @@ def test_tune_blade():
 
 
 @pytest.mark.slow
+def test_lightest_four_bar():
+    """The path is kept as well as it must be, and no other change of the bars makes them lighter."""
+    numbers = lightest_four_bar.main(["--plot"])
+    (first, formula), (least, _) = (numbers[f"mass of the {which} (kg)"] for which in ("first", "lightest"))
+    assert first == pytest.approx(formula) and least < 0.6 * first
+    assert numbers["its deviation (mm)"][0] == pytest.approx(numbers["its deviation (mm)"][1], rel=1e-3)
+    assert numbers["in steps of half the length (mm)"][0] == pytest.approx(1.0, rel=0.1)
+    assert numbers["with Hoecken's lengths (mm)"][0] > 1.5 * numbers["its deviation (mm)"][0]
+    assert numbers["cosine of the gradients"][0] > 0.99
+
+
+@pytest.mark.slow
 def test_size_beam():
     """To the tolerance of the radius; one element and 40 steps a move are good for 3 %."""
     size, peak = size_beam.main(["--plot"]).values()
@@ -268,6 +290,17 @@ def test_two_disc_rotor():
     """Published by six elements, whose mesh explains the last digits of the higher ones."""
     for computed, published in two_disc_rotor.main(["--plot"]).values():
         assert computed == pytest.approx(published, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [rocking_block, woodpecker, slider_crank_with_play, billiard_break])
+def test_contact(script):
+    """To what other schemes have, and friction between stored states, by the trapezoidal rule."""
+    for name, (computed, reference) in script.main(["--plot"]).items():
+        if name.startswith("largest depth"):
+            assert computed < 1e-9
+        elif not np.isnan(reference):
+            assert computed == pytest.approx(reference, rel=1e-2), name
 
 
 @pytest.mark.parametrize(

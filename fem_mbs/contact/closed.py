@@ -8,6 +8,7 @@ are open has nothing of them: its steps are those of the model without contacts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
@@ -177,6 +178,10 @@ def _without_contacts(system: System) -> ModelDescription:
     return model
 
 
+def _frozen(model: ModelDescription, system: System) -> System:
+    return System(model) if math.isinf(system.end) else System(model, system.end)
+
+
 class ClosedSystems:
     """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
 
@@ -186,7 +191,7 @@ class ClosedSystems:
         made = system
         if contacts:
             with system.as_frozen():
-                made = System(_without_contacts(system), system.end)
+                made = _frozen(_without_contacts(system), system)
             if system.redundant:
                 made.regularize(system.redundant)
             accelerate(made)
@@ -212,7 +217,7 @@ class ClosedSystems:
         model = _without_contacts(system)
         model.elements, model.constraints = [*model.elements, *slides.values()], [*model.constraints, *closed]
         with system.as_frozen():
-            made = System(model, system.end)
+            made = _frozen(model, system)
         if redundant:
             made.regularize(system.redundant or _SEVERAL)
         rows = np.full((len(closed), 3), -1)

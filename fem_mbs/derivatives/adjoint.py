@@ -1,8 +1,8 @@
 """Derivatives of goals, backwards along a run: what they cost does not grow with the number of parameters.
 
-From the last step to the first, :meth:`StepDerivative.backward` takes derivatives of the goals at the end of a step to
-those at its start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more than
-that is kept of the method's memory; states are those of the solution, in memory or in a file.
+From the last step to the first, :meth:`StepDerivative.transposed` takes derivatives of the goals at the end of a step
+to those at its start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more
+than that is kept of the method's memory; states are those of the solution, in memory or in a file.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
+from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
-from fem_mbs.derivatives.beside import LEANS, ParameterDerivatives, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
+from fem_mbs.derivatives.beside import LEANS, leans_on_history
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums
-from fem_mbs.derivatives.signals import Seeds
-from fem_mbs.derivatives.step import EndDerivatives, StepDerivative
-from fem_mbs.errors import ModelError
+from fem_mbs.derivatives.signals import KINDS, Seeds
+from fem_mbs.derivatives.step import EndDerivatives, RunDerivative, StepDerivative
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -50,7 +48,7 @@ class AdjointIntegration(KeptSteps):
         taken = self.taken
         if self.has_jumped or (taken.memory.steps and not same(taken.h, taken.memory.h)):
             what = "something jumps" if self.has_jumped else "the step changes"
-            raise ModelError(
+            raise NoDerivativeError(
                 f"objective: how='adjoint' goes back over steps of one length, and at t = {self.state.t:g} s {what}; "
                 "how='direct' does not mind"
             )
@@ -70,82 +68,51 @@ class AdjointIntegration(KeptSteps):
             yield from reversed(steps)
 
 
-class Backwards:
-    """Derivatives of goals against a state and what the method remembers there, ``(..., G)``."""
-
-    def __init__(self, system: System, count: int) -> None:
-        N, m = system.N, system.m
-        self.q, self.multipliers = np.zeros((N, count)), np.zeros((m, count))
-        self.rates = np.zeros((3, N, count))
-        self.missed = np.zeros((2, N, count)), np.zeros((2, m, count))
-
-    def add(self, seeds: Sequence[Seeds], k: int) -> None:
-        """What goals depend on the state number ``k`` themselves."""
-        for goal, own in enumerate(seeds):
-            self.q[own.rows["q"], goal] += own.values["q"][k]
-            self.rates[0, own.rows["v"], goal] += own.values["v"][k]
-            self.rates[1, own.rows["vdot"], goal] += own.values["vdot"][k]
-            self.multipliers[own.rows["multipliers"], goal] += own.values["multipliers"][k]
-
-
 def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
     """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
-    system, method = integration.system, integration.alpha
-    explicit = ParameterDerivatives(system, variations)
-    assembly, now = CellSums(system), Backwards(system, len(seeds))
-    result = np.zeros((len(variations), len(seeds)))
-    now.add(seeds, len(integration.lengths))
+    system, method, count = integration.system, integration.alpha, len(seeds)
+    run = RunDerivative(method, system, variations)
+    result, N, m = np.zeros((len(variations), count)), system.N, system.m
+    none = EndDerivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
+    now, entry = _seeded(none, seeds, len(integration.lengths)), [none.v] * 3
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
     history = 6 * system.n + np.flatnonzero(system.order < 0)
-    entry = np.zeros((3, system.N, len(seeds)))
     for k, taken in integration.backwards():
         state, memory, h, after = taken.state, taken.memory, taken.h, taken.result.state
         first = not memory.steps
         if first:
             memory = method.started(system, state, h, memory)
-        derivative = StepDerivative(method, system, state, memory, h, after, assembly)
+        derivative = StepDerivative(run, state, memory, h, after)
         if system.has_history:
             _refuse_history(system, now.q[history], derivative.point.motion)
-        missed_D, missed_multipliers = now.missed
-        own_D, own_multipliers = missed_D[0], missed_multipliers[0]
-        if memory.predictor is None:  # both are of this step
-            own_D, own_multipliers = own_D + missed_D[1], own_multipliers + missed_multipliers[1]
-        end = EndDerivatives(now.q, now.rates, now.multipliers + own_multipliers, own_D)
-        start, gradient = derivative.backward(end, explicit)
+        start, gradient = derivative.transposed(now)
         result += gradient
-        plain = derivative.weights.begun(0.0 * now.rates, -own_D)
-        entry = np.stack([a + b for a, b in zip((start.v, start.lead, start.a), plain, strict=True)])
-        before = Backwards(system, len(seeds))
-        before.q, before.multipliers = start.q, start.multipliers - own_multipliers
-        if memory.predictor is not None:
-            before.missed[0][0][...], before.missed[1][0][...] = missed_D[1], missed_multipliers[1]
-            predictor = memory.predictor
-            if predictor.best != PLAIN:
-                weights = weights_of_missed(h, predictor.h, predictor.h_before)
-                for values, given, of in zip(
-                    before.missed, (start.guess, start.guess_multipliers), weights, strict=True
-                ):
-                    values += of[predictor.best - 1][:, None, None] * given
-        if not first:
-            before.rates[:] = np.stack(
-                [
-                    entry[0] + np.where(of_states, entry[1], 0.0),
-                    np.where(of_states, 0.0, entry[1]),
-                    entry[2],
-                ]
-            )
-        before.add(seeds, k)
-        now = before
-    return result + _at_start(integration, variations, now, entry)
+        now = none._replace(q=start.q, multipliers=start.multipliers)
+        if first:  # what Newmark's formulas begin with is apart from the state, which goals may look at
+            entry = [start.v, start.lead, start.a]
+        else:
+            v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
+            now = EndDerivatives(start.q, v, vdot, start.a, start.multipliers, start.missed, start.missed_multipliers)
+        now = _seeded(now, seeds, k)
+    return result + _at_start(integration, variations, now, np.stack(entry))
 
 
-def _at_start(integration: AdjointIntegration, variations: list[Variation], now: Backwards, entry: Array) -> Array:
+def _seeded(end: EndDerivatives, seeds: Sequence[Seeds], k: int) -> EndDerivatives:
+    """With what goals depend on the state number ``k`` themselves."""
+    result = end._replace(**{kind: getattr(end, kind).copy() for kind in KINDS})
+    for goal, own in enumerate(seeds):
+        for kind in KINDS:
+            getattr(result, kind)[own.rows[kind], goal] += own.values[kind][k]
+    return result
+
+
+def _at_start(integration: AdjointIntegration, variations: list[Variation], now: EndDerivatives, entry: Array) -> Array:
     """What goals depend on where the run begins, which is differenced."""
     start: Tangent = DirectIntegration(
         integration.system, integration.alpha, integration.length, integration.t_end, variations
     ).tangents[0]
-    # the entry of the first step is apart from the state, which goals may look at
-    parts = (start.q, now.q), (start.rates, now.rates), (start.multipliers, now.multipliers), (start.entry, entry)
+    rates = np.stack([now.v, now.vdot, now.a])
+    parts = (start.q, now.q), (start.rates, rates), (start.multipliers, now.multipliers), (start.entry, entry)
     result = np.zeros((len(variations), now.q.shape[1]))
     for forwards, backwards in parts:
         count = backwards.shape[-1]
@@ -161,7 +128,7 @@ def _refuse_history(system: System, goals: Array, motion: Motion) -> None:
         changed = leans_on_history(system, motion)[system.order < 0]
     if changed.any():
         owner, variable = own[int(np.argmax(changed))]
-        raise ModelError(
+        raise NoDerivativeError(
             f"objective: how='adjoint' cannot be: '{variable.name}' of {owner} keeps its value during a step and is "
             "changed afterwards, and the goal depends on it; how='direct' follows it"
         )

@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Likeness, Variation
-from fem_mbs.derivatives.residual import Rows
+from fem_mbs.derivatives.residual import EquationDerivatives
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
 from fem_mbs.system.system import System
@@ -127,7 +127,9 @@ class ParameterDerivatives:
                     result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
         return result
 
-    def rows(self, motion: Motion, multipliers: Array, h: float, history: Array, look: bool = False) -> Rows:
+    def rows(
+        self, motion: Motion, multipliers: Array, h: float, history: Array, look: bool = False
+    ) -> EquationDerivatives:
         """Derivatives ``(N, P)``, ``(m, P)``, ``(m, P)``; ``look`` for kinks.
 
         ``history`` (k, P) are derivatives of internal variables of kind "history".
@@ -156,7 +158,9 @@ class ParameterDerivatives:
             values.append((own.weights * multipliers[own.equations // count, None] * gradient[own.cells]).ravel())
         sums: Array = np.bincount(np.concatenate(slots), np.concatenate(values), system.N * count)  # type: ignore[assignment]
         closing, hidden = closing.reshape(-1, count), h * hidden.reshape(-1, count)
-        return Rows(sums.reshape(-1, count), np.where(system.velocity_level[:, None], hidden, closing), hidden)
+        return EquationDerivatives(
+            sums.reshape(-1, count), np.where(system.velocity_level[:, None], hidden, closing), hidden
+        )
 
     def _with_variables(self, motion: Motion, history: Array) -> Motion:
         """With the internal variables of all models, one after the other."""

@@ -14,17 +14,22 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.change_step import adapted
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
+from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums
-from fem_mbs.derivatives.step import StartDerivatives, StepDerivative, Weights, displaced, taken_increment
+from fem_mbs.derivatives.step import (
+    RunDerivative,
+    StartDerivatives,
+    StepDerivative,
+    Weights,
+    displaced,
+    taken_increment,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
@@ -55,8 +60,10 @@ class Tangent(NamedTuple):
     """``(3, N, P)``: velocities, accelerations and algorithmic ones that Newmark's formulas of the next step take."""
     leads: Array
     """Highest time derivatives now, one and two steps ago, as the memory has them, ``(3, N, P)``."""
-    missed: tuple[Array, Array] | None = None
-    """What the last two guesses missed, ``(2, N, P)`` and ``(2, m, P)``."""
+    missed: Array
+    """What the last two guesses missed, ``(2 N, P)``."""
+    missed_multipliers: Array
+    """The same, ``(2 m, P)``."""
 
 
 class TakenStep(NamedTuple):
@@ -84,6 +91,10 @@ class _Listening:
     def _keep(self, result: Step, state: State, h: float, memory: Any) -> Step:
         self.taken = TakenStep(state, memory, h, result)
         return result
+
+
+class NoDerivativeError(ModelError):
+    """There are no derivatives in the way asked for."""
 
 
 def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
@@ -124,7 +135,7 @@ class KeptSteps(TimeIntegration):
 
     def _refuse(self, reason: str) -> None:
         if reason:
-            raise ModelError(f"{self.asked} cannot be: {reason}; how='copies' takes differences of runs")
+            raise NoDerivativeError(f"{self.asked} cannot be: {reason}; how='copies' takes differences of runs")
 
     def finished(self, store: Store | None = None) -> Solution:
         """The whole run, in memory or in a file."""
@@ -163,8 +174,7 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._explicit = ParameterDerivatives(system, self.varied)
-        self._assembly = CellSums(system)
+        self._derivative = RunDerivative(self.alpha, system, variations)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
         self._before: TakenStep | None = None
         self.tangents = [self._from_models(self._begun, self.state)]
@@ -203,6 +213,10 @@ class DirectIntegration(KeptSteps):
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
         return self._with_trial(k, other, state, memory, self.memory.h)
 
+    def _restarted(self, k: int, other: System, state: State, h: float) -> tuple[State, AlphaMemory]:
+        """State and memory of a model beside after far shorter steps."""
+        return self._with_trial(k, other, state, self.alpha.restart(other, state, h), h)
+
     def _with_trial(
         self, k: int, other: System, state: State, memory: AlphaMemory, h: float
     ) -> tuple[State, AlphaMemory]:
@@ -231,7 +245,8 @@ class DirectIntegration(KeptSteps):
             )
             columns.append([own.difference(values) for values in parts])
         q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
-        return Tangent(q, rates, multipliers, entry, leads)
+        missed = (np.zeros((2 * len(own), len(self.varied))) for own in (q, multipliers))
+        return Tangent(q, rates, multipliers, entry, leads, *missed)
 
     def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
         """State and memory of a model beside, the configuration as increments of that of the run."""
@@ -250,6 +265,12 @@ class DirectIntegration(KeptSteps):
     def _after(self, taken: TakenStep, before: Tangent) -> Tangent:
         state, memory, h, result = taken
         system = self.system
+        if memory.steps and h > GROWTH * memory.h:  # starting values are new
+            before = self._from_models(
+                lambda k, other, shift: self._restarted(k, other, self._displaced(other, state, before, k, shift), h),
+                state,
+            )
+            memory = self.alpha.restart(system, state, h)
         if not memory.steps:
             if not same(h, memory.h):  # it was cut
                 begun = self._begun_with
@@ -258,22 +279,17 @@ class DirectIntegration(KeptSteps):
         elif not same(h, memory.h):
             self._refuse_index3(state)
             before = before._replace(entry=self._adapted(taken, before))
-        derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._assembly)
+        derivative = StepDerivative(self._derivative, state, memory, h, result.state, before.q[6 * system.n :])
         v, lead, a = before.entry
-        start = StartDerivatives(before.q, v, lead, a, before.multipliers, *self._guess(memory, before, h))
-        end = derivative.forward(start, self._explicit)
-        plain = derivative.weights.plain(start)
-        missed = end.D - plain, end.multipliers - before.multipliers
-        earlier = missed if before.missed is None else tuple(part[0] for part in before.missed)
-        both = tuple(np.stack(pair) for pair in zip(missed, earlier, strict=True))
-        q, of_states = end.q, np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
-        lead = np.where(of_states, end.rates[0], end.rates[1])
+        start = StartDerivatives(before.q, v, lead, a, before.multipliers, before.missed, before.missed_multipliers)
+        end = derivative.times(start, np.eye(len(self.varied)))
+        of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
+        lead = np.where(of_states, end.v, end.vdot)
         leads = np.stack([lead, *before.leads[:2]])
-        accelerations = result.memory.accelerations
-        if accelerations.t_old == result.state.t:
+        if result.memory.accelerations.t_old == result.state.t:
             leads = np.stack([lead] * 3)
-        entry = np.stack([end.rates[0], lead, end.rates[2]])
-        tangent = Tangent(q, end.rates, end.multipliers, entry, leads, (both[0], both[1]))
+        rates, entry = np.stack(end[1:4]), np.stack([end.v, lead, end.a])
+        tangent = Tangent(end.q, rates, end.multipliers, entry, leads, *end[5:])
         return self._with_history(tangent, result.state) if system.has_history else tangent
 
     def _refuse_index3(self, state: State) -> None:
@@ -283,17 +299,6 @@ class DirectIntegration(KeptSteps):
                 f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
                 "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
             )
-
-    def _guess(self, memory: AlphaMemory, before: Tangent, h: float) -> tuple[Array, Array]:
-        """What the first guess has beyond the plain one."""
-        predictor = memory.predictor
-        if predictor is None or before.missed is None or predictor.best == PLAIN:
-            return np.zeros_like(before.q), np.zeros_like(before.multipliers)
-        of_D, of_multipliers = (
-            own[predictor.best - 1] for own in weights_of_missed(h, predictor.h, predictor.h_before)
-        )
-        D, multipliers = before.missed
-        return np.tensordot(of_D, D, 1), np.tensordot(of_multipliers, multipliers, 1)
 
     def _adapted(self, taken: TakenStep, before: Tangent) -> Array:
         """What a step of another length begins with: the change of the step, of models beside."""
@@ -320,7 +325,7 @@ class DirectIntegration(KeptSteps):
 
     def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
         """Inverse tangent operators and factors of the iteration matrix of a model beside at the end of a step."""
-        n, weights = 6 * other.n, Weights.of(self.alpha, other, h)
+        n, weights = 6 * other.n, Weights(self.alpha, other, h)
         evaluation = other.evaluate(other.motion(state), state.multipliers, other.prescribe(state.t))
         D = taken_increment(other, before, state)[:n].reshape(-1, 6)
         body, factors = np.stack([evaluation.motion.V, evaluation.motion.A]), weights.factors[:2, 0].reshape(2, 1, 1, 1)
@@ -342,16 +347,16 @@ class DirectIntegration(KeptSteps):
         return tangent._replace(q=q)
 
     def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
-        return displaced(
-            self.system, other, state, *(by * part[..., k] for part in (tangent.q, tangent.rates, tangent.multipliers))
-        )
+        along = by * tangent.q[..., k], by * tangent.rates[..., k], by * tangent.multipliers[..., k]
+        arrays: Any = displaced(self.system, other, state, *along)
+        return State(state.t, **arrays)
 
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
         texts = [
             f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s: the derivative is a mean of "
             "both sides"
-            for (label, name), t in self._explicit.kinks.items()
+            for (label, name), t in self._derivative.explicit.kinks.items()
         ]
         weight = self.system.weight[:, None]
         sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]

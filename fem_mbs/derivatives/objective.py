@@ -12,7 +12,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
-from fem_mbs.derivatives.direct import no_direct
+from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
@@ -139,17 +139,26 @@ def objective(
     if store is not None and how != "adjoint":
         raise ModelError("objective: store is for how='adjoint'")
 
+    backwards = how == "adjoint" or how is None and len(template.flat) >= MANY * len(goals)
+    backwards = backwards and (how == "adjoint" or all(isinstance(each, Goal) for each in goals))
+
     def compute(p: Array) -> tuple[Any, Any, Any]:
-        own, way = template.at(p), how
-        if way is None and len(p) >= MANY * len(goals) and all(isinstance(each, Goal) for each in goals):
-            way = "adjoint" if not no_direct(System(own.model(), t_end), method, step) else None
-        if way == "adjoint":
-            values, jacobian, solution = _by_adjoint(own, goals, t_end, step, method, store)
-        else:
-            found = sensitivities(build, own.values, t_end, step, method, how=way, scale=scale)
-            values, jacobian = _by_states(goals, found)
-            solution = found.solution
+        nonlocal backwards
+        own = template.at(p)
+        try:
+            values, jacobian, solution = of_goals(own)
+        except NoDerivativeError:  # as a run may find on its way
+            if how is not None:
+                raise
+            backwards = False
+            values, jacobian, solution = of_goals(own)
         return (values[0], jacobian[0], solution) if single else (values, jacobian, solution)
+
+    def of_goals(own: ParameterSet) -> tuple[Array, Array, Solution]:
+        if backwards:
+            return _by_adjoint(own, goals, t_end, step, method, store)
+        found = sensitivities(build, own.values, t_end, step, method, how=how, scale=scale)
+        return *_by_states(goals, found), found.solution
 
     return Objective(compute, template.labels)
 

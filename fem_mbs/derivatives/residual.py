@@ -2,8 +2,7 @@
 
 ``r = M vdot + g + B^T lambda``, ``Phi`` and ``h (B v + Phi_t)`` follow the configuration, the group rates, what the
 default formulation moves beside them (``Z``, see ``alpha/stabilized.py``), and the multipliers. The matrices of all
-batches are summed; :meth:`ResidualDerivative.times` and :meth:`ResidualDerivative.transposed` are their products with
-many columns at once.
+batches are summed; :meth:`ResidualDerivative.times` are their products with many columns at once.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.derivatives.linear import Diagonal, NodeMaps, total
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
@@ -23,30 +23,15 @@ DENSE = 40_000
 """Entries up to which matrices are full."""
 
 
-class Rows(NamedTuple):
-    """Values of the equations: forces ``(N, P)``, ``Phi`` or ``h (B v - b)`` (m, P), and ``h (B v + Phi_t)`` (m, P)."""
+class EquationDerivatives(NamedTuple):
+    """Values of the equations, or what is multiplied with their derivatives."""
 
-    force: Array
-    closing: Array
-    hidden: Array
-
-    def plus(self, other: Rows) -> Rows:
-        """The sum of both."""
-        return Rows(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-class Inputs(NamedTuple):
-    """What the equations follow."""
-
-    q: Array
-    """Body increments of the nodes, then internal variables, ``(N, P)``."""
-    v: Array
-    """Velocities of the group, then rates of internal variables, ``(N, P)``."""
-    vdot: Array
-    Z: Array
-    """In the coordinates of a step, ``(N, P)``."""
-    multipliers: Array
-    """``(m, P)``."""
+    force: Any
+    """``(N, P)``."""
+    closing: Any
+    """``Phi``, or ``h (B v - b)`` of equations of velocities, ``(m, P)``."""
+    hidden: Any
+    """``h (B v + Phi_t)`` (m, P)."""
 
 
 class CellSums:
@@ -68,8 +53,10 @@ class CellSums:
         return self._whole([*elements, *bending])
 
     def of_elements(self, cells: Sequence[Array | None]) -> Any:
-        """``C`` or ``M`` (N, N) of the batches that have one."""
+        """``C`` or ``M`` (N, N) of the batches that have one; None if none has."""
         own = tuple(k for k, each in enumerate(cells) if each is not None)
+        if not own:
+            return None
         if own not in self._square:
             self._square[own] = _Pattern([self._elements[k] for k in own], self._size)
         return self._square[own]([cells[k] for k in own])  # type: ignore[misc]
@@ -97,32 +84,27 @@ class _Pattern:
         return csr_array((data, self._columns, self._starts), self.shape)
 
 
-class NodeMaps:
-    """How body velocities and accelerations of the nodes follow body increments and group rates, ``(n, 6, 6)`` each.
-
-    ``V = P v + turn_V q`` and ``A = P vdot + cross P v + turn_A q``; the velocities of the configuration have
-    ``P Z/h + turn_Z q`` beside them.
-    """
-
-    def __init__(self, equations: StepEquations, R: Array, body: Array, Z: Array) -> None:
-        kinematics, n, h = equations.system.kinematics, len(R), equations.h
-        one, none = np.broadcast_to(np.eye(6), (n, 6, 6)), np.zeros((n, 6, 6))
-        self.P = np.stack([kinematics.to_body(R, one[:, k].copy()) for k in range(6)], axis=-1)
-        self.turn_V, self.turn_A = kinematics.body_derivatives(body, np.stack([none, none]))
-        self.cross = kinematics.body_derivatives(body, np.stack([one, none]))[1] - self.turn_A
-        beside = kinematics.to_body(R, Z / h)
-        still = np.stack([beside, 0.0 * beside])
-        self.turn_Z = kinematics.body_derivatives(still, np.stack([none, none]))[0]
-
-
 class ResidualDerivative:
-    """Derivatives of the equations of a step at its solution."""
+    """Derivatives of the equations of a step at its solution.
+
+    Of the body, ``V = P v + turn_V q`` and ``A = P vdot + cross P v + turn_A q``; the velocities of the configuration
+    have ``P Z/h + turn_Z q`` beside them.
+    """
 
     def __init__(self, equations: StepEquations, unknown: Unknowns, residual: StepResidual, assembly: CellSums) -> None:
         self.system, self.h = equations.system, equations.h
-        system, evaluation = self.system, residual.evaluation
-        Z = unknown.Z if len(unknown.Z) else np.zeros(system.N)
-        self.maps = NodeMaps(equations, evaluation.motion.R, residual.body, system.nodes_of(Z))
+        system, evaluation, kinematics = self.system, residual.evaluation, self.system.kinematics
+        n, R, body = system.n, evaluation.motion.R, residual.body
+        one, none = np.broadcast_to(np.eye(6), (n, 6, 6)), np.zeros((n, 6, 6))
+        self.P = NodeMaps(kinematics.body_transfer(none[:, :3, :3] + np.eye(3), R), 1.0)
+        turn_V, turn_A = kinematics.body_derivatives(body, np.stack([none, none]))
+        cross = kinematics.body_derivatives(body, np.stack([one, none]))[1] - turn_A
+        self.turn_V, self.turn_A, self.cross = NodeMaps(turn_V), NodeMaps(turn_A), NodeMaps(cross)
+        self.turn_Z: NodeMaps | None = None
+        if unknown.Z.any():
+            beside = kinematics.to_body(R, system.nodes_of(unknown.Z) / self.h)
+            still = np.stack([beside, 0.0 * beside])
+            self.turn_Z = NodeMaps(kinematics.body_derivatives(still, np.stack([none, none]))[0])
         pairs = list(zip(system.batches, evaluation.contexts, strict=True))
         joints = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
         self.K = assembly.stiffness(
@@ -130,54 +112,34 @@ class ResidualDerivative:
             [joint.stiffness(context, evaluation.multipliers[rows]) for joint, context, rows in joints],
         )
         self.C = assembly.of_elements([batch.damping(context) for batch, context in pairs])
-        self.gyroscopic = assembly.of_elements([batch.gyroscopic(context) for batch, context in pairs])
+        self.of_momentum = assembly.of_elements([batch.gyroscopic(context) for batch, context in pairs])
         self.M = assembly.of_elements([batch.mass(context) for batch, context in pairs])
         self.B = assembly.gradients(evaluation.gradients)
         self.w = assembly.gradients(tangent.velocity_gradients(system, evaluation))
         readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
-        self.readings = assembly.readings(readings)
+        self.pushed = self.B.T + assembly.readings(readings) if readings else self.B.T
 
-    def times(self, moved: Inputs) -> Rows:
-        """Derivatives of the equations along these."""
-        maps = self.maps
-        q, v, vdot, Z = (self._nodes(part) for part in moved[:4])
-        Pv = maps.P @ v
-        V = self._all(Pv + maps.turn_V @ q, moved.v)
-        A = self._all(maps.P @ vdot + maps.cross @ Pv + maps.turn_A @ q, moved.vdot)
-        beside = self._all(maps.P @ Z / self.h + maps.turn_Z @ q, moved.Z / self.h)
-        force = self.K @ moved.q + self.C @ (V + beside) - self.gyroscopic @ beside + self.M @ A
-        force += self.B.T @ moved.multipliers + self.readings @ moved.multipliers
-        hidden = self._hidden(moved.q, V)
-        return Rows(force, np.where(self.system.velocity_level[:, None], hidden, self.B @ moved.q), hidden)
+    def times(self, q: Any, v: Any, vdot: Any, Z: Any = None, multipliers: Any = None) -> EquationDerivatives:  # noqa: N803
+        """Derivatives of the equations along body increments and internal variables, group rates, ``Z``, multipliers.
 
-    def hidden(self, q: Array, v: Array) -> Array:
-        """Derivatives ``(m, P)`` of ``h (B v + Phi_t)`` alone."""
-        V = self.maps.P @ self._nodes(v) + self.maps.turn_V @ self._nodes(q)
-        return self._hidden(q, self._all(V, v))
-
-    def _hidden(self, q: Array, V: Array) -> Array:
-        result: Array = self.h * (self.w @ q + self.B @ V)
-        return result
-
-    def transposed(self, rows: Rows) -> Inputs:
-        """Products of these rows with the derivatives: what :meth:`times` does, the other way round."""
-        system, maps, force = self.system, self.maps, rows.force
-        level = system.velocity_level[:, None]
-        closing, hidden = np.where(level, 0.0, rows.closing), rows.hidden + np.where(level, rows.closing, 0.0)
-        pushed, rate = self.C.T @ force, self.h * (self.B.T @ hidden)
-        q = self.K.T @ force + self.B.T @ closing + self.h * (self.w.T @ hidden)
-        V, beside, A = pushed + rate, pushed - self.gyroscopic.T @ force, self.M.T @ force
-        multipliers = self.B @ force + self.readings.T @ force
-        nodes_V, nodes_A, nodes_Z = self._nodes(V), self._nodes(A), self._nodes(beside)
-        turned = maps.turn_V.mT @ nodes_V + maps.turn_A.mT @ nodes_A + maps.turn_Z.mT @ nodes_Z
-        q[: 6 * system.n] += turned.reshape(-1, q.shape[1])
-        v = self._all(maps.P.mT @ (nodes_V + maps.cross.mT @ nodes_A), V)
-        return Inputs(
-            q, v, self._all(maps.P.mT @ nodes_A, A), self._all(maps.P.mT @ nodes_Z, beside) / self.h, multipliers
+        Each is an array, or a :class:`~fem_mbs.derivatives.linear.Column`; ``Z`` in the coordinates of a step.
+        """
+        Pv = self.P @ v
+        V = Pv + self.turn_V @ q
+        A = self.P @ vdot + self.cross @ Pv + self.turn_A @ q
+        beside = None if Z is None else (1.0 / self.h) * (self.P @ Z)
+        if self.turn_Z is not None:
+            beside = total(beside, self.turn_Z @ q)
+        force = total(
+            self.K @ q,
+            self.C is not None and self.C @ total(V, beside),
+            self.M is not None and self.M @ A,
+            multipliers is not None and self.pushed @ multipliers,
         )
-
-    def _nodes(self, values: Array) -> Array:
-        return values[: 6 * self.system.n].reshape(self.system.n, 6, -1)
-
-    def _all(self, nodes: Array, own: Array) -> Array:
-        return np.concatenate([nodes.reshape(-1, nodes.shape[-1]), own[6 * self.system.n :]])
+        if beside is not None and self.of_momentum is not None:
+            force = force - self.of_momentum @ beside
+        hidden = self.h * (self.w @ q + self.B @ V)
+        closing, level = self.B @ q, self.system.velocity_level
+        if self.system.has_velocity_level:
+            closing = Diagonal(~level * 1.0) @ closing + Diagonal(level * 1.0) @ hidden
+        return EquationDerivatives(force, closing, hidden)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.direct import DirectIntegration, no_direct
+from fem_mbs.derivatives.direct import DirectIntegration, NoDerivativeError, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside
 from fem_mbs.derivatives.limits import limits_beside
@@ -29,6 +29,7 @@ from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
 from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.statics import StaticSolution, statics
@@ -213,6 +214,7 @@ def sensitivities(
             raise ModelError("sensitivities: t_end, step, method and how are of runs; with of=, give its own arguments")
         model = own.model()
         if of is statics:
+            refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
             solution = statics(model, **arguments)
             variations = own.variations(solution.system)
             return Sensitivities(solution, own, [(each, beside(solution, each)) for each in variations], [])
@@ -232,10 +234,15 @@ def sensitivities(
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
-    if how is None:
-        how = "copies" if reason or system.size <= SMALL else "direct"
     variations = own.variations(system)
-    result = (_copies if how == "copies" else _direct)(own, system, variations, t_end, step, method)
+    given = own, system, variations, t_end, step, method
+    try:
+        small = how is None and (reason or system.size <= SMALL)
+        result = _copies(*given) if how == "copies" or small else _direct(*given)
+    except NoDerivativeError:  # as is found where the run begins
+        if how == "direct":
+            raise
+        result = _copies(*given)
     for note in result.notes:
         LOG.warning("sensitivities: %s", note)
     return result
@@ -313,14 +320,13 @@ def _direct(
     """One run, and linear equations for each parameter in its steps."""
     run = DirectIntegration(system, method, step, t_end, variations)
     solution = run.finished()
-    pairs = []
-    for k, own in enumerate(run.varied):
+    history, pairs = solution.history, []
+    q, rates, multipliers = (np.stack(parts) for parts in list(zip(*run.tangents, strict=True))[:3])
+    for k, own in enumerate(variations):
         solutions = []
         for other, by in zip(own.systems, own.shifts, strict=True):
-            states = [
-                displaced(system, other, solution.history.state(i), *(by * part[..., k] for part in tangent[:3]))
-                for i, tangent in enumerate(run.tangents)
-            ]
+            along = by * q[..., k], by * rates[..., k].swapaxes(0, 1), by * multipliers[..., k]
+            states = History(other, solution.t, displaced(system, other, history, *along))
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
         pairs.append((own, solutions))
     return Sensitivities(solution, parameters, pairs, run.notes())

@@ -5,9 +5,10 @@ velocities, accelerations and algorithmic accelerations of Newmark's formulas. O
 
     F_u u' = -(F_s s' + F_p),
 
-with the matrix at the solution, not the one that Newton's method ended with. These equations, and the transposed ones,
-are solved with the iteration matrix of index 3, in rounds for what is left, as those of the step itself
-(``alpha/stabilized.py``).
+with the matrix at the solution, not the one that Newton's method ended with. Larger models
+solve these equations, and the transposed ones, with the iteration matrix of index 3, in rounds for what is left, as the
+step does itself (``alpha/stabilized.py``). All that a step does is linear in derivatives: it is written forwards alone,
+and :mod:`~fem_mbs.derivatives.linear` goes back.
 
 In the default formulation ``Z = P zeta`` lies in directions that follow from the *first* matrix ``S`` of the step,
 ``S w = (0, zeta)``. They change with what the step begins with, and with the guess, which remembers what those before
@@ -24,29 +25,27 @@ or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import first_guess, newmark
+from fem_mbs.alpha.newmark import PLAIN, first_guess, newmark, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns, exact_entries
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.beside import ParameterDerivatives
-from fem_mbs.derivatives.residual import CellSums, Inputs, ResidualDerivative, Rows
+from fem_mbs.derivatives.linear import Diagonal, Inverse, NodeMaps, Recorded, Refined, Rows, total, transposed
+from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.residual import CellSums, EquationDerivatives, ResidualDerivative
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
-from fem_mbs.linear.solvers import Factors
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
-ROUNDS, LEFT, POOR = 40, 1e-11, 1e-7
-"""Rounds of a solution at most, what they leave of its size, and what is not accepted where they end earlier."""
 SMALL = 150
 """Equations, those of ``Z`` included, up to which the matrix is made and factored as a whole."""
 OUTSIDE = 1e-6
@@ -58,303 +57,258 @@ DIFFERENCE = 1e-5
 
 
 class StartDerivatives(NamedTuple):
-    """Derivatives of what a step begins with, ``(N, P)`` or ``(m, P)``."""
+    """Derivatives of what a step begins with, each ``(N, P)`` or ``(m, P)``."""
 
-    q: Array
-    v: Array
-    lead: Array
+    q: Any
+    v: Any
+    lead: Any
     """What Newmark's formulas take for the highest time derivatives."""
-    a: Array
-    multipliers: Array
-    guess: Array
-    """What the first guess of the increment has beyond the plain one."""
-    guess_multipliers: Array
-
-    def plus(self, other: StartDerivatives) -> StartDerivatives:
-        """The sum of both."""
-        return StartDerivatives(*(a + b for a, b in zip(self, other, strict=True)))
+    a: Any
+    multipliers: Any
+    missed: Any
+    """What the last two guesses of the increment missed, one after the other ``(2 N, P)``."""
+    missed_multipliers: Any
 
 
 class EndDerivatives(NamedTuple):
     """Derivatives at the end of a step."""
 
-    q: Array
-    rates: Array
-    """``(3, N, P)``: velocities, accelerations, and algorithmic ones."""
-    multipliers: Array
-    D: Array
-    """Of the increment of the configuration, in the coordinates of the step."""
+    q: Any
+    v: Any
+    vdot: Any
+    a: Any
+    multipliers: Any
+    missed: Any
+    missed_multipliers: Any
 
 
-class Weights(NamedTuple):
-    """Newmark's formulas of one step, which are linear: ``rates = factors D + constants (v, lead, a)``."""
+class Weights:
+    """Newmark's formulas of one step, which are linear: rates are ``factors D + constants (v, lead, a)``."""
 
-    factors: Array
-    """``(3, N)``."""
-    constants: Array
-    """``(3, 3, N)``: of each rate, by what the step begins with."""
-    guess: Array
-    """``(3, N)``: of the plain guess."""
-
-    @classmethod
-    def of(cls, method: GeneralizedAlpha, system: System, h: float) -> Weights:
-        """Of all components."""
+    def __init__(self, method: GeneralizedAlpha, system: System, h: float) -> None:
         one, none = np.ones(system.N), np.zeros(system.N)
         units = (one, none, none), (none, one, none), (none, none, one)
         made = [newmark(method.coefficients, h, unit, system.order) for unit in units]
-        factors = np.broadcast_to(made[0].factors, (3, system.N))
-        return cls(factors, np.stack([own.constants for own in made], axis=1), np.stack([own.guess for own in made]))
+        self.factors = np.broadcast_to(made[0].factors, (3, system.N))
+        """``(3, N)``."""
+        self._factors = [Diagonal(own) for own in self.factors]
+        self._constants = [
+            [Diagonal(own.constants[k]) if own.constants[k].any() else None for own in made] for k in range(3)
+        ]
+        self._guess = [Diagonal(own.guess) if own.guess.any() else None for own in made]
 
-    def rates(self, start: StartDerivatives, increment: Array) -> Array:
-        """Rates ``(3, N, P)`` of an increment ``(N, P)`` of Newmark's formulas."""
-        constants: Array = np.einsum("rjn,jnp->rnp", self.constants, np.stack(start[1:4]))
-        return constants + self.factors[:, :, None] * increment
+    def rates(self, start: StartDerivatives | None, increment: Any, count: int = 3) -> list[Any]:
+        """The first of velocities, accelerations and algorithmic ones of an increment of Newmark's formulas."""
+        return [
+            total(self._of(self._constants[k], start), increment is not None and self._factors[k] @ increment)
+            for k in range(count)
+        ]
 
-    def plain(self, start: StartDerivatives) -> Array:
-        """The plain guess ``(N, P)``."""
-        result: Array = np.einsum("jn,jnp->np", self.guess, np.stack(start[1:4]))
-        return result
+    def plain(self, start: StartDerivatives) -> Any:
+        """The plain guess of the increment."""
+        return self._of(self._guess, start)
 
-    def begun(self, rates: Array, plain: Array) -> tuple[Array, Array, Array]:
-        """Backwards: velocities, accelerations and algorithmic ones of rates and of a guess."""
-        v, lead, a = np.einsum("rjn,rnp->jnp", self.constants, rates) + self.guess[:, :, None] * plain
-        return v, lead, a
+    def _of(self, weights: list[Diagonal | None], start: StartDerivatives | None) -> Any:
+        if start is None:
+            return None
+        return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
+
+
+class RunDerivative:
+    """What the derivatives of all steps of a run have in common: where entries stand, and what the parameters do."""
+
+    def __init__(self, method: GeneralizedAlpha, system: System, varied: Sequence[Variation]) -> None:
+        self.method, self.system = method, system
+        self.assembly, self.explicit = CellSums(system), ParameterDerivatives(system, varied)
+        self._weights: tuple[float, Weights] | None = None
+        N, n, m = system.N, system.n_free, system.m
+        self.free = Rows(np.arange(N)[system.free_index], N)
+        self.first, self.last = Rows(np.arange(n), n + m), Rows(np.arange(n, n + m), n + m)
+        self.halves, self.halves_m = _halves(N), _halves(m)
+        self.level, self.not_level = Diagonal(system.velocity_level * 1.0), Diagonal(~system.velocity_level * 1.0)
+        self.moves = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
+        """Zero where there are no velocities."""
+        self.kept = Diagonal(np.append(np.ones(6 * system.n), system.order >= 0)) if system.has_history else None
+
+    def weights(self, h: float) -> Weights:
+        """Newmark's formulas of a step."""
+        if self._weights is None or self._weights[0] != h:
+            self._weights = h, Weights(self.method, self.system, h)
+        return self._weights[1]
 
 
 class StepPoint:
     """The equations of a step at some unknowns, and their derivatives there."""
 
     def __init__(
-        self, equations: StepEquations, unknown: Unknowns, weights: Weights, state: State, assembly: CellSums
+        self, run: RunDerivative, equations: StepEquations, unknown: Unknowns, history: Array, look: bool = False
     ) -> None:
-        self.equations, self.unknown, self.weights = equations, unknown, weights
+        self.run, self.equations, self.unknown = run, equations, unknown
+        self.weights, state = run.weights(equations.h), equations.state
         self.system = system = equations.system
         self.residual = equations.evaluate(unknown)
         place = self.residual.place
-        self.R = place.R
-        self.motion = self.residual.evaluation.motion
+        self.R, motion = place.R, self.residual.evaluation.motion
         if len(unknown.Z):
-            self.motion = equations.seen(unknown, place, self.motion)
-        self.of_motion = ResidualDerivative(equations, unknown, self.residual, assembly)
-        self._transport = transport(system, state.x, state.R, place.x, place.R)
-        P = self.of_motion.maps.P
-        self._to_body = system.kinematics.tangent(place.D) @ P
-        self._from_body = P.mT @ system.kinematics.inverse_tangent(place.D)
+            motion = equations.seen(unknown, place, motion)
+        self.motion = motion
+        self.of_motion = ResidualDerivative(equations, unknown, self.residual, run.assembly)
+        self.explicit = run.explicit.rows(motion, unknown.multipliers, equations.h, history, look)
+        """Derivatives of the equations against the parameters."""
+        self._transport = NodeMaps(transport(system, state.x, state.R, place.x, place.R), 1.0)
+        P = self.of_motion.P.maps
+        self.to_body = NodeMaps(system.kinematics.tangent(place.D) @ P, 1.0)
+        """``T P``: body increments at the end with a change of the coordinates of the step."""
+        self.from_body = NodeMaps(P.mT @ system.kinematics.inverse_tangent(place.D), 1.0)
 
-    def factor(self) -> Factors:
+    def factor(self) -> Inverse:
         """The iteration matrix of index 3."""
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
-        return tangent.factorized(self.system, values)
+        return Inverse(tangent.factorized(self.system, values))
 
-    def rows(self, explicit: ParameterDerivatives, q: Array, look: bool = False) -> Rows:
-        """Derivatives of the equations against the parameters; ``look`` for kinks.
-
-        ``q`` (N, P) are the derivatives at the start, of which internal variables of kind "history" count.
-        """
-        return explicit.rows(self.motion, self.unknown.multipliers, self.equations.h, q[6 * self.system.n :], look)
-
-    def body(self, D: Array) -> Array:
-        """Body increments at the end with a change of the coordinates of the step, ``T P D``."""
-        return self._nodes(self._to_body, D)
-
-    def coordinates(self, d: Array) -> Array:
-        """The other way."""
-        return self._nodes(self._from_body, d)
-
-    def moved(self, start: StartDerivatives, D: Array) -> Array:
+    def moved(self, start: StartDerivatives | None, D: Any) -> Any:
         """Body increments at the end."""
-        return self._nodes(self._transport, start.q) + self.body(D)
+        return total(start is not None and self._transport @ start.q, D is not None and self.to_body @ D)
 
-    def forward(self, start: StartDerivatives, D: Array, Z: Array, multipliers: Array) -> Rows:
-        """Derivatives of the equations along start, increment and multipliers."""
-        v, vdot, _ = self.weights.rates(start, D - Z)
+    def times(
+        self, start: StartDerivatives | None, D: Any, Z: Any = None, multipliers: Any = None, p: Any = None
+    ) -> EquationDerivatives:
+        """Derivatives of the equations along start, increment, multipliers and parameters, where they are given."""
+        v, vdot = self.weights.rates(start, D if Z is None else D - Z if D is not None else -1.0 * Z, 2)
         q = self.moved(start, D)
-        if self.system.has_history:
-            q[6 * self.system.n :][self.system.order < 0] = 0.0
-        return self.of_motion.times(Inputs(q, v, vdot, Z, multipliers))
-
-    def hidden(self, D: Array) -> Array:
-        """Derivatives of ``h (B v + Phi_t)`` along a change of the coordinates."""
-        return self.of_motion.hidden(self.body(D), self.weights.factors[0, :, None] * D)
-
-    def backward(self, rows: Rows, end: EndDerivatives | None = None) -> tuple[StartDerivatives, Array, Array, Array]:
-        """Products of rows, and of derivatives at the end, with those of start, ``D``, ``Z`` and multipliers."""
-        q, v, vdot, Z, multipliers = self.of_motion.transposed(rows)
-        rates = np.stack([v, vdot, np.zeros_like(v)])
-        D = np.zeros_like(q)
-        if end is not None:
-            q, rates, multipliers, D = q + end.q, rates + end.rates, multipliers + end.multipliers, end.D
-        of_increment = np.einsum("rn,rnp->np", self.weights.factors, rates)
-        D = D + of_increment + self._nodes(self._to_body.mT, q)
-        none = np.zeros_like(multipliers)
-        start = StartDerivatives(
-            self._nodes(self._transport.mT, q), *self.weights.begun(rates, 0.0 * D), none, np.zeros_like(q), none
+        if self.run.kept is not None:
+            q = self.run.kept @ q
+        along = self.of_motion.times(q, v, vdot, Z, multipliers)
+        return (
+            along
+            if p is None
+            else EquationDerivatives(*(a + own @ p for a, own in zip(along, self.explicit, strict=True)))
         )
-        return start, D, Z - of_increment, multipliers
-
-    def carried(self, q: Array) -> tuple[Array, Array]:
-        """Backwards: start and coordinates of body increments at the end."""
-        return self._nodes(self._transport.mT, q), self._nodes(self._to_body.mT, q)
-
-    def coordinates_transposed(self, D: Array) -> Array:
-        """Backwards: body increments of coordinates."""
-        return self._nodes(self._from_body.mT, D)
-
-    def _nodes(self, maps: Array, values: Array) -> Array:
-        n = 6 * self.system.n
-        nodes = maps @ values[:n].reshape(self.system.n, 6, -1)
-        return np.concatenate([nodes.reshape(n, -1), values[n:]])
 
 
 class StepDerivative:
-    """A step that was taken, and its derivatives.
+    """A step that was taken: a linear map from what it began with, and from the parameters, to where it led.
 
     Parameters
     ----------
-    method : GeneralizedAlpha
     state, memory, h
         What the step was taken from, and its length.
     after : State
         Where it led.
+    history : (k, P), optional
+        Derivatives of internal variables at the start: those of kind "history" go with the parameters.
     """
 
     def __init__(
         self,
-        method: GeneralizedAlpha,
-        system: System,
+        run: RunDerivative,
         state: State,
         memory: AlphaMemory,
         h: float,
         after: State,
-        assembly: CellSums,
+        history: Array | None = None,
     ) -> None:
-        self.system, self.h = system, h
-        equations = method.equations(system, state, h, memory)
-        self.weights = Weights.of(method, system, h)
+        self.run, self.system, self.h, self._predictor = run, run.system, h, memory.predictor
+        system, self.weights = run.system, run.weights(h)
+        equations = run.method.equations(system, state, h, memory)
+        own = np.zeros((system.k, len(run.explicit.varied))) if history is None else history
         unknown = taken(equations, state, after)
-        self.directions: Directions | None = None
-        if len(unknown.Z) and unknown.Z.any():
+        self.point = StepPoint(run, equations, unknown, own, history is not None)
+        self._directions: Directions | None = None
+        if unknown.Z.any():
             guess = first_guess(equations.formulas.guess, state.multipliers, h, memory.predictor)
 
-            def point(D: Array, multipliers: Array) -> StepPoint:
-                return StepPoint(equations, equations.predict(D, multipliers), self.weights, state, assembly)
+            def at(D: Array, multipliers: Array) -> StepPoint:
+                return StepPoint(run, equations, equations.predict(D, multipliers), own)
 
-            self.directions = Directions(point, guess.D, guess.multipliers, unknown.Z)
-        self.point = StepPoint(equations, unknown, self.weights, state, assembly)
-        if len(unknown.Z) and self.directions is None:  # as of the matrix at the solution: Z stays zero
-            self.directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
-        self._per_rate = (~system.velocity_level / (h * equations.gamma))[:, None]
-        self._whole = self._matrix() if system.size + system.m <= SMALL else None
-        self.factors = self._whole or self.point.factor()
-
-    def forward(self, start: StartDerivatives, explicit: ParameterDerivatives) -> EndDerivatives:
-        """Derivatives at the end from those at the start."""
-        system, h, point = self.system, self.h, self.point
-        against = point.rows(explicit, start.q, look=True)
-        Z = np.zeros_like(start.q)
-        if self.directions is not None:
-            Z = self.directions.forward(start, explicit, self.weights)
-        D, multipliers, last = np.zeros_like(Z), np.zeros_like(against.closing), np.inf
-        if self._whole is not None:
-            values = self._values(point.forward(start, D, Z, multipliers).plus(against))
-            D, more, multipliers = self._unknowns(-lu_solve(self._whole, values))
-            return EndDerivatives(point.moved(start, D), self.weights.rates(start, D - Z - more), multipliers, D)
-        for _ in range(ROUNDS):
-            force, closing, hidden = point.forward(start, D, Z, multipliers).plus(against)
-            change = -self.factors.solve(np.concatenate([h * h * force[system.free_index], closing]))
-            more = point.coordinates(spread(system, change[: system.n_free]))
-            D, multipliers = D + more, multipliers + change[system.n_free :] / h**2
-            size = self._size(more, D)
-            if self.directions is not None:
-                hidden = hidden + point.hidden(more)
-                beside = self.directions.along(self._per_rate * hidden)
-                Z, size = Z + beside, max(size, self._size(beside, D))
-            if size <= LEFT or (size > 0.5 * last and size <= POOR):
-                return EndDerivatives(point.moved(start, D), self.weights.rates(start, D - Z), multipliers, D)
-            last = size
-        raise self._unsolved(size)
-
-    def backward(self, end: EndDerivatives, explicit: ParameterDerivatives) -> tuple[StartDerivatives, Array]:
-        """Derivatives of goals at the start, and against parameters (parameters, P), from those at the end."""
-        system, h, point = self.system, self.h, self.point
-        none = Rows(np.zeros_like(end.q), *np.zeros((2, system.m, end.q.shape[1])))
-        rows, last = none, np.inf
-        if self._whole is not None:
-            rows = self._rows(-lu_solve(self._whole, self._products(*point.backward(none, end)[1:]), trans=1))
-        for _ in range(0 if self._whole is not None else ROUNDS):
-            start, D, Z, multipliers = point.backward(rows, end)
-            hidden = np.zeros_like(multipliers)
-            if self.directions is not None:
-                # the share of Z in the constraints on velocities is as much as it takes
-                hidden = self._per_rate * self.directions.across(Z)
-                D = D + point.backward(none._replace(hidden=hidden))[1]
-            d = point.coordinates_transposed(D)[system.free_index]
-            change = -self.factors.solve_transposed(np.concatenate([d, multipliers / h**2]))
-            force = spread(system, h * h * change[: system.n_free])
-            more = Rows(force, change[system.n_free :], hidden)
-            rows = rows.plus(more)
-            size = max(_relative(a, b) for a, b in zip(more, rows, strict=True))
-            if size <= LEFT or (size > 0.5 * last and size <= POOR):
-                break
-            last = size
-        else:
-            if self._whole is None:
-                raise self._unsolved(size)
-        start, _, Z, _ = point.backward(rows, end)
-        against = point.rows(explicit, np.zeros((system.N, len(explicit.varied))))
-        gradient: Array = against.force.T @ rows.force + against.closing.T @ rows.closing
-        gradient = gradient + against.hidden.T @ rows.hidden
-        if self.directions is not None:
-            more_start, more_gradient = self.directions.backward(Z, explicit, self.weights)
-            start, gradient = start.plus(more_start), gradient + more_gradient
-        return start, gradient
-
-    # the whole matrix of a small model, in body increments, ``h^2`` times multipliers, and ``zeta``
-
-    def _matrix(self) -> Any:
-        """Its factors."""
-        system, n = self.system, self.system.n_free
-        count = n + (1 if self.directions is None else 2) * system.m
-        D, Z, multipliers = self._unknowns(np.eye(count))
-        none = np.zeros_like(D)
-        still = StartDerivatives(none, none, none, none, 0.0 * multipliers, none, 0.0 * multipliers)
-        matrix = self._values(self.point.forward(still, D, Z, multipliers))
-        held = (
-            n + system.m + np.flatnonzero(system.velocity_level)
-            if self.directions is not None
-            else np.empty(0, np.intp)
+            self._directions = Directions(at, guess.D, guess.multipliers, unknown.Z)
+        elif len(unknown.Z):  # as of the matrix at the solution: Z stays zero
+            self._directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
+        n, m = system.n_free, system.m
+        self._size = n + (1 if self._directions is None else 2) * m
+        self._moves, self._closes, self._hides = (
+            Rows(np.arange(first, last), self._size)
+            for first, last in ((0, n), (n, n + m), (self._size - m, self._size))
         )
-        matrix[held, held] = 1.0
-        return lu_factor(matrix)
+        self._per_rate = Diagonal(~system.velocity_level / (h * equations.gamma))
+        matrix = Recorded(lambda y: self._values(self.point.times(None, *self._unknowns(y)), y))
+        self._inverse: Inverse | Refined
+        if self._size <= SMALL:
+            self._inverse = Inverse.of(matrix @ np.eye(self._size))
+        else:
+            self._factors, moves = self.point.factor(), np.ones(self._size, np.bool_)
+            moves[n : n + m] = False
+            self._inverse = Refined(matrix, Recorded(self._nearly), moves, self._unsolved)
 
-    def _unknowns(self, y: Array) -> tuple[Array, Array, Array]:
+    def times(self, start: StartDerivatives, p: Any) -> EndDerivatives:
+        """Derivatives at the end; arrays, or columns that record."""
+        guess, guess_multipliers = self._expected(start)
+        plain = self.weights.plain(start)
+        Z = None
+        if self._directions is not None and self._directions.turns:
+            D, multipliers = total(plain, guess), total(start.multipliers, guess_multipliers)
+            Z = self._directions.turned(start, D, multipliers, p)
+        rows = self.point.times(start, None, Z, None, p)
+        D, more, multipliers = self._unknowns(-1.0 * (self._inverse @ self._values(rows)))
+        Z = total(Z, more)
+        v, vdot, a = self.weights.rates(start, D if Z is None else D - Z)
+        missed = self._both(D - plain, start.missed, self.run.halves)
+        missed_multipliers = self._both(multipliers - start.multipliers, start.missed_multipliers, self.run.halves_m)
+        return EndDerivatives(self.point.moved(start, D), v, vdot, a, multipliers, missed, missed_multipliers)
+
+    def transposed(self, end: Sequence[Array]) -> tuple[StartDerivatives, Array]:
+        """Derivatives of goals at the start, and against the parameters, from those at the end."""
+        *start, p = transposed(lambda *given: self.times(StartDerivatives(*given[:-1]), given[-1]), 8)(end)
+        N, m, count = self.system.N, self.system.m, end[0].shape[1]
+        sizes = (N, N, N, N, m, 2 * N, 2 * m)
+        none = (np.zeros((size, count)) for size in sizes)
+        return StartDerivatives(*(zero if own is None else own for own, zero in zip(start, none, strict=True))), p
+
+    def _expected(self, start: StartDerivatives) -> tuple[Any, Any]:
+        """What the first guess has beyond the plain one."""
+        predictor = self._predictor
+        if predictor is None or predictor.best == PLAIN:
+            return None, None
+        weights = weights_of_missed(self.h, predictor.h, predictor.h_before)
+        parts = (start.missed, self.run.halves), (start.missed_multipliers, self.run.halves_m)
+        D, multipliers = (
+            total(*(share * (half.T @ missed) for share, half in zip(own[predictor.best - 1], halves, strict=True)))
+            for own, (missed, halves) in zip(weights, parts, strict=True)
+        )
+        return D, multipliers
+
+    def _both(self, missed: Any, before: Any, halves: tuple[Rows, Rows]) -> Any:
+        """What this guess has missed and that before, or twice the first."""
+        first, second = halves
+        return first @ missed + second @ (missed if self._predictor is None else first.T @ before)
+
+    # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
+
+    def _unknowns(self, y: Any) -> tuple[Any, Any, Any]:
         """``D``, ``Z`` and multipliers."""
-        n, m = self.system.n_free, self.system.m
-        D, level = self.point.coordinates(spread(self.system, y[:n])), self.system.velocity_level[:, None]
-        Z = np.zeros_like(D) if self.directions is None else self.directions.along(np.where(level, 0.0, y[n + m :]))
-        return D, Z, y[n : n + m] / self.h**2
+        D, Z = self.point.from_body @ (self.run.free @ (self._moves.T @ y)), None
+        if self._directions is not None:
+            Z = self._directions.along(self.run.not_level @ (self._hides.T @ y))
+        return D, Z, self.h**-2 * (self._closes.T @ y)
 
-    def _values(self, rows: Rows) -> Array:
-        """The equations."""
-        own = [self.h**2 * rows.force[self.system.free_index], rows.closing]
-        return np.concatenate(own if self.directions is None else [*own, self._per_rate * rows.hidden])
+    def _values(self, rows: EquationDerivatives, y: Any = None) -> Any:
+        """The equations; those of ``zeta`` that are none leave it at zero."""
+        values = self._moves @ (self.h**2 * (self.run.free.T @ rows.force)) + self._closes @ rows.closing
+        if self._directions is None:
+            return values
+        values = values + self._hides @ (self._per_rate @ rows.hidden)
+        return values if y is None else values + self._hides @ (self.run.level @ (self._hides.T @ y))
 
-    def _products(self, D: Array, Z: Array, multipliers: Array) -> Array:
-        """:meth:`_unknowns`, backwards."""
-        own = [self.point.coordinates_transposed(D)[self.system.free_index], multipliers / self.h**2]
-        if self.directions is not None:
-            own.append(np.where(self.system.velocity_level[:, None], 0.0, self.directions.across(Z)))
-        return np.concatenate(own)
-
-    def _rows(self, y: Array) -> Rows:
-        """:meth:`_values`, backwards."""
-        n, m = self.system.n_free, self.system.m
-        hidden = np.zeros((m, y.shape[1])) if self.directions is None else self._per_rate * y[n + m :]
-        return Rows(spread(self.system, self.h**2 * y[:n]), y[n : n + m], hidden)
-
-    def _size(self, change: Array, whole: Array) -> float:
-        weight = self.system.weight[:, None]
-        return _relative(change * weight, whole * weight)
+    def _nearly(self, r: Any) -> Any:
+        """The unknowns of what is left, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
+        size = self.system.size
+        first = Rows(np.arange(size), self._size)
+        y = first @ (self._factors @ (first.T @ r))
+        if self._directions is None:
+            return y
+        D = self.point.from_body @ (self.run.free @ (self._moves.T @ y))
+        hidden = self._per_rate @ self.point.times(None, D).hidden
+        return y + self._hides @ (hidden - self._hides.T @ r)
 
     def _unsolved(self, size: float) -> ModelError:
         return ModelError(
@@ -379,108 +333,50 @@ class Directions:
     def __init__(self, point: Callable[[Array, Array], StepPoint], D: Array, multipliers: Array, Z: Array) -> None:
         self.point = point(D, multipliers)
         self.system = system = self.point.system
-        self.factors = self.point.factor()
-        self.w = np.zeros(system.size)
-        self.displaced: list[tuple[float, StepPoint]] = []
-        moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
-        self._moves = moves[:, None]
-        if not Z.any():
+        self.factors, self.turns = self.point.factor(), bool(Z.any())
+        self.run, n = self.point.run, system.n_free
+        if not self.turns:
             return
-        none = np.zeros((system.N, 1))
-        body = self._group(self.point.of_motion.maps.P, Z[:, None])
-        B = self.point.of_motion.times(Inputs(body, none, none, none, np.zeros((system.m, 1)))).closing
-        zeta = np.where(system.velocity_level[:, None], 0.0, B)
-        self.w = self.factors.solve(np.concatenate([np.zeros((system.n_free, 1)), zeta]))[:, 0]
+        of_motion = self.point.of_motion
+        zeta = np.where(system.velocity_level[:, None], 0.0, of_motion.B @ (of_motion.P @ Z[:, None]))
+        w = (self.factors @ (self.run.last @ zeta))[:, 0]
         missing = np.abs((self.along(zeta)[:, 0] - Z) * system.weight).max()
         if missing > OUTSIDE * np.abs(Z * system.weight).max() + 1e-12:
             raise ModelError(
                 f"sensitivities: the step to t = {self.point.equations.t:g} s did not begin with its guess; "
                 "how='copies' takes differences of whole runs"
             )
-        whole = spread(system, self.w[: system.n_free, None])
-        self._coordinates = self.point.coordinates(whole)
-        size = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
+        whole = self.run.free @ w[:n, None]
+        coordinates = self.point.from_body @ whole
+        share = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
         h = self.point.equations.h
-        for share in (size, -size):
-            there = point(D + share * self._coordinates[:, 0], multipliers + share * self.w[system.n_free :] / h**2)
-            self.displaced.append((0.5 / share, there))
-        self._turn_of_w = self._turning(whole)
-        self._turn_of_coordinates = self._turning(self._group(self.point.of_motion.maps.P, self._coordinates))
-        self._bend = self._bending(whole)
+        self._points = [
+            (0.5 / by, point(D + by * coordinates[:, 0], multipliers + by * w[n:] / h**2)) for by in (share, -share)
+        ]
+        self._turn_of_w = NodeMaps(self._turning(whole))
+        self._turn_of_coordinates = NodeMaps(self._turning(self.point.of_motion.P @ coordinates))
+        self._bend = NodeMaps(self._bending(whole))
 
-    def along(self, zeta: Array) -> Array:
+    def along(self, zeta: Any) -> Any:
         """``P zeta`` (N, P), in the coordinates of the step."""
-        z = self.factors.solve(np.concatenate([np.zeros((self.system.n_free, zeta.shape[1])), zeta]))
-        return self._coordinates_of(z)
+        return self._coordinates_of(self.run.last @ zeta)
 
-    def across(self, Z: Array) -> Array:
-        """``P^T Z`` (m, P)."""
-        return self.factors.solve_transposed(self._free_of(Z))[self.system.n_free :]
+    def _coordinates_of(self, right: Any) -> Any:
+        """What the solution with these right-hand sides moves."""
+        moved = self.run.free @ (self.run.first.T @ (self.factors @ right))
+        return self.run.moves @ (self.point.of_motion.P.T @ moved)
 
-    def _coordinates_of(self, z: Array) -> Array:
-        whole = spread(self.system, z[: self.system.n_free])
-        return np.where(self._moves, self._group(self.point.of_motion.maps.P.mT, whole), 0.0)
-
-    def _free_of(self, Z: Array) -> Array:
-        """:meth:`_coordinates_of`, backwards."""
-        body = self._group(self.point.of_motion.maps.P, np.where(self._moves, Z, 0.0))
-        return np.concatenate([body[self.system.free_index], np.zeros((self.system.m, Z.shape[1]))])
-
-    def forward(self, start: StartDerivatives, explicit: ParameterDerivatives, weights: Weights) -> Array:
-        """``P' zeta`` (N, P)."""
-        if not self.displaced:
-            return np.zeros_like(start.q)
-        point, none = self.point, np.zeros_like(start.q)
-        D, multipliers = weights.plain(start) + start.guess, start.multipliers + start.guess_multipliers
-        change = Rows(none, *np.zeros((2, self.system.m, none.shape[1])))
-        for weight, there in self.displaced:
-            rows = there.forward(start, D, none, multipliers).plus(there.rows(explicit, start.q))
-            change = change.plus(Rows(*(weight * part for part in rows)))
+    def turned(self, start: StartDerivatives, D: Any, multipliers: Any, p: Any) -> Any:
+        """``P' zeta`` (N, P), where the guess follows these."""
+        point = self.point
         q = point.moved(start, D)
-        bent = self._nodes(self._turn_of_coordinates, q) + self._nodes(self._bend, D)
-        change = change.plus(point.forward(_still(start), bent, none, 0.0 * multipliers))
-        scaled = np.concatenate([point.equations.h**2 * change.force[self.system.free_index], change.closing])
-        turned = self._nodes(self._turn_of_w, q)
-        return turned - self._coordinates_of(self.factors.solve(scaled))
-
-    def backward(self, Z: Array, explicit: ParameterDerivatives, weights: Weights) -> tuple[StartDerivatives, Array]:
-        """The products of ``Z`` with it: of the start, and against the parameters."""
-        system, point, h = self.system, self.point, self.point.equations.h
-        count = Z.shape[1]
-        none, no_multipliers = np.zeros((system.N, count)), np.zeros((system.m, count))
-        start = StartDerivatives(none, none, none, none, no_multipliers, none, no_multipliers)
-        gradient = np.zeros((len(explicit.varied), count))
-        if not self.displaced:
-            return start, gradient
-        y = -self.factors.solve_transposed(self._free_of(Z))
-        rows = Rows(spread(system, h * h * y[: system.n_free]), y[system.n_free :], no_multipliers)
-        q = self._nodes(self._turn_of_w.mT, Z)
-        _, bent, _, _ = point.backward(rows)
-        q = q + self._nodes(self._turn_of_coordinates.mT, bent)
-        D = self._nodes(self._bend.mT, bent)
-        multipliers = no_multipliers
-        for weight, there in self.displaced:
-            weighted = Rows(*(weight * part for part in rows))
-            more, of_D, _, of_multipliers = there.backward(weighted)
-            against = there.rows(explicit, np.zeros((system.N, len(explicit.varied))))
-            start, D, multipliers = start.plus(more), D + of_D, multipliers + of_multipliers
-            gradient = gradient + against.force.T @ weighted.force + against.closing.T @ weighted.closing
-        of_q, of_D = point.carried(q)
-        D = D + of_D
-        v, lead, a = weights.begun(np.zeros((3, *D.shape)), D)
-        return start.plus(StartDerivatives(of_q, v, lead, a, multipliers, D, multipliers)), gradient
-
-    def _group(self, maps: Array, values: Array) -> Array:
-        """The maps of all nodes, and internal variables as they are."""
-        n = 6 * self.system.n
-        nodes = maps @ values[:n].reshape(self.system.n, 6, -1)
-        return np.concatenate([nodes.reshape(n, -1), values[n:]])
-
-    def _nodes(self, maps: Array, values: Array) -> Array:
-        """The maps of all nodes, and nothing of internal variables."""
-        result = self._group(maps, values)
-        result[6 * self.system.n :] = 0.0
-        return result
+        bent = self._turn_of_coordinates @ q + self._bend @ D
+        rows = [(1.0, point.times(None, bent))]
+        rows += [(weight, there.times(start, D, None, multipliers, p)) for weight, there in self._points]
+        force = total(*(weight * own.force for weight, own in rows))
+        closing = total(*(weight * own.closing for weight, own in rows))
+        right = self.run.first @ (point.equations.h**2 * (self.run.free.T @ force)) + self.run.last @ closing
+        return self._turn_of_w @ q - self._coordinates_of(right)
 
     def _turning(self, body: Array) -> Array:
         """How ``P^-1`` times body components ``(N, 1)`` that stay follows body increments, ``(n, 6, 6)``."""
@@ -499,7 +395,12 @@ class Directions:
         for group, rows in self.system.kinematics.parts:
             ahead = np.matvec(group.inverse_tangent(D[rows] + steps), w[rows])
             result[rows] = np.moveaxis(ahead[:6] - ahead[6:], 0, -1) / (2.0 * DIFFERENCE)
-        return self.point.of_motion.maps.P.mT @ result
+        return self.point.of_motion.P.maps.mT @ result
+
+
+def _halves(size: int) -> tuple[Rows, Rows]:
+    """Places of two arrays one after the other."""
+    return Rows(np.arange(size), 2 * size), Rows(np.arange(size, 2 * size), 2 * size)
 
 
 def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
@@ -532,36 +433,20 @@ def transport(system: System, x: Array, R: Array, x_after: Array, R_after: Array
     return se3.adjoint(turn, -np.matvec(turn, way))
 
 
-def spread(system: System, values: Array) -> Array:
-    """All components ``(N, P)`` of values at the free ones."""
-    result = np.zeros((system.N, values.shape[1]))
-    result[system.free_index] = values
-    return result
-
-
-def displaced(system: System, other: System, state: State, q: Array, rates: Array, multipliers: Array) -> State:
-    """A state in the arrays of another model, moved by body increments ``(N,)``, rates ``(3, N)`` and multipliers."""
-    n, kinematics = 6 * system.n, system.kinematics
-    x, R = kinematics.retract(state.x, state.R, kinematics.from_body(state.R, q[:n].reshape(-1, 6)))
-    v, vdot = rates[:2, :n].reshape(2, -1, 6)
-    return State(
-        state.t,
-        x + (system.origin - other.origin),
-        R,
-        state.v + v,
-        state.vdot + vdot,
-        state.multipliers + multipliers,
-        state.u + q[n:],
-        state.udot + rates[0, n:],
-        state.uddot + rates[1, n:],
-    )
-
-
-def _still(start: StartDerivatives) -> StartDerivatives:
-    return StartDerivatives(*(np.zeros_like(part) for part in start))
-
-
-def _relative(change: Array, whole: Array) -> float:
-    """Largest change against the largest number, of the worst column."""
-    sizes = np.abs(whole).max(axis=0, initial=0.0)
-    return float((np.abs(change).max(axis=0, initial=0.0) / np.maximum(sizes, 1e-300)).max(initial=0.0))
+def displaced(
+    system: System, other: System, arrays: Any, q: Array, rates: Array, multipliers: Array
+) -> dict[str, Array]:
+    """Arrays of states, or of one, in another model, moved by body increments ``(..., N)``, rates, multipliers."""
+    n, (v, vdot) = 6 * system.n, rates[:2]
+    shape = (*q.shape[:-1], system.n, 6)
+    d = q[..., :n].reshape(shape)
+    return {  # to first order the same on both groups
+        "x": arrays.x + np.matvec(arrays.R, d[..., :3]) + (system.origin - other.origin),
+        "R": arrays.R @ so3.exp(d[..., 3:]),
+        "v": arrays.v + v[..., :n].reshape(shape),
+        "vdot": arrays.vdot + vdot[..., :n].reshape(shape),
+        "multipliers": arrays.multipliers + multipliers,
+        "u": arrays.u + q[..., n:],
+        "udot": arrays.udot + v[..., n:],
+        "uddot": arrays.uddot + vdot[..., n:],
+    }

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import Motion, RateSensitivities, State, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
-from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel, second_order
 from fem_mbs.modal.steady_axes import steady_axes
@@ -39,7 +39,8 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     model : Model
         What to linearise.
     state : State, optional
-        By default the initial state. Its accelerations and multipliers are used as they are.
+        By default the initial state. Its accelerations and multipliers are used as they are. Contacts that push are
+        joints: what sticks holds its tangents, what slides has its friction; others are open.
 
     Raises
     ------
@@ -62,8 +63,9 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
 
 def linear_equations(system: System, state: State | None, still: bool = False) -> LinearModel:
     """The same of a frozen model; with ``still``, seen from axes that stand still where they are constant there."""
-    refuse_contacts(system, "linearize", "replace closed contacts by joints, and leave open ones out")
-    state = consistent_start(system) if state is None else from_user(system, state, "linearize: state")
+    state = None if state is None else from_user(system, state, "linearize: state")
+    system, state = as_joints(system, state, "linearize")
+    state = consistent_start(system) if state is None else state
     _check_held(system, state)
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     V_d, A_d, A_rate = deviations(evaluation.motion)

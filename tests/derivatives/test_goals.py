@@ -244,3 +244,18 @@ def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
         mbs.fit(rod, {"length": 0.9}, call(), 0.3, 0.02)
     with pytest.raises(mbs.ModelError, match="must be a Misfit, received 1.0"):
         mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]
+
+
+def test_where_there_is_no_adjoint() -> None:
+    """Unasked, derivatives are direct, or of copies, where a run has none backwards."""
+
+    def build(lift: float, **values: float) -> mbs.Model:
+        model = arm(**values)
+        model.gravity = np.array([0.0, 0.0, lift])
+        return model
+
+    goal, p = mbs.Final(lambda s: s.position("tip")[:, 2]), {"lift": -9.0, "mass": 1.2, "length": 0.9, "load": 3.0}
+    found, copies = (mbs.objective(build, goal, p, 0.1, 0.01, how=how)([*p.values()]) for how in (None, "copies"))
+    np.testing.assert_allclose(found[1], copies[1], rtol=1e-6)
+    with pytest.raises(mbs.ModelError, match="something jumps"):
+        mbs.objective(build, goal, p, 0.1, 0.01, how="adjoint")([*p.values()])

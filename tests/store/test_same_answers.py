@@ -23,6 +23,7 @@ WITHOUT_RUNS = {
     "two_disc_rotor",
     "rotor_in_housing",
     "identify_stiffness",
+    "lightest_four_bar",
     "reproduce_2015",
     "tune_blade",
     "tune_controller",
