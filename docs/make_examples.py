@@ -29,6 +29,8 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),
     "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
+    "rocking_block": (0.36, [(1.2, -3.2, 1.3), (0, 0, 0.5), UP]),
+    "slider_crank_with_play": (0.8, [(0.12, -0.75, 0.0), (0.12, 0, 0.0), UP]),
     "solar_array": (0.31, [(3.1, -3.4, 1.8), (0.75, 0, 0.2), UP]),
 }
 FIGURES = (
@@ -39,6 +41,8 @@ FIGURES = (
     "rotating_blade",
     "tune_blade",
     "tune_controller",
+    "woodpecker",
+    "billiard_break",
 )
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}

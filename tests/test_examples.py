@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from examples import (
+    billiard_break,
     crank_of_solids,
     differential,
     flyball_governor,
@@ -27,10 +28,12 @@ from examples import (
     reproduce_2024,
     right_angle_cantilever,
     robot,
+    rocking_block,
     rotating_blade,
     rotor_in_housing,
     size_beam,
     slider_crank_engine,
+    slider_crank_with_play,
     solar_array,
     squeezer,
     statics,
@@ -40,6 +43,7 @@ from examples import (
     tune_controller,
     two_disc_rotor,
     wind_turbine,
+    woodpecker,
     work_precision,
 )
 
@@ -75,6 +79,10 @@ SCRIPTS = [
     rotating_blade,
     tune_blade,
     tune_controller,
+    rocking_block,
+    woodpecker,
+    slider_crank_with_play,
+    billiard_break,
 ]
 
 
@@ -282,6 +290,17 @@ def test_two_disc_rotor():
     """Published by six elements, whose mesh explains the last digits of the higher ones."""
     for computed, published in two_disc_rotor.main(["--plot"]).values():
         assert computed == pytest.approx(published, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [rocking_block, woodpecker, slider_crank_with_play, billiard_break])
+def test_contact(script):
+    """To what other schemes have, and friction between stored states, by the trapezoidal rule."""
+    for name, (computed, reference) in script.main(["--plot"]).items():
+        if name.startswith("largest depth"):
+            assert computed < 1e-9
+        elif not np.isnan(reference):
+            assert computed == pytest.approx(reference, rel=1e-2), name
 
 
 @pytest.mark.parametrize(

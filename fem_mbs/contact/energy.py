@@ -72,6 +72,8 @@ def _plain(system: System) -> list[ElementBatch]:
 
 def _power(batch: ElementBatch, motion: Motion) -> float:
     force = batch.force(motion, batch.at(motion.t))[0]
+    if batch.terms > 1:
+        force = force.sum(axis=1)
     width = 6 * batch.nodes.shape[1]
     V = motion.V[batch.nodes].reshape(len(batch.nodes), width)
     return float((force[:, :width] * V).sum())

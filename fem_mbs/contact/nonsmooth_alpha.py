@@ -299,7 +299,7 @@ class NonsmoothAlpha(Method):
         if memory.clear.min() <= slack:
             return self._watched(contacts, point, h)
         inner = contacts.without(point.state)
-        alpha = self.smooth_method.prepared(contacts.open, inner, h, memory.alpha, GROWTH)
+        alpha = self._starting(contacts.open, inner, h, memory.alpha)
         step = self.smooth_method.inner_step(contacts.open, inner, h, alpha)
         speed = _fastest(system, step.state)
         clear = memory.clear - 2.0 * h * max(speed, memory.speed)
@@ -350,7 +350,7 @@ class NonsmoothAlpha(Method):
         if damped:
             method, alpha = method.euler(closed.system, inner, h)
         else:
-            alpha = method.prepared(closed.system, inner, h, memory.alpha, GROWTH)
+            alpha = self._starting(closed.system, inner, h, memory.alpha)
         memory = memory._replace(alpha=alpha)
         status, slides = memory.status, memory.slides
         may_stick, seen = memory.status == SLIDES, set[bytes]()
@@ -645,9 +645,20 @@ class NonsmoothAlpha(Method):
     ) -> ContactMemory:
         status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
-        inner = with_multipliers(contacts, closed, state)
-        alpha = self.smooth_method.restart(closed.system, inner, h)
+        alpha = self._starting(closed.system, with_multipliers(contacts, closed, state), h, memory.alpha, anew=True)
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
+
+    def _starting(self, system: System, inner: State, h: float, alpha: AlphaMemory, anew: bool = False) -> AlphaMemory:
+        """Starting values for a step: those that there are, or as after an impact, without vibrations.
+
+        These come from a trial step, of which there is none where the slip of a contact ends in it.
+        """
+        try:
+            if anew:
+                return self.smooth_method.restart(system, inner, h)
+            return self.smooth_method.prepared(system, inner, h, alpha, GROWTH)
+        except NotConvergedError:
+            return self.smooth_method.after_jump(system, inner, inner, h, alpha)
 
     def _status(
         self, contacts: Contacts, state: State, still: float, slides: Array | None = None

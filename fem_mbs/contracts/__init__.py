@@ -61,7 +61,6 @@ from fem_mbs.contracts.arguments import named_file as named_file
 from fem_mbs.contracts.arguments import number as number
 from fem_mbs.contracts.arguments import one_of as one_of
 from fem_mbs.contracts.arguments import or_function as or_function
-from fem_mbs.contracts.arguments import path as path
 from fem_mbs.contracts.arguments import real as real
 from fem_mbs.contracts.arguments import rotation_matrix as rotation_matrix
 from fem_mbs.contracts.arguments import shaped as shaped
@@ -92,7 +91,6 @@ from fem_mbs.contracts.element import Energy as Energy
 from fem_mbs.contracts.element import ModelContext as ModelContext
 from fem_mbs.contracts.element import SectionForces as SectionForces
 from fem_mbs.contracts.event import Event as Event
-from fem_mbs.contracts.event import EventFunction as EventFunction
 from fem_mbs.contracts.event import EventLike as EventLike
 from fem_mbs.contracts.functions import OPTIONAL as OPTIONAL
 from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
@@ -149,10 +147,8 @@ from fem_mbs.contracts.picture import Picture as Picture
 from fem_mbs.contracts.picture import Placed as Placed
 from fem_mbs.contracts.picture import Polyline as Polyline
 from fem_mbs.contracts.picture import Shape as Shape
-from fem_mbs.contracts.public import ConstructorArguments as ConstructorArguments
 from fem_mbs.contracts.public import Public as Public
 from fem_mbs.contracts.public import attributes_of as attributes_of
-from fem_mbs.contracts.public import called as called
 from fem_mbs.contracts.public import complete as complete
 from fem_mbs.contracts.public import exported as exported
 from fem_mbs.contracts.public import former as former

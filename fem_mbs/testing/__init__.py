@@ -3,29 +3,19 @@
 Each ``check_...`` says in a :class:`LawReport` which laws it has checked and why the others do not apply.
 """
 
-from fem_mbs.testing.differences import ContractError, LawReport
-from fem_mbs.testing.element_laws import ELEMENT_LAWS, check_element, check_sensor
-from fem_mbs.testing.joint_laws import JOINT_LAWS, check_joint
-from fem_mbs.testing.method_laws import METHOD_LAWS, Bench, check_method
-from fem_mbs.testing.stage import Stage, build
-from fem_mbs.testing.time_laws import TIME_LAWS, check_law
-from fem_mbs.testing.trial import ElementTrial, JointTrial
-
-__all__ = [
-    "ELEMENT_LAWS",
-    "JOINT_LAWS",
-    "METHOD_LAWS",
-    "TIME_LAWS",
-    "Bench",
-    "ContractError",
-    "ElementTrial",
-    "JointTrial",
-    "LawReport",
-    "Stage",
-    "build",
-    "check_element",
-    "check_joint",
-    "check_law",
-    "check_method",
-    "check_sensor",
-]
+from fem_mbs.testing.differences import ContractError as ContractError
+from fem_mbs.testing.differences import LawReport as LawReport
+from fem_mbs.testing.element_laws import ELEMENT_LAWS as ELEMENT_LAWS
+from fem_mbs.testing.element_laws import check_element as check_element
+from fem_mbs.testing.element_laws import check_sensor as check_sensor
+from fem_mbs.testing.joint_laws import JOINT_LAWS as JOINT_LAWS
+from fem_mbs.testing.joint_laws import check_joint as check_joint
+from fem_mbs.testing.method_laws import METHOD_LAWS as METHOD_LAWS
+from fem_mbs.testing.method_laws import Bench as Bench
+from fem_mbs.testing.method_laws import check_method as check_method
+from fem_mbs.testing.stage import Stage as Stage
+from fem_mbs.testing.stage import build as build
+from fem_mbs.testing.time_laws import TIME_LAWS as TIME_LAWS
+from fem_mbs.testing.time_laws import check_law as check_law
+from fem_mbs.testing.trial import ElementTrial as ElementTrial
+from fem_mbs.testing.trial import JointTrial as JointTrial

@@ -148,6 +148,18 @@ def test_a_bowling_ball_begins_to_roll() -> None:
     np.testing.assert_allclose(solution.position("ball")[-1, 0], there, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("height", [0.85, 0.9, 0.932, 0.9324])
+def test_a_slip_ends_just_after_another_impact(height: float) -> None:
+    """A ball begins to roll within what is left of a step after another one has hit the floor."""
+    model = model_with_ball(0.0, 0.0, 0.2, (3, 0, 0))
+    other = model.add_node((0, 5, height + 0.1))
+    model.add(RigidBody(other, 1.0, [0.004] * 3))
+    model.add(Contact(model.ground, other, Plane(), Ball(0.1), restitution=0.5))
+    solution = mbs.simulate(model, 0.5, 0.02)
+    assert solution.stats.failed_steps == 0
+    np.testing.assert_allclose(solution.velocity("ball")[-1], [15.0 / 7.0, 0, 0], rtol=0, atol=1e-3)
+
+
 @pytest.mark.parametrize(("mu", "a"), [(0.3, 5.0 / 7.0), (0.05, None)])
 def test_a_ball_on_an_incline(mu: float, a: float | None) -> None:
     """Rolls with 5/7 g sin(alpha) while tan(alpha) < 7/2 mu, else slides."""

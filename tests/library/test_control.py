@@ -216,6 +216,15 @@ def test_limits_and_windup(group, anti_windup):
     assert (run.signal(angle).max() > 2.5) == (anti_windup is not None)
 
 
+def test_limits_without_an_integral_leave_nothing_behind():
+    """A P controller that was at its limits has the output of its error again as soon as that is within them."""
+    model, _, _ = rotor("R3xSO3")
+    servo = model.add(PID(lambda t: 1.0 - t, P=2.0, limits=(-0.5, 0.5), initial=0.1))
+    run = mbs.simulate(model, 2.0, 0.01)
+    np.testing.assert_allclose(run.signal(servo["integral"]), 0.1, atol=1e-12)
+    np.testing.assert_allclose(run.signal(servo), np.clip(0.1 + 2.0 * (1.0 - run.t), -0.5, 0.5), atol=1e-12)
+
+
 def test_a_block_of_the_user():
     """A pendulum's law by functions, against the same by scipy; derivatives given or by differences."""
     results = []
