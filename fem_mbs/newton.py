@@ -223,7 +223,7 @@ def solve(
         before, size = size, problem.size(at.value)
         report.history.append(max(size))
         if report.iterations == 1 and history is not None:
-            at.history = history.after(length, max(before), simplified, size)
+            at.history = history.after(length, report.history[0], simplified, size)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
         if report.iterations > 1 and max(size) > STUCK * max(before) and _below(size, demanded):
@@ -251,7 +251,7 @@ def solve(
         length = problem.length(correction)
         if not report.iterations and history is not None:
             simplified = int(correction.simplified)
-            if history.suffices(length, max(size), simplified, tolerances):
+            if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
         at.corrected = last or length <= smallest

@@ -115,7 +115,7 @@ class StabilizedEquations(StepEquations):
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):
             force = squared * self._missing(residual, change)
-            d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
+            d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
             share = -(more @ push).item() / ((push @ push).item() or 1.0)
             change, push = self._along_constraints(linearization, per_rate * tangent.product(system, G, d_more))

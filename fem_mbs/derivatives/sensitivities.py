@@ -214,6 +214,7 @@ def sensitivities(
             raise ModelError("sensitivities: t_end, step, method and how are of runs; with of=, give its own arguments")
         model = own.model()
         if of is statics:
+            refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
             solution = statics(model, **arguments)
             variations = own.variations(solution.system)
             return Sensitivities(solution, own, [(each, beside(solution, each)) for each in variations], [])

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, Report, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.initial.state_point import check_system, refuse_contacts
+from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.linear.threads import one_thread
 from fem_mbs.model.model import Model
@@ -33,6 +33,7 @@ from fem_mbs.solution.history import History, Instant, constant, proportional
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
+from fem_mbs.static.contacts import ContactPath, refuse_friction
 from fem_mbs.static.equations import Equations, Loading
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_failure, explain_length
 from fem_mbs.static.start import start
@@ -132,20 +133,25 @@ def statics(
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
-    refuse_contacts(system, "statics", "replace closed contacts by joints, and leave open ones out")
-    equations = Equations(system, loading)
-    point = start(equations, initial, ramp, newton)
+    if any(batch.unilateral for batch in system.batches):
+        refuse_friction(system, arc_length)
+        length = None if step is None else step / abs(load_end - first)
+        follows = ContactPath(system, loading, initial, ramp, newton, length)
+        equations, point = follows.path.equations, follows.path.here.point
+    else:
+        follows, equations = None, Equations(system, loading)
+        point = start(equations, initial, ramp, newton)
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
         ),
         started,
         system,
-        point.state(),
+        begin := point.state() if follows is None else follows.last,
         None if output is None else partial(_at_loads, output),
         unstable_motions(equations, point),
     )
-    watched = None if events is None else Events(events, system, point.state(), between, "statics", loading.instant)
+    watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
     if load_end == first:
         if show is not None:
             show(None)
@@ -154,7 +160,10 @@ def statics(
     length = step
     if step is not None and not arc_length:
         stops, length = _with_grid(stops, first, load_end, step), step / equations.range
-    steps = PathSequence(EquilibriumPath(equations, point, newton, arc_length, length), stops, max_steps)
+    if follows is None:
+        steps = PathSequence(EquilibriumPath(equations, point, newton, arc_length, length), stops, max_steps)
+    else:
+        steps = ContactSequence(follows, stops, max_steps)
     solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
     _warn(solution)
     return solution
@@ -182,9 +191,13 @@ class PathSequence:
             return None
         if len(self.loads) > self.max_steps:
             raise explain_length(self.path, self.max_steps, np.array(self.loads))
+        state, report = self._advance()
+        self.loads.append(state.t)
+        return AcceptedStep(state, report, self.path.here.unstable)
+
+    def _advance(self) -> tuple[State, Report]:
         step = self.path.advance(self.stops)
-        self.loads.append(step.point.load)
-        return AcceptedStep(step.point.state(), step.report, self.path.here.unstable)
+        return step.point.state(), step.report
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """How far the path was followed, and why not further."""
@@ -198,6 +211,24 @@ class PathSequence:
             "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
             for first, last in self.path.singular
         ]
+
+
+class ContactSequence(PathSequence):
+    """The same where contacts close and open."""
+
+    def __init__(self, follows: ContactPath, stops: Array, max_steps: int) -> None:
+        self.follows = follows
+        super().__init__(follows.path, stops, max_steps)
+
+    @property
+    def failed(self) -> int:
+        """Attempts without a solution."""
+        return self.follows.failed
+
+    def _advance(self) -> tuple[State, Report]:
+        step, state = self.follows.advance(self.stops)
+        self.path = self.follows.path
+        return state, step.report
 
 
 def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:

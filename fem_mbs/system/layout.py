@@ -116,6 +116,7 @@ class Layout:
             tuple(f"{equation} of {owner}" for owner, equation in self.constraint_owner),
         )
         self.size = self.n_free + self.m
+        self.no_forces, self.no_gaps = np.zeros(self.n_free), np.zeros(self.m)
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
         self.velocity_level, self.of_length = numbers.velocity, numbers.length
         self.has_velocity_level = bool(self.velocity_level.any())

@@ -280,11 +280,11 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, i
 
 
 def solve_with_constraints(
-    system: System, factors: Factors, force: Array | None, constraint: Array
+    system: System, factors: Factors, force: Array | None, constraint: Array | None
 ) -> tuple[Array, Array]:
-    """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)``, or none, and right-hand sides ``(m,)``."""
-    right = np.zeros(system.n_free) if force is None else force[system.free_index]
-    solution = factors.solve(np.concatenate([right, constraint]))
+    """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and gaps ``(m,)``, each None for zero."""
+    forces = system.no_forces if force is None else force[system.free_index]
+    solution = factors.solve(np.concatenate([forces, system.no_gaps if constraint is None else constraint]))
     d, n = np.zeros(system.N), system.n_free
     d[system.free_index] = solution[:n]
     return d, solution[n:]
