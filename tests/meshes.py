@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -80,3 +81,28 @@ def brick(cells: tuple[int, int, int], sizes: tuple[float, float, float], E: flo
     rows = (3 * nodes[:, :, None] + np.arange(3)).reshape(len(cell), 24)
     every = (K, np.kron(M, np.eye(3)))
     return (points, *(_assembled(rows, np.tile(part, (len(cell), 1, 1)), 3 * len(points)) for part in every))
+
+
+def punched(folder: Path, mesh: Matrices, fields: str) -> tuple[Path, Path]:
+    """A solid as Nastran writes it, ``GRID`` in ``small``, ``wide`` or ``free`` fields; labels begin at 11."""
+    points, K, M = mesh
+    bulk = ["SOL 103", "CEND", "BEGIN BULK", "GRDSET,,,,,,,456", "MAT1*    1              7.+10"]
+    for label, place in enumerate(points, start=11):
+        x, y, z = (f"{value:.9G}".replace("E", "") if value else "0." for value in place)
+        small = f"GRID    {label:<8d}        {x:<8.8s}{y:<8.8s}{z:<8.8s}"
+        wide = f"GRID*   {label:<16d}{'':16s}{x:<16s}{y:<16s}", f"*       {z}"
+        bulk += {"small": [small], "wide": list(wide), "free": [f"GRID,{label},,{x},{y},{z}"]}[fields]
+    (folder / "solid.bdf").write_text("\n".join([*bulk, "ENDDATA"]))
+    lines = ["   VECTOR(SORT1,REAL)=ALL"]
+    for name, matrix in (("KAAX", K), ("MAAX", M)):
+        lines.append(f"DMIG    {name}           0       6       2       0{matrix.shape[0]:24d}")
+        for j in range(matrix.shape[0]):
+            lines.append(f"DMIG*   {name:16s}{j // 3 + 11:16d}{j % 3 + 1:16d}")
+            for i in range(j + 1):
+                if value := matrix[i, j]:
+                    number = f"{value:.9E}".replace("E", "D")
+                    lines.append(f"*       {i // 3 + 11:16d}{i % 3 + 1:16d}{number:>16s}")
+    lines += ["DMIG    VAX            0       9       2       0                       1"]
+    lines += ["DMIG*   VAX                            1               0", f"*       {11:16d}{1:16d} 1.000000000D+00"]
+    (folder / "solid.pch").write_text("\n".join(lines))
+    return folder / "solid.pch", folder / "solid.bdf"

@@ -25,7 +25,8 @@ class Deck(NamedTuple):
     sets: dict[str, IntArray]
 
 
-def _lines(path: Path, label: str) -> list[str]:
+def lines_of(path: Path, label: str) -> list[str]:
+    """Lines of a text, or a :class:`ModelError`."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
@@ -49,7 +50,7 @@ def read_deck(path: Path) -> Deck:
     points: list[list[float]] = []
     sets: dict[str, list[int]] = {}
     name, generate = "", False
-    for k, line in enumerate(_lines(path, label), start=1):
+    for k, line in enumerate(lines_of(path, label), start=1):
         line = line.strip()
         if not line or line.startswith("**"):
             continue
@@ -87,7 +88,7 @@ def read_deck(path: Path) -> Deck:
 def read_abaqus(path: Path) -> tuple[IntArray, Array]:
     """Entries of a matrix: four columns ``node, dof, node, dof`` or two ``row, column``, and values."""
     label = "Reduction.abaqus"
-    lines = [line for line in _lines(path, label) if line.strip() and not line.lstrip().startswith("*")]
+    lines = [line for line in lines_of(path, label) if line.strip() and not line.lstrip().startswith("*")]
     try:
         numbers = np.array([line.replace(",", " ").split() for line in lines], dtype=float)
         if numbers.ndim != 2 or numbers.shape[1] not in (3, 5):

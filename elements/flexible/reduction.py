@@ -59,6 +59,7 @@ from fem_mbs.elements.flexible.moments import (
     rigid_coordinates,
     symmetric,
 )
+from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import Geometric, second_order_forms
 from fem_mbs.errors import ModelError
@@ -305,6 +306,41 @@ class Reduction(Public):
         Other parameters are those of the class.
         """
         points, K, M, dofs, sets = read_abaqus_model(FilePath(stiffness), FilePath(mass), FilePath(deck))
+        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
+        return cls._of_mesh(points, K, M, dofs, interfaces, plan, SourceMesh(sets))
+
+    @classmethod
+    @checked
+    def nastran(
+        cls,
+        punch: Path,
+        bulk: Path,
+        interfaces: Interfaces,
+        *,
+        modes: Index = 8,
+        frequency: Positive | None = None,
+        method: Method = "craig-bampton",
+        damping: NotNegative = 0.0,
+        rayleigh: Factors | None = None,
+        recover: Recover = (),
+        loads: Loads | None = None,
+        units: Units = "SI",
+        solve: Callable[..., Any] | None = None,
+    ) -> Reduction:
+        """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, without supports.
+
+        Parameters
+        ----------
+        punch : str or Path
+            The punch file, with ``KAAX`` and ``MAAX``.
+        bulk : str or Path
+            The input file, for ``GRID``, all in the basic coordinate system.
+        interfaces : dict of str to Interface
+            Nodes are numbered from 0 in the order of the input file.
+
+        Other parameters are those of the class.
+        """
+        points, K, M, dofs, sets = read_nastran(FilePath(punch), FilePath(bulk))
         plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
         return cls._of_mesh(points, K, M, dofs, interfaces, plan, SourceMesh(sets))
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 from matplotlib.figure import Figure
-from meshes import brick
+from meshes import brick, punched
 from numpy.random import Generator
 from scipy.io import mmwrite
 
@@ -180,7 +180,7 @@ REDUCED = Reduction(
 )
 
 
-SOURCES = ("solid", "abaqus", "matrix_market")
+SOURCES = ("solid", "abaqus", "nastran", "matrix_market")
 
 
 def matrices(w: SimpleNamespace) -> tuple[Path, Path]:
@@ -353,6 +353,8 @@ SPECIAL: dict[str, Any] = {
     "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
     "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
     **{f"Reduction.abaqus.{name}": lambda w: w.folder / "none.mtx" for name in ("stiffness", "mass", "deck")},
+    "Reduction.nastran.punch": lambda w: punched(w.folder, BRICK, "free")[0],
+    "Reduction.nastran.bulk": lambda w: punched(w.folder, BRICK, "free")[1],
     "Bearing.stiffness": lambda w: (1e3, 2e3),
     "Bearing.damping": lambda w: (1.0, 2.0),
     "Bearing.speeds": lambda w: None,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshes import brick
+from meshes import brick, punched
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
@@ -134,6 +134,33 @@ def test_sources_agree(tmp_path: Path, coordinate: bool, triangle: bool) -> None
     for other in (abaqus, market):
         assert other.stiffness == pytest.approx(arrays.stiffness, abs=1e-9 * np.abs(arrays.stiffness).max())
         assert other.moments == pytest.approx(arrays.moments, abs=1e-9 * np.abs(arrays.moments).max())
+
+
+@pytest.mark.parametrize("fields", ["small", "wide", "free"])
+def test_a_punch_file_gives_the_same_body(tmp_path: Path, fields: str) -> None:
+    """To the ten digits of the file and the eight of the places."""
+    arrays = Reduction(*brick((3, 1, 1), SIZES, 70e9, 2700.0), ENDS, modes=3)
+    punch = Reduction.nastran(*punched(tmp_path, brick((3, 1, 1), SIZES, 70e9, 2700.0), fields), ENDS, modes=3)
+    assert punch.stiffness == pytest.approx(arrays.stiffness, abs=1e-6 * np.abs(arrays.stiffness).max())
+    assert punch.frequencies == pytest.approx(arrays.frequencies, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda p, b: b.write_text("GRID,1,,x,0.,0."), "line 1: no GRID"),
+        (lambda p, b: b.write_text("GRID,1,7,0.,0.,0."), "GRID 1 has a coordinate system of its own"),
+        (lambda p, b: b.write_text("GRID,1,,0.,0.,0."), "node 11 of .* is no GRID"),
+        (lambda p, b: b.write_text("SOL 103"), "has no GRID"),
+        (lambda p, b: p.write_text("DMIG    KAAX           0\n*       a"), "line 2: no entry of a DMIG"),
+        (lambda p, b: p.write_text("SOL 103"), "has no DMIG KAAX, but none"),
+    ],
+)
+def test_spoilt_punch_files_are_refused(tmp_path: Path, spoil: object, message: str) -> None:
+    files = punched(tmp_path, brick((3, 1, 1), SIZES, 70e9, 2700.0), "free")
+    spoil(*files)  # type: ignore[operator]
+    with pytest.raises(mbs.ModelError, match=message):
+        Reduction.nastran(*files, ENDS)
 
 
 @pytest.mark.parametrize(
