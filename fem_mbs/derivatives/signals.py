@@ -1,12 +1,13 @@
 """How a signal at one instant follows from the state there, whatever the signal is.
 
 States that are displaced in one component each stand beside each other in a solution, as if they were instants, and the
-signal is asked once. Components on which it does not depend are found first, node by node.
+signal is asked once. Components on which it depends are found node by node at some instants, and a displacement of all
+of them tells at which others there are more.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from fem_mbs.solution.solution import Solution
 
 STEP = 1e-6
 """Of a component, over what it is usually as large as."""
-PROBED, TOGETHER = 100_000, 20_000
-"""States that tell what a signal depends on, at most; states that are asked together."""
+FEW, TOGETHER = 9, 20_000
+"""Instants that tell what a signal depends on, at first; states that are asked together."""
+UNTOLD, ROUNDING = 1e-6, 1e-13
+"""Share of a change that is not told by components, and rounding of a signal, above which it depends on more."""
 KINDS = ("q", "v", "vdot", "multipliers")
 POINTWISE = 1e-9
 
@@ -62,35 +65,62 @@ class SignalSlopes:
         rows, values = {}, {}
         times = np.flatnonzero(slope.reshape(len(slope), -1).any(axis=1))
         for kind, steps in self.steps.items():
-            own = self._support(goal, kind, times)
-            rows[kind], values[kind] = own, np.zeros((len(y), len(own)))
-            for first in range(0, len(times), max(1, TOGETHER // (2 * len(own) + 1))):
-                some = times[first : first + max(1, TOGETHER // (2 * len(own) + 1))]
-                if not len(own):
+            own, known, look = np.empty(0, np.intp), -1, times[:: -(-len(times) // FEW) or 1]
+            rows[kind], values[kind] = own, np.zeros((len(y), 0))
+            while len(look) and len(steps):
+                own = np.union1d(own, self._support(goal, kind, look)).astype(np.intp)
+                if len(own) == known:
                     break
-                changes = np.concatenate([np.diag(steps[own]), -np.diag(steps[own]), np.zeros((1, len(own)))])
-                answers = self._asked(goal, kind, own, some, changes)
-                self._check_pointwise(goal, answers[:, -1], y[some], y)
-                ahead, back = answers[:, : len(own)], answers[:, len(own) : -1]
-                gradient = (ahead - back) / (2.0 * steps[own]).reshape((1, -1) + (1,) * (y.ndim - 1))
-                values[kind][some] = np.sum((gradient * slope[some][:, None]).reshape(len(some), len(own), -1), axis=2)
+                found, known = self._gradients(goal, kind, own, times, y, slope), len(own)
+                rows[kind], values[kind] = own, np.zeros((len(y), known))
+                values[kind][times] = found
+                look = self._unexplained(goal, kind, own, times, y, slope, found)[:FEW]
         return Seeds(rows, values)
 
+    def _gradients(self, goal: Goal, kind: str, own: IntArray, times: IntArray, y: Array, slope: Array) -> Array:
+        """Derivatives ``(times, own)`` of the goal against components of states."""
+        steps = self.steps[kind][own]
+        changes = np.concatenate([np.diag(steps), -np.diag(steps), np.zeros((1, len(own)))])
+        result = []
+        for some in self._parts(times, len(changes)):
+            answers = self._asked(goal, kind, own, some, changes)
+            self._check_pointwise(goal, answers[:, -1], y[some], y)
+            along = (answers[:, : len(own)] - answers[:, len(own) : -1]) * slope[some][:, None]
+            result.append(along.sum(axis=tuple(range(2, along.ndim))) / (2.0 * steps))
+        return np.concatenate(result)
+
+    def _unexplained(
+        self, goal: Goal, kind: str, own: IntArray, times: IntArray, y: Array, slope: Array, found: Array
+    ) -> IntArray:
+        """Instants at which the signal follows a displacement of all components more than these tell."""
+        way = np.random.default_rng(2).uniform(0.5, 1.0, len(self.steps[kind])) * self.steps[kind]
+        changes, result = np.stack([way, -way]), []
+        for some, gradients in zip(self._parts(times, 2), self._parts(found, 2), strict=True):
+            answers = self._asked(goal, kind, np.arange(len(way)), some, changes)
+            along = ((answers[:, 0] - answers[:, 1]) * slope[some]).reshape(len(some), -1).sum(axis=1)
+            noise = np.abs(answers[:, 0] * slope[some]).reshape(len(some), -1).sum(axis=1)
+            told = 2.0 * gradients * way[own]
+            beyond = np.abs(along - told.sum(axis=1)) > UNTOLD * np.abs(told).sum(axis=1) + ROUNDING * noise
+            result.append(some[beyond])
+        return np.concatenate(result)
+
+    @staticmethod
+    def _parts(values: Any, changes: int) -> list[Any]:
+        """Of the instants, or of rows that belong to them, as many as are asked together."""
+        size = max(1, TOGETHER // changes)
+        return [values[first : first + size] for first in range(0, len(values), size)]
+
     def _support(self, goal: Goal, kind: str, times: IntArray) -> IntArray:
-        """Components of a kind on which a signal depends at any of the instants that are looked at."""
+        """Components of a kind on which a signal depends at any of some instants."""
         count, own = len(self.steps[kind]), np.arange(len(self.steps[kind]))
-        if not count or not len(times):
-            return own[:0]
         blocks = np.minimum(own // 6, self.system.n) if kind != "multipliers" else own
         blocks = np.where(own >= 6 * self.system.n, own, blocks) if kind != "multipliers" else blocks
         names, place = np.unique(blocks, return_inverse=True)
-        kept = times[np.unique(np.linspace(0, len(times) - 1, max(3, PROBED // len(names))).astype(int))]
         ways = np.random.default_rng(1).uniform(0.5, 1.0, count) * self.steps[kind] * 10.0
         changes = np.zeros((len(names) + 1, count))
         changes[place, own] = ways
         found = np.zeros(len(names), np.bool_)
-        for first in range(0, len(kept), max(1, TOGETHER // len(changes))):
-            some = kept[first : first + max(1, TOGETHER // len(changes))]
+        for some in self._parts(times, len(changes)):
             answers = self._asked(goal, kind, own, some, changes)
             differs = answers[:, :-1] != answers[:, -1:]
             found |= differs.reshape(len(some), len(names), -1).any(axis=(0, 2))

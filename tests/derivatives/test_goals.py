@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 import fem_mbs as mbs
 from fem_mbs.elements import FrictionSpring, RigidBody, SphericalJoint, SpringDamper
 from tests.catalogue import EVERYTHING
-from tests.derivatives.test_direct import angle, arm, cantilever, rod
+from tests.derivatives.test_direct import angle, arm, cantilever, rod, two
 from tests.derivatives.varied import END, STEP, builder, scale
 
 
@@ -259,3 +259,18 @@ def test_where_there_is_no_adjoint() -> None:
     np.testing.assert_allclose(found[1], copies[1], rtol=1e-6)
     with pytest.raises(mbs.ModelError, match="something jumps"):
         mbs.objective(build, goal, p, 0.1, 0.01, how="adjoint")([*p.values()])
+
+
+def test_a_signal_that_looks_at_more_at_times() -> None:
+    """What a signal depends on is seen at any instant, of two joints and the velocities of another body."""
+
+    def signal(solution: Any) -> Any:
+        first, last = solution.model.nodes[1], solution.model.nodes[2]
+        late = np.where(np.isclose(solution.t, 0.035), 5.0 * solution.velocity(last)[:, 2], 0.0)
+        return solution.position(first)[:, 2] + late
+
+    adjoint, direct = (
+        mbs.objective(two, mbs.Integral(signal), ["mass"], 0.1, 0.005, how=how)([1.3])[1]
+        for how in ("adjoint", "direct")
+    )
+    np.testing.assert_allclose(adjoint, direct, rtol=1e-8, atol=1e-12)

@@ -13,8 +13,8 @@ from assembly_campaign import OFF, judged, table
 
 from fem_mbs import elements
 
-SEEDS = (8, pytest.param(2, marks=pytest.mark.slow))
-"""Of small cost."""
+SEEDS = (8, pytest.param(2, marks=pytest.mark.slow), pytest.param(10, marks=pytest.mark.slow))
+"""Of small cost; the last has ropes and a controller."""
 CLASSES = {name for name in elements.__all__ if inspect.isclass(getattr(elements, name))}
 PICTURES, BASES = {"Ball", "Box", "Bush", "Capsule", "Cylinder", "Plane", "Surface"}, {"TimeLaw"}
 MADE = {"BeamMesh", "Signal"}
