@@ -181,8 +181,8 @@ class BeamBalls:
         every = np.arange(n)
         three = np.stack([piece, piece + 1, np.full(n, q - 1)], axis=1)
         x, R = x[every[:, None], three], R[every[:, None], three]
-        own: Any = (part[every, piece] for part in (self._offsets, self._axes, self._sides))
-        pieces = Pieces(*own, self._center, *self._radii, s, held)
+        offsets, axes, sides = (part[every, piece] for part in (self._offsets, self._axes, self._sides))
+        pieces = Pieces(offsets, axes, sides, self._center, self._radii[0], self._radii[1], s, held)
         columns = (6 * three[..., None] + np.arange(6)).reshape(n, 18)
         return BeamBallPlace(pieces, columns, 6 * q, x, R, *nearest(x, R, pieces))
 

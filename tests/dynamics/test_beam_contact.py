@@ -138,7 +138,7 @@ def test_a_ball_in_the_middle_meets_the_node_there(law: Any, method: Any) -> Non
     """By symmetry the nearest point stays at that node, and a contact with a ball there is the same, blow by blow."""
     tube, station = (mbs.simulate(dropped(s, fall=0.01, **law), 0.055, 1e-3, method=method) for s in (False, True))
     np.testing.assert_allclose(tube.position("ball"), station.position("ball"), rtol=0, atol=1e-8)
-    assert tube.gap("touch").min() < (1e-12 if "stiffness" not in law else -1e-5)
+    assert tube.gap("touch").min() < -1e-5 if "stiffness" in law else len(tube.impulses("touch")) > 0
 
 
 def test_a_ball_bounces_on_a_held_beam_and_off_its_end() -> None:
