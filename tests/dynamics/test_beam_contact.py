@@ -177,3 +177,21 @@ def test_pairs_of_beams_and_balls() -> None:
     with pytest.raises(ModelError, match="give the radius="):
         BeamContact(taper, ball, Ball(0.1))
     assert BeamContact(taper, ball, Ball(0.1), radius=0.03).radii == (0.03, 0.1)
+
+
+def test_a_ball_begins_to_roll_along_a_beam() -> None:
+    """Friction: a ball that slides rolls with 5/7 of its speed from ``2 v / (7 mu g)`` on."""
+    v, mu, g = 1.0, 0.3, 9.81
+    model = mbs.Model(gravity=(0, 0, -g))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 4)
+    for node in beam.nodes:
+        model.add(FixedJoint(model.ground, node))
+    ball = model.add_node((0.1, 0, THICK + RADIUS), velocity=(v, 0, 0), name="ball")
+    model.add(RigidBody(ball, 0.3, [0.3 * 0.4 * RADIUS**2] * 3))
+    model.add(BeamContact(beam, ball, Ball(RADIUS), friction=mu), name="touch")
+    solution = mbs.simulate(model, 0.3, 0.01)
+    t = 2 * v / (7 * mu * g)
+    assert solution.velocity(ball)[-1] == pytest.approx((5 / 7 * v, 0, 0), abs=1e-3)
+    gone = v * t - 0.5 * mu * g * t * t + 5 / 7 * v * (0.3 - t)
+    assert solution.position(ball)[-1, 0] == pytest.approx(0.1 + gone, abs=1e-3)
+    assert solution.contact_force("touch")[5, 0] == pytest.approx((-0.3 * mu * g, 0, 0.3 * g), rel=1e-6)
