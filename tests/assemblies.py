@@ -298,7 +298,7 @@ def _wire(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> li
 
 
 def _bearing(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> None:
-    """A shaft in a bearing, with its thrust; some depend on the speed, some have coupled directions."""
+    """A shaft in a bearing, with its thrust; some depend on the speed, some have coupled directions and a wide film."""
     rng, k = made.rng, made.stiffness()
     stiffness, damping = k * np.diag([1.0, 0.7, 1.0, 0.1, 0.1]), 0.02 * k * np.diag([1.0, 1.0, 1.0, 0.1, 0.1])
     stiffness[0, 1] = -0.2 * k * float(rng.random() < 0.3)
@@ -308,6 +308,10 @@ def _bearing(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) ->
     else:
         speeds, laws = None, (stiffness, damping)
     made.add(library.Bearing(a, b, axis, *laws, speeds=speeds, point=p))
+    if stiffness[0, 1]:
+        radius, length, clearance = 0.5, 0.4, 2.0
+        viscosity = 0.01 * k * clearance**3 / (radius * length**3)
+        made.add(library.JournalBearing(a, b, axis, radius, length, clearance, viscosity, point=p))
 
 
 JOINTS: dict[str, Hang] = {

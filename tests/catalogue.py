@@ -235,7 +235,12 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
 
 
 def flexible_body(
-    n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2, stiffens: bool = False
+    n: Stage,
+    names: str = "ab",
+    method: str = "craig-bampton",
+    modes: int = 2,
+    stiffens: bool = False,
+    loads: dict[str, Array] | None = None,
 ) -> FlexibleBody:
     """A soft brick along the line of the stage."""
     points, K, M = brick((4, 2, 2), (1.5, 0.3, 0.3), 2e2, 30.0)
@@ -250,6 +255,7 @@ def flexible_body(
         method=method,
         modes=modes,
         damping=0.05,
+        loads=loads,
         geometric=(lambda u: (u[::3] @ points[:, 0] / 1e2) * K) if stiffens else None,
     )
     along = np.array([2.0, 1.0, -1.0]) / np.sqrt(6)

@@ -181,11 +181,8 @@ NO_EQUILIBRIUM = {
     **dict.fromkeys(("speed motor", "PID with a rate"), "its integral has no value at rest"),
     "block by functions": "its states keep moving",
     **dict.fromkeys(
-        (
-            *("rigid stop of a slider", "rigid stop of a hinge", "rope"),
-            *("contact of a box on a plane", "contact of capsules", "pin in a bush"),
-        ),
-        "statics has no contacts",
+        ("contact of a box on a plane", "contact of capsules", "pin in a bush"),
+        "forces of friction depend on how the load has come",
     ),
 }
 """Why some are refused by statics, here and there alike."""

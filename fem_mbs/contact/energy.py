@@ -85,6 +85,8 @@ def gained(system: System, first: State, last: State) -> tuple[float, float]:
     start, end = before.cells.sum(), after.cells.sum()
     work = 0.5 * h * (before.power + after.power) + 0.5 * (before.over_time - start + end - after.over_time)
     turn = min(h * max(before.turn, after.turn), MOST_TURN)
-    passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
+    # the trapezoidal rule is off by (omega h)^2/12 of a power that swings, by omega h/12 where that goes through zero
+    passes = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
+    passes += EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
     more = max(0.0, float(end - start - work - passes - ROUNDING * np.abs(before.cells).sum()))
     return more, more / max(float(after.cells[:, :2].sum()), more, 1e-300)
