@@ -109,7 +109,7 @@ def test_few_steps_are_looked_at() -> None:
 
 @pytest.mark.parametrize("turn", [2.0, 3.0])
 def test_what_a_start_sets_off_and_is_soon_gone_is_seen(turn: float) -> None:
-    """A damped spring that is let go, ``turn`` rad a step: its worst error comes in the first steps, and is of its size."""
+    """A damped spring that is let go, ``turn`` rad a step: its worst error comes in the first steps, and is seen."""
     h, size, damping = 0.01, 0.01, 0.6
     rate, model = turn / h, mbs.Model()
     body = model.add_node((1, 0, 0))
