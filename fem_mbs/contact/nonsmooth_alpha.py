@@ -216,8 +216,8 @@ class NonsmoothAlpha(Method):
             )
         if memory.damped > OFTEN * memory.steps:
             texts.append(
-                f"{memory.damped} parts of {memory.steps} steps had gained energy, or had no solution, and were made anew "
-                "with the damping of Euler's implicit method: vibrations that impacts set off are not resolved; try a smaller "
+                f"{memory.damped} parts of {memory.steps} steps had gained energy, or had no solution, and were made "
+                "anew with the damping of Euler's implicit method: what impacts set off is not resolved; try a smaller "
                 "step, or contacts that yield"
             )
         if contacts.count:
