@@ -193,8 +193,9 @@ def test_planetary_gear():
     numbers = planetary_gear.main([])
     slip, _ = numbers.pop("Willis: largest error of the speeds (rad/s)")
     assert slip < 1e-9
-    for name, (computed, reference) in numbers.items():
-        assert computed == pytest.approx(reference, rel=2e-4), name
+    fastest = max(abs(reference) for _, reference in numbers.values())
+    for name, (computed, reference) in numbers.items():  # the ring is held: its speed is a difference of the others
+        assert computed == pytest.approx(reference, rel=2e-4, abs=2e-6 * fastest), name
 
 
 @pytest.mark.slow

@@ -308,7 +308,6 @@ class Linearised:
             np.concatenate([part.reshape(n, -1), rest], axis=1) for part, rest in ((velocities, udot), (A, uddot))
         )
         self.rates = rates = FrameRates(d, batch.A, batch.P, turned, v, v_dot)
-        batch.check_spin(rates.V[:, 3:], motion.t)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -454,20 +453,21 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         if not frame.settled.all() or turns.max() > MOST:
             raise MotionError(f"{what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row")
         if not self._warned:
-            LOG.warning("%s at t = %g s: its elasticity is linear; several bodies in a row bend further", what, t)
+            LOG.warning(f"{what} at t = {t:.6g} s: its elasticity is linear; several bodies in a row bend further")
             self._warned = True
 
-    def check_spin(self, Omega: Array, t: float) -> None:
+    def _check_spin(self, Omega: Array, t: float) -> None:
         """Tell once of a body that turns too fast for what stiffens it."""
         if self._fastest is None or (within := np.vecdot(Omega, Omega) <= self._fastest).all():
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning("%s at t = %g s: %s", self.owners[cell], t, told)
+        LOG.warning(f"{self.owners[cell]} at t = {t:.6g} s: {told}")
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
         context = Linearised(self, motion)
+        self._check_spin(context.rates.V[:, 3:], motion.t)
         return np.stack(context.forces(), axis=1), context
 
     def stiffness(self, context: Linearised) -> Array:

@@ -32,6 +32,8 @@ SUDDEN = 8.0
 EARLY, UNSEEN = 0.2, 0.1
 """Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
 much they change, they are such that a step does not see."""
+FIRST = 3
+"""Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 INSIDE = np.array([-0.4, 0.25, 0.4, -0.25])
 """What forces at the start, early, in the middle and at the end of a step do, linear in between, less what both ends
 do."""
@@ -204,10 +206,10 @@ def largest(d: Array) -> Array:
 
 
 def looked_at(k: int) -> bool:
-    """Whether the lasting error of step ``k`` is looked at: one in a block of 6 steps, later of 12, then of 24.
+    """Whether the lasting error of step ``k`` is looked at: the first, one in a block of 6, later of 12, then of 24.
 
     Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
     """
     size = 6 if k < 60 else 12 if k < 240 else 24
     block, place = divmod(k, size)
-    return place == int(block * block * GOLDEN % 1.0 * size)
+    return k < FIRST or place == int(block * block * GOLDEN % 1.0 * size)

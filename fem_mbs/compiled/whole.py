@@ -166,7 +166,11 @@ class Lines:
 
     def put(self, place: int, array: Array) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
-        self._addresses[:, place] = array.__array_interface__["data"][0] + self._ahead[:, place]
+        address = array.__array_interface__["data"][0]
+        if len(self._addresses) == 1:  # a number into its place takes a sixth of what arrays do
+            self._addresses[0, place] = address
+        else:
+            self._addresses[:, place] = address + self._ahead[:, place]
 
 
 def _call(compiled: Any, counts: list[int], tables: list[int], guards: IntArray) -> Callable[[], bool]:

@@ -79,7 +79,9 @@ class _Laws:
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = G.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
         normal = own[:, 0, 0].copy()
-        least = SINGULAR * max(float(normal.max()), 1e-300)
+        largest = float(normal.max())
+        # where joints hold all contacts, as a rope on an axis, no push moves anything, but for rounding of either sign
+        least = SINGULAR * (largest if largest > 0.0 else 1.0)
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
         self.r_N = 1.0 / np.maximum(np.where(self.normal > least, self.normal, normal), least)

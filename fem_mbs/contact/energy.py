@@ -79,14 +79,26 @@ def _power(batch: ElementBatch, motion: Motion) -> float:
     return float((force[:, :width] * V).sum())
 
 
-def gained(system: System, first: State, last: State) -> tuple[float, float]:
-    """Energy in J that a step has gained beyond what passes, 0 if it has not, and over that of the motion."""
+class Gain(NamedTuple):
+    """Energy that nothing brought in a step, J."""
+
+    more: float
+    """Beyond what passes, 0 if there is none."""
+    all: float
+    """Of both signs, with what friction took, less what the work of forces may be off."""
+    motion: float
+    """Kinetic energy and that of strain at its end."""
+
+
+def gained(system: System, first: State, last: State) -> Gain:
+    """What a step has gained."""
     h, before, after = last.t - first.t, energy_at(system, first, last.t), energy_at(system, last, first.t)
     start, end = before.cells.sum(), after.cells.sum()
     work = 0.5 * h * (before.power + after.power) + 0.5 * (before.over_time - start + end - after.over_time)
     turn = min(h * max(before.turn, after.turn), MOST_TURN)
     # the trapezoidal rule is off by (omega h)^2/12 of a power that swings, by omega h/12 where that goes through zero
-    passes = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
-    passes += EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
-    more = max(0.0, float(end - start - work - passes - ROUNDING * np.abs(before.cells).sum()))
-    return more, more / max(float(after.cells[:, :2].sum()), more, 1e-300)
+    doubt = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
+    passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
+    gain = float(end - start - work - doubt)
+    more = max(0.0, gain - float(passes) - ROUNDING * float(np.abs(before.cells).sum()))
+    return Gain(more, gain, float(after.cells[:, :2].sum()))

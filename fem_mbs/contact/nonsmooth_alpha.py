@@ -29,7 +29,7 @@ from fem_mbs.alpha.memory import AlphaMemory, named
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
-from fem_mbs.contact.energy import gained
+from fem_mbs.contact.energy import Gain, gained
 from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, TOUCHING, WORK
@@ -88,13 +88,15 @@ class ContactMemory(NamedTuple):
     steps: int = 0
     """Steps so far."""
     damped: int = 0
-    """Smooth steps so far that were taken anew, with damping, because they had gained energy."""
-    gained: float = 0.0
-    """Energy in J that steps have gained nevertheless."""
-    share: float = 0.0
-    """Over that of the motion."""
+    """Smooth steps so far that were taken anew, with damping: they had gained energy, or had no solution."""
+    rise: float = 0.0
+    """Energy in J that steps in contact have gained since they last had lost as much."""
+    most: float = 0.0
+    """The largest rise so far, J."""
+    motion: float = 0.0
+    """The largest energy of the motion so far in contact, kinetic and of strain, J."""
     where: int = 0
-    """The contact that pushed most the last time."""
+    """The contact that pushed most as the largest rise was reached."""
     brought: float = 0.0
     """Energy of impacts that have brought some, J."""
 
@@ -128,6 +130,8 @@ class Smooth(NamedTuple):
     """Elements ``(E,)`` whose gaps may have closed; others have gaps without end."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
+    gain: Gain | None = None
+    """Energy that it has gained, where it was watched."""
 
 
 @checked
@@ -212,16 +216,16 @@ class NonsmoothAlpha(Method):
             )
         if memory.damped > OFTEN * memory.steps:
             texts.append(
-                f"{memory.damped} parts of {memory.steps} steps had gained energy and were made anew with the "
-                "damping of Euler's implicit method: vibrations that impacts set off are not resolved; try a smaller "
+                f"{memory.damped} parts of {memory.steps} steps had gained energy, or had no solution, and were made "
+                "anew with the damping of Euler's implicit method: what impacts set off is not resolved; try a smaller "
                 "step, or contacts that yield"
             )
         if contacts.count:
-            if memory.share > GAINED:
+            if memory.most > GAINED * memory.motion:
                 part, place = contacts.names[memory.where]
                 texts.append(
-                    f"{part}: steps have gained {memory.gained:.3g} J in all that no force brought, the last "
-                    f"time with its {part.contacts[place]} closed: try a smaller step"
+                    f"{part}: steps in contact have gained {memory.most:.3g} J that no force brought, at the end "
+                    f"with its {part.contacts[place]} closed: try a smaller step"
                 )
             took = state.u[contacts.carried[:, WORK]]
             came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
@@ -256,11 +260,14 @@ class NonsmoothAlpha(Method):
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
+                smooth = smooth._replace(point=self._told(contacts, smooth.point, smooth.gain))
                 point = self._struck(contacts, smooth, max(left, LEFT_OVER * h))
             else:
-                begin, point, done = point.state, smooth.point, True
+                begin, point, gain, done = point, smooth.point, smooth.gain, True
                 if hits.any():
-                    point = self._told(contacts, begin, self._pushed_out(contacts, begin, point, smooth.near, h))
+                    point = self._pushed_out(contacts, begin.state, point, smooth.near, h)
+                    gain = self._gained(contacts, begin, point)
+                point = self._told(contacts, point, gain)
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
@@ -310,36 +317,54 @@ class NonsmoothAlpha(Method):
         return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
 
     def _watched(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
-        """A step in contact; if it gains energy that nothing brought, one of Euler's implicit method in its place."""
-        smooth = self._in_contact(contacts, point, h, ahead)
-        if not self._gained(contacts, point.state, smooth.point)[0]:
-            return smooth
-        smooth = self._in_contact(contacts, point, h, damped=True)
+        """A step in contact; if it gains energy that nothing brought, one of Euler's implicit method in its place.
+
+        So, too, if it has no solution; where that has none either, all contacts are left to impulses at its end.
+        """
+        try:
+            smooth = self._in_contact(contacts, point, h, ahead)
+            gain = self._gained(contacts, point, smooth.point)
+            if not gain.more:
+                return smooth._replace(gain=gain)
+        except NotConvergedError:
+            pass
+        try:
+            smooth = self._in_contact(contacts, point, h, damped=True)
+        except NotConvergedError:
+            smooth = self._in_contact(contacts, point, h, damped=True, impulsive=True)
         memory = smooth.point.memory
-        told = self._told(
-            contacts, point.state, smooth.point._replace(memory=memory._replace(damped=memory.damped + 1))
-        )
-        return smooth._replace(point=told)
+        damped = smooth.point._replace(memory=memory._replace(damped=memory.damped + 1))
+        return smooth._replace(point=damped, gain=self._gained(contacts, point, damped))
 
     @staticmethod
-    def _gained(contacts: Contacts, first: State, last: Standing) -> tuple[float, float]:
-        return gained(contacts.open, contacts.without(first), contacts.without(last.state))
+    def _gained(contacts: Contacts, first: Standing, last: Standing) -> Gain:
+        return gained(contacts.open, contacts.without(first.state), contacts.without(last.state))
 
-    def _told(self, contacts: Contacts, first: State, last: Standing) -> Standing:
-        """With what a step has gained nevertheless, and a contact that was closed."""
-        (more, share), memory = self._gained(contacts, first, last), last.memory
-        if not more:
+    @staticmethod
+    def _told(contacts: Contacts, last: Standing, gain: Gain | None) -> Standing:
+        """With what a part of a step has gained."""
+        if gain is None:
             return last
-        where = int(last.state.u[contacts.carried[:, FORCES]][:, 0].argmax())
-        told = memory._replace(gained=memory.gained + more, share=memory.share + share, where=where)
-        return last._replace(memory=told)
+        memory, rise = last.memory, max(0.0, last.memory.rise + gain.all)
+        memory = memory._replace(rise=rise, motion=max(memory.motion, gain.motion))
+        if rise > memory.most:
+            where = int(last.state.u[contacts.carried[:, FORCES]][:, 0].argmax())
+            memory = memory._replace(most=rise, where=where)
+        return last._replace(memory=memory)
 
     def _in_contact(
-        self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None, damped: bool = False
+        self,
+        contacts: Contacts,
+        point: Standing,
+        h: float,
+        ahead: Step | None = None,
+        damped: bool = False,
+        impulsive: bool = False,
     ) -> Smooth:
         """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open.
 
-        If ``damped``, one of Euler's implicit method: there the force of a contact is its impulse in the whole step.
+        If ``damped``, one of Euler's implicit method: there the force of a contact is its impulse in the whole step. If
+        ``impulsive``, all are open in it, whatever becomes of them.
         """
         system, memory = contacts.system, point.memory
         slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
@@ -355,6 +380,8 @@ class NonsmoothAlpha(Method):
         status, slides = memory.status, memory.slides
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out, reverses = np.zeros((2, contacts.count), np.bool_)
+        if impulsive:
+            left_out, status = ~left_out, np.full_like(status, OPEN)
         for _ in range(ROUNDS + 2 * contacts.count):
             if (tried := status.tobytes() + reverses.tobytes()) in seen:  # no such forces: a paradox of Painleve
                 left_out |= status != memory.status

@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.alpha.local_error import looked_at
+from fem_mbs.alpha.local_error import FIRST, looked_at
 from fem_mbs.arrays import Array
-from fem_mbs.elements import RevoluteJoint, RigidBody
+from fem_mbs.elements import RevoluteJoint, RigidBody, SpringDamper
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -99,11 +99,29 @@ def test_methods_without_an_estimate_say_so() -> None:
 
 
 def test_few_steps_are_looked_at() -> None:
-    """One in 6, 12 and then 24 steps, the first one always, and not all at one phase of an oscillation."""
+    """One in 6, 12 and then 24 steps, the first ones always, and not all at one phase of an oscillation."""
     looked = np.array([k for k in range(19_200) if looked_at(k)])
-    assert looked[0] == 0 and len(looked) == 10 + 15 + (19_200 - 240) // 24 and np.diff(looked).max() < 48
+    assert looked[:FIRST].tolist() == list(range(FIRST)) and np.diff(looked).max() < 48
+    assert len(looked) == FIRST - 1 + 10 + 15 + (19_200 - 240) // 24
     for period in np.linspace(3.0, 60.0, 115):
         assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
+
+
+@pytest.mark.parametrize("turn", [2.0, 3.0])
+def test_what_a_start_sets_off_and_is_soon_gone_is_seen(turn: float) -> None:
+    """A damped spring that is let go, ``turn`` rad a step: its worst error comes in the first steps, and is seen."""
+    h, size, damping = 0.01, 0.01, 0.6
+    rate, model = turn / h, mbs.Model()
+    body = model.add_node((1, 0, 0))
+    model.add(RigidBody(body, 1.0, (0.1,) * 3))
+    spring = {"stiffness": rate**2, "damping": 2.0 * damping * rate, "free_length": 1.0 - size}
+    model.add(SpringDamper(model.ground, body, **spring))
+    solution = mbs.simulate(model, 30 * h, h)
+    t, damped = solution.t, rate * (1.0 - damping**2) ** 0.5
+    swing = np.cos(damped * t) + damping * rate / damped * np.sin(damped * t)
+    exact = 1.0 - size + size * np.exp(-damping * rate * t) * swing
+    off, error = np.abs(solution.x[:, -1, 0] - exact).max(), solution.stats.error
+    assert error is not None and off > 0.2 * size and 0.65 * off < error.length < 2.0 * off
 
 
 @pytest.mark.parametrize(

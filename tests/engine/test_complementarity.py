@@ -20,6 +20,15 @@ def test_a_body_pushes_sticks_and_slides() -> None:
     assert not push(G, np.array([[1.0, 3.0, -4.0]]), mu).P.any()
 
 
+@pytest.mark.parametrize("mobility", [0.0, -4e-17, 4e-17])
+def test_what_joints_hold_is_not_pushed(mobility: float) -> None:
+    """A rope on the axis of a hinge: no push moves it, but for rounding of either sign, and none is asked for."""
+    with np.errstate(all="raise", under="ignore"):
+        found = push(np.diag([mobility, 0.0, 0.0]), np.zeros((1, 3)), np.zeros(1))
+        assert found.solved and not found.P.any()
+        assert np.isfinite(push(np.diag([mobility, 0.0, 0.0]), np.array([[-5e-16, 0, 0]]), np.zeros(1)).P).all()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_without_friction_it_is_the_quadratic_program(seed: int) -> None:
     """``min |L P + d|^2, P >= 0`` with ``G = L^T L`` is what non-negative least squares solve."""
