@@ -377,7 +377,14 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         Beam(n.line, SLIM), n.arc[0], Ball(0.1), radius=0.02, restitution=0.3, friction=0.3
     ),
     "contact of a beam with a ball that yields": lambda n: BeamContact(
-        Beam(n.line, SLIM), n.arc[0], Ball(9.0), radius=0.2, stiffness=7.0, restitution=0.5, friction=0.3, creep=0.5
+        Beam(n.line, SLIM),
+        n.arc[0],
+        Ball(0.15, center=n.point((0.4, 0.3, 0.1))),
+        radius=0.2,
+        stiffness=7.0,
+        restitution=0.5,
+        friction=0.3,
+        creep=0.5,
     ),
     "contact that yields": lambda n: Contact(
         n.line[1],
