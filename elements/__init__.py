@@ -18,6 +18,7 @@ from fem_mbs.elements.beams.truss import Truss as Truss
 from fem_mbs.elements.bodies.modal_body import ModalBody as ModalBody
 from fem_mbs.elements.bodies.rigid_body import PointMass as PointMass
 from fem_mbs.elements.bodies.rigid_body import RigidBody as RigidBody
+from fem_mbs.elements.contact.beam_contact import BeamContact as BeamContact
 from fem_mbs.elements.contact.between import contacts_between as contacts_between
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.rope import Rope as Rope

@@ -21,6 +21,7 @@ from fem_mbs.elements import (
     PID,
     Ball,
     Beam,
+    BeamContact,
     BeamSection,
     Bearing,
     Block,
@@ -371,6 +372,12 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "rope": lambda n: Rope(n.line[0], n.arc[2], 9.0, point_b=n.arc[2].at((0.3, 0.1, 0.2))),
     "contact of a box on a plane": lambda n: Contact(
         n.line[1], n.arc[0], Plane(n.vector((-1, -2, 1)), n.point((9.0, 9.0, 9.0))), Box((0.1, 0.2, 0.3)), friction=0.3
+    ),
+    "contact of a beam with a ball": lambda n: BeamContact(
+        Beam(n.line, SLIM), n.arc[0], Ball(0.1), radius=0.02, restitution=0.3, friction=0.3
+    ),
+    "contact of a beam with a ball that yields": lambda n: BeamContact(
+        Beam(n.line, SLIM), n.arc[0], Ball(9.0), radius=0.2, stiffness=7.0, restitution=0.5, friction=0.3, creep=0.5
     ),
     "contact that yields": lambda n: Contact(
         n.line[1],

@@ -19,13 +19,16 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
-from fem_mbs.lie import se3
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3, so3
 
 SAMPLES = 8
 """Places in each element from which the nearest one is sought."""
 ITERATIONS, ROUNDING = 30, 1e-15
 SIDE = 1e-9
 """Distance before a border, against the length, from which on the next element is taken."""
+CORNER = np.radians(2.0)
+"""Largest jump of the direction between elements as built."""
 
 
 class BeamTracks:
@@ -185,3 +188,18 @@ def _several(tracks: BeamTracks, x: Array, R: Array, sigma: Array) -> Sections:
     r = len(sigma)
     nodes = np.broadcast_to(x, (r, *x.shape)), np.broadcast_to(R, (r, *R.shape))
     return tracks.sections(np.zeros(r, np.intp), *nodes, sigma)
+
+
+def refuse_corners(beam: Beam, label: str) -> None:
+    """Refuse a beam whose direction jumps from one element to the next, as built."""
+    last, first = beam.frames[:-1, -1], beam.frames[1:, 0]
+    if beam.nodes[0] is beam.nodes[-1]:
+        last, first = beam.frames[:, -1], np.roll(beam.frames[:, 0], -1, axis=0)
+    angles = np.linalg.norm(so3.log(last.mT @ first), axis=-1)
+    if angles.max(initial=0.0) > CORNER:
+        k = int(np.argmax(angles))
+        node = beam.nodes[beam.cells[k, -1]]
+        raise ModelError(
+            f"{label}: the beam has a corner of {np.degrees(angles[k]):.3g} degrees at {node}, "
+            "over which nothing slides smoothly; make it of more elements along an arc, or slide on a beam on one side"
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from fem_mbs.contracts import Node, NotNegative, Shape, UnitInterval, checked, shown
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies.rigid_body import RigidBody
+from fem_mbs.elements.contact.beam_contact import BeamContact
 from fem_mbs.elements.contact.contact import Contact
 from fem_mbs.elements.contact.shapes import Plane
 from fem_mbs.elements.shapes import Ball
@@ -28,8 +29,8 @@ def contacts_between(
     Parameters
     ----------
     parts : sequence of RigidBody, Beam or (Node, Shape)
-        Bodies have the shape that they were given. Beams meet planes, with their nodes, as round as the circle around
-        their section. What shares a node does not meet.
+        Bodies have the shape that they were given. Beams are as round as the circle around their section; they meet
+        balls anywhere, and planes with their nodes. What shares a node does not meet.
     restitution : float
         Share of the speed of approach that comes back; at beams, of that of the nodes: leave it at 0 there.
     friction : float
@@ -66,10 +67,13 @@ def _shaped(part: Any) -> Shaped:
 def _pairs(a: Shaped | Beam, b: Shaped | Beam, law: dict[str, float]) -> Iterator[Contact]:
     if isinstance(a, Beam):
         a, b = b, a
-    if isinstance(a, Beam) or (isinstance(b, Beam) and not isinstance(a[1], Plane)):
+    if isinstance(a, Beam) or (isinstance(b, Beam) and not isinstance(a[1], Plane | Ball)):
         what = a if isinstance(a, Beam) else type(a[1]).__name__
-        raise ModelError(f"contacts_between: there is no closed form of {what} and {b}; beams meet a Plane")
-    if isinstance(b, Beam):
+        raise ModelError(f"contacts_between: there is no closed form of {what} and {b}; beams meet a Plane or a Ball")
+    if isinstance(b, Beam) and isinstance(a[1], Ball):
+        if a[0] not in b.nodes:
+            yield BeamContact(b, a[0], a[1], **law)
+    elif isinstance(b, Beam):
         for node, center, radius in _stations(b):
             if node is not a[0]:
                 yield Contact(a[0], node, a[1], Ball(radius, center=center), **law)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from fem_mbs.contracts import (
     carried_variables,
     checked,
 )
+from fem_mbs.elements.contact.beam_balls import BeamBalls
 from fem_mbs.elements.contact.pairs import Pairs
 from fem_mbs.elements.contact.shapes import pair_of, reach
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
@@ -73,7 +75,7 @@ class Contact(Element):
     a capsule on two ends.
     """
 
-    _internal = ("pair", "data", "swapped", "reach")
+    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reach", "geometry")
 
     def __init__(
         self,
@@ -102,19 +104,36 @@ class Contact(Element):
             )
         self.nodes = (b, a) if self.swapped else (a, b)
         self.pair, self.contacts, self.data = found
+        self.reach = min(map(reach, placed))
+        self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
+        self._obeys(f"Contact on {a}, {b}", restitution, friction, stiffness, exponent, creep)
+
+    def _obeys(
+        self,
+        label: str,
+        restitution: float,
+        friction: float,
+        stiffness: float | None,
+        exponent: float,
+        creep: float,
+    ) -> None:
+        """Take the numbers of the laws."""
         self.yields = stiffness is not None
         if exponent < 1.0:
-            raise ModelError(f"Contact on {a}, {b}: exponent must be at least 1, received {exponent:g}")
+            raise ModelError(f"{label}: exponent must be at least 1, received {exponent:g}")
         if self.yields and restitution < LEAST:
             raise ModelError(
-                f"Contact on {a}, {b}: with stiffness, restitution must be at least {LEAST:g}, received "
+                f"{label}: with stiffness, restitution must be at least {LEAST:g}, received "
                 f"{restitution:g}: less takes a force without bounds; without stiffness nothing may come back"
             )
         self.internal_variables = (approach_variables if self.yields else carried_variables)(self.contacts)
-        self.reach = min(map(reach, placed))
-        self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
         self.restitution, self.friction = restitution, friction
         self.stiffness, self.exponent, self.creep = stiffness, exponent, creep
+
+    @classmethod
+    def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | BeamBalls:
+        """Where they are nearest, as arrays; ``closed`` if they are closed throughout a step."""
+        return Pairs(elements, closed)
 
     def batch_key(self) -> Hashable:
         return self.pair, len(self.contacts), self.yields
@@ -138,7 +157,7 @@ class ContactBatch(UnilateralBatch):
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._pairs = Pairs(elements, closed=elements[0] not in number)
+        self._pairs = elements[0].geometry(elements, closed=elements[0] not in number)
         self.reach = np.array([e.reach for e in elements])
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)

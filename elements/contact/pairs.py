@@ -212,7 +212,7 @@ def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)
 
 
-def _picked(data: Any, rows: IntArray) -> Any:
+def picked(data: Any, rows: IntArray) -> Any:
     """Rows of all arrays of a named tuple."""
     return type(data)(*(part[rows] for part in data))
 
@@ -229,7 +229,7 @@ class PairPlace(NamedTuple):
 
     def of(self, rows: IntArray) -> PairPlace:
         """Of some of the elements."""
-        return PairPlace(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
+        return PairPlace(self.pair, picked(self.data, rows), self.x[rows], self.R[rows], picked(self.near, rows))
 
     def points(self) -> Array:
         """Where they are, on the surface of b, ``(n, r, 3)``, world."""
@@ -266,7 +266,7 @@ class Pairs:
     def some(self, rows: IntArray) -> Pairs:
         """Those of some of the elements."""
         result = copy(self)
-        result._data, result.sides = _picked(self._data, rows), self.sides[rows]
+        result._data, result.sides = picked(self._data, rows), self.sides[rows]
         return result
 
     def at(self, motion: Motion, nodes: IntArray) -> PairPlace:

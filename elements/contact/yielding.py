@@ -30,6 +30,7 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
+from fem_mbs.elements.contact.beam_balls import BeamBallPlace, BeamBalls
 from fem_mbs.elements.contact.pairs import PairPlace, Pairs
 
 ELASTIC = 1e-3
@@ -82,14 +83,14 @@ def hertz_stiffness(
 class Yielding(NamedTuple):
     """Contacts in a motion, and of the ``k`` elements that touch what resists along gap and slips."""
 
-    place: PairPlace
+    place: PairPlace | BeamBallPlace
     motion: Motion
     touched: IntArray
     """``(k,)``."""
     G: Array
-    """Gradients ``(k, r, 3, 12)``."""
+    """Gradients ``(k, r, 3, b)``."""
     V: Array
-    """``(k, 12)``."""
+    """``(k, b)``."""
     force: Array
     """``(k, r, 3)``."""
     by_gap: Array
@@ -108,7 +109,7 @@ class YieldingBatch(ElementBatch):
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         self.owners, self.nodes, self.own = elements, node_rows(elements, number), own_rows(elements, number)
-        self._pairs = Pairs(elements)
+        self._pairs: Pairs | BeamBalls = elements[0].geometry(elements)
         given = np.array(
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
@@ -124,7 +125,8 @@ class YieldingBatch(ElementBatch):
         touched, branch = np.flatnonzero((place.near.gap < 0.0).any(axis=1)), np.zeros((n, 2, r))
         k, exponent, mu, creep, y = self._given[:, touched]
         here = place.of(touched)
-        G, V = here.gradients(), motion.V[self.nodes[touched]].reshape(len(touched), 12)
+        G = here.gradients()
+        V = motion.V[self.nodes[touched]].reshape(len(touched), G.shape[-1])
         rates = np.einsum("nrdb,nb->nrd", G, V)
         depth, rate, slip = np.maximum(-here.near.gap, 0.0), rates[..., 0], rates[..., 1:]
         met = np.maximum(motion.u[self.own[touched]], creep)  # slower, met at the speed of now: 1 + y
@@ -147,8 +149,8 @@ class YieldingBatch(ElementBatch):
         pushes = N > 0.0
         branch[touched] = np.stack([pushes, pushes & fast & (mu > 0.0)], axis=1)
         resists, by_gap = N[..., None] * shares, N_gap[..., None] * shares
-        force = np.zeros((n, 12 + r))
-        force[touched, :12] = np.einsum("nrd,nrdb->nb", resists, G)
+        force = np.zeros((n, G.shape[-1] + r))
+        force[touched, : G.shape[-1]] = np.einsum("nrd,nrdb->nb", resists, G)
         return force, Yielding(place, motion, touched, G, V, resists, by_gap, by_rates, branch.reshape(n, -1))
 
     def stiffness(self, context: Yielding) -> Array:
@@ -163,8 +165,9 @@ class YieldingBatch(ElementBatch):
         return self._whole(context, _product(context.G, context.by_rates @ context.G))
 
     def _whole(self, context: Yielding, part: Array) -> Array:
-        result = np.zeros((len(self.nodes), *2 * (12 + self.own.shape[1],)))
-        result[context.touched, :12, :12] = part
+        b = part.shape[-1]
+        result = np.zeros((len(self.nodes), *2 * (b + self.own.shape[1],)))
+        result[context.touched, :b, :b] = part
         return result
 
     def branches(self, context: Yielding) -> Array:
@@ -184,8 +187,8 @@ class YieldingBatch(ElementBatch):
         """Forces on node b in the world, ``(n, r, 3)``."""
         context = self.force(motion, None)[1]
         result = np.zeros((*context.place.near.gap.shape, 3))
-        local = -np.einsum("nrd,nrdb->nrb", context.force, context.G[..., 6:9])
-        result[context.touched] = np.einsum("nij,nrj->nri", context.place.of(context.touched).R[:, 1], local)
+        local = -np.einsum("nrd,nrdb->nrb", context.force, context.G[..., -6:-3])
+        result[context.touched] = np.einsum("nij,nrj->nri", context.place.of(context.touched).R[:, -1], local)
         return self._pairs.sides[:, None, None] * result
 
     def energy(self, motion: Motion) -> Energy:
@@ -196,6 +199,6 @@ class YieldingBatch(ElementBatch):
 
 
 def _product(G: Array, rows: Array) -> Array:
-    """``G^T`` times rows ``(k, r, 3, 12)``."""
+    """``G^T`` times rows ``(k, r, 3, b)``."""
     k, r, _, b = G.shape
     return G.reshape(k, 3 * r, b).mT @ rows.reshape(k, 3 * r, b)

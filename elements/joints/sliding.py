@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     lever,
 )
 from fem_mbs.elements.beams.beam import Beam
-from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest
+from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest, refuse_corners
 from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, nodal
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
@@ -41,8 +41,6 @@ ON_BEAM = 1e-8
 """Largest distance from the beam as built, against its length."""
 BEYOND = 0.5
 """UnitInterval of the last element by which an iteration may leave the beam."""
-CORNER = np.radians(2.0)
-"""Largest jump of the direction between elements as built."""
 COSINES = ((0, 2), (1, 2), (1, 0))
 """Axes of the section and of the node that stay perpendicular where the orientation is held."""
 
@@ -81,7 +79,7 @@ class SlidingJoint(TrackJoint):
         place = node.position if point is None else np.asarray(point)
         self.offset = lever(node, point)
         self.tracks = BeamTracks([beam])
-        _refuse_corners(beam, label)
+        refuse_corners(beam, label)
         x, R = self._places()
         section = self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
         gap = float(np.linalg.norm(section.x[0] - place))
@@ -254,21 +252,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
         b, bend = every.b[of], self._bend(every.frames.S, rows)[of]
         return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every.sections.element)
-
-
-def _refuse_corners(beam: Beam, label: str) -> None:
-    """Refuse a beam whose direction jumps from one element to the next, as built."""
-    last, first = beam.frames[:-1, -1], beam.frames[1:, 0]
-    if beam.nodes[0] is beam.nodes[-1]:
-        last, first = beam.frames[:, -1], np.roll(beam.frames[:, 0], -1, axis=0)
-    angles = np.linalg.norm(so3.log(last.mT @ first), axis=-1)
-    if angles.max(initial=0.0) > CORNER:
-        k = int(np.argmax(angles))
-        node = beam.nodes[beam.cells[k, -1]]
-        raise ModelError(
-            f"{label}: the beam has a corner of {np.degrees(angles[k]):.3g} degrees at {node}, "
-            "over which nothing slides smoothly; make it of more elements along an arc, or slide on a beam on one side"
-        )
 
 
 def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
