@@ -28,7 +28,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "_generated/gallery.md", "_generated/front.md"]
+exclude_patterns = ["_build", "jupyter_execute", "_generated/gallery.md", "_generated/front.md"]
 html_theme = "furo"
 html_title = f"fem_mbs {release}"
 html_static_path = ["_static"]
