@@ -61,7 +61,7 @@ def refused(name: str) -> list[object]:
     barrel = RigidBody(model.add_node((4, 3, 3)), 1.0, (1, 1, 1), shape=Cylinder(1, 1))
     cases: dict[str, list[object]] = {
         "no shape": [ball, bare],
-        "no closed form": [beam, ball],
+        "no closed form": [beam, Beam.line(model, (0, 2, 0), (1, 2, 0), SECTION, 2)],
         "Cylinder and Cylinder": [barrel, (model.ground, Cylinder(1, 1))],
         "RigidBody, Beam or": [ball, 3.0],
         "at least two": [ball],
