@@ -53,6 +53,8 @@ TURNS, ALONG = 6, 1e-6
 LEFT_OVER = 1e-9
 GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
+SHORTER = 0.25
+"""Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
 GAINED = 1e-3
 """Energy of the motion that steps may gain before a run warns."""
 OFTEN, GAIN = 0.1, 1e-6
@@ -99,6 +101,8 @@ class ContactMemory(NamedTuple):
     """The contact that pushed most as the largest rise was reached."""
     brought: float = 0.0
     """Energy of impacts that have brought some, J."""
+    longest: float = 0.0
+    """The longest step so far, s."""
 
 
 class Standing(NamedTuple):
@@ -199,7 +203,8 @@ class NonsmoothAlpha(Method):
         status, slides = self._status(contacts, state, self._still(system, state, h))
         closed = self._closed(contacts, state, status, slides)
         alpha = self.smooth_method.init(closed.system, with_multipliers(contacts, closed, state), h)
-        return ContactMemory(alpha, status, slides, np.zeros(contacts.count), np.zeros(contacts.elements))
+        none = np.zeros(contacts.count), np.zeros(contacts.elements)
+        return ContactMemory(alpha, status, slides, *none, longest=h)
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
@@ -273,7 +278,7 @@ class NonsmoothAlpha(Method):
             if done:
                 break
         assert report is not None
-        memory = point.memory._replace(steps=point.memory.steps + 1)
+        memory = point.memory._replace(steps=point.memory.steps + 1, longest=max(point.memory.longest, h))
         return Step(point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
@@ -319,7 +324,8 @@ class NonsmoothAlpha(Method):
     def _watched(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
         """A step in contact; if it gains energy that nothing brought, one of Euler's implicit method in its place.
 
-        So, too, if it has no solution; where that has none either, all contacts are left to impulses at its end.
+        So, too, if it has no solution and has been halved already; where that has none either, all contacts are left
+        to impulses at its end.
         """
         try:
             smooth = self._in_contact(contacts, point, h, ahead)
@@ -327,7 +333,8 @@ class NonsmoothAlpha(Method):
             if not gain.more:
                 return smooth._replace(gain=gain)
         except NotConvergedError:
-            pass
+            if h > SHORTER * point.memory.longest:
+                raise
         try:
             smooth = self._in_contact(contacts, point, h, damped=True)
         except NotConvergedError:
