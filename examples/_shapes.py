@@ -1,4 +1,4 @@
-"""What gears look like."""
+"""What gears look like, and meshes of blocks."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ def gear(teeth, module, width, rim, phase=0.0, cone=0.0, rotation=None):
         for a, b in zip(loops, loops[1:], strict=False)
     ]
     return Surface(meshio.Mesh(np.concatenate(rings), [("quad", np.concatenate(quads))]), rotation=rotation)
+
+
+def blocks(x, y, z, part=None):
+    """Mesh of hexahedra between planes at ``x``, ``y``, ``z``; of those alone whose centres (n, 3) are a ``part``."""
+    points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
+    number = np.arange(points[..., 0].size).reshape(points.shape[:3])
+    low, high = slice(None, -1), slice(1, None)
+    around = [(low, low), (high, low), (high, high), (low, high)]
+    cells = np.stack([number[i, j, k] for k in (low, high) for i, j in around], axis=-1).reshape(-1, 8)
+    points = points.reshape(-1, 3)
+    if part is not None:
+        used, cells = np.unique(cells[part(points[cells].mean(axis=1))], return_inverse=True)
+        points, cells = points[used], cells.reshape(-1, 8)
+    return meshio.Mesh(points, [("hexahedron", cells)])

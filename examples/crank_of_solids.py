@@ -8,6 +8,7 @@ journal, half way to the web, the stress that is recovered from the body is that
 
 import numpy as np
 from _run import main_of, panels
+from _shapes import blocks
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
@@ -31,22 +32,17 @@ DRIVE = SpinUp(OMEGA, duration=TURN)
 
 def mesh():
     """Hexahedra: a journal and a pin, 30 mm square, and the web between them."""
-    import meshio
-
     x = np.array([-20, -15, -5, 5, 15, 25, 35, 45, 55, 65, 70]) * 1e-3
     y = np.array([-20, -15, -5, 5, 15, 20]) * 1e-3
     z = np.array([-80, -70, -60, -50, -40, -30, -20, -10, 0, 10, 20, 30, 40]) * 1e-3
-    points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
-    number = np.arange(points[..., 0].size).reshape(points.shape[:3])
-    low, high = slice(None, -1), slice(1, None)
-    around = [(low, low), (high, low), (high, high), (low, high)]
-    cells = np.stack([number[i, j, k] for k in (low, high) for i, j in around], axis=-1).reshape(-1, 8)
-    points = points.reshape(-1, 3)
-    a, b, c = points[cells].mean(axis=1).T
-    inside = np.abs(b) < SIDE / 2
-    journal, pin = inside & (np.abs(a) < SIDE / 2) & (c < 0), inside & (np.abs(a - RADIUS) < SIDE / 2) & (c > 0)
-    used, cells = np.unique(cells[journal | pin | (np.abs(c) < 0.01)], return_inverse=True)
-    return meshio.Mesh(points[used], [("hexahedron", cells.reshape(-1, 8))])
+
+    def part(centres):
+        a, b, c = centres.T
+        inside = np.abs(b) < SIDE / 2
+        journal, pin = inside & (np.abs(a) < SIDE / 2) & (c < 0), inside & (np.abs(a - RADIUS) < SIDE / 2) & (c > 0)
+        return journal | pin | (np.abs(c) < 0.01)
+
+    return blocks(x, y, z, part)
 
 
 def reduced():

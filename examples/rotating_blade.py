@@ -10,6 +10,7 @@ both are spun up from rest, and the tip lags.
 
 import numpy as np
 from _run import command_of, draw_panels
+from _shapes import blocks
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, FlexibleBody, Interface, Reduction, RevoluteJoint
@@ -20,15 +21,8 @@ SPEEDS, SPEED, UNTIL = np.linspace(0.0, 100.0, 6), 60.0, 1.5
 
 def mesh():
     """24 x 1 x 3 hexahedra, thin along y; displacements will be quadratic."""
-    import meshio
-
-    places = [np.linspace(0, LENGTH, 25), np.linspace(-THIN / 2, THIN / 2, 2), np.linspace(-WIDE / 2, WIDE / 2, 4)]
-    points = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1)
-    number = np.arange(points[..., 0].size).reshape(points.shape[:3])
-    low, high = slice(None, -1), slice(1, None)
-    around = [(low, low), (high, low), (high, high), (low, high)]
-    cells = np.stack([number[i, j, k] for k in (low, high) for i, j in around], axis=-1)
-    return meshio.Mesh(points.reshape(-1, 3), [("hexahedron", cells.reshape(-1, 8))])
+    y, z = np.linspace(-THIN / 2, THIN / 2, 2), np.linspace(-WIDE / 2, WIDE / 2, 4)
+    return blocks(np.linspace(0, LENGTH, 25), y, z)
 
 
 def solids(stiffening):

@@ -9,32 +9,29 @@ same to six digits.
 
 import numpy as np
 from _run import command_of, draw_panels
+from _shapes import blocks
+from two_disc_rotor import LENGTH, rotor
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Bearing, FlexibleBody, Interface, Reduction, RigidBody
+from fem_mbs.elements import Bearing, FlexibleBody, Interface, Reduction
 
-E, G, RHO, DIAMETER, LENGTH, HEIGHT, POST, WIDE = 211e9, 81.2e9, 7810.0, 0.05, 1.5, 0.4, 0.03, 0.08
+HEIGHT, POST, WIDE = 0.4, 0.03, 0.08
 SPEEDS, STIFF = np.linspace(0.0, 420.0, 8), (1e8, 1e8)
 
 
 def mesh():
     """Hexahedra of a floor and of two posts, whose tops are the seats of the bearings."""
-    import meshio
-
     ends = LENGTH - POST / 2, LENGTH + POST / 2, LENGTH + 0.1
     x = np.array([-0.1, -POST / 2, POST / 2, *np.linspace(0.2, 1.3, 6), *ends])
     y = np.array([-0.2, -WIDE / 2, 0.0, WIDE / 2, 0.2])
     z = np.concatenate([[-HEIGHT - 0.04], np.linspace(-HEIGHT, -0.05, 4), [0.05]])
-    points = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1)
-    number = np.arange(points[..., 0].size).reshape(points.shape[:3])
-    low, high = slice(None, -1), slice(1, None)
-    around = [(low, low), (high, low), (high, high), (low, high)]
-    cells = np.stack([number[i, j, k] for k in (low, high) for i, j in around], axis=-1).reshape(-1, 8)
-    points = points.reshape(-1, 3)
-    a, b, c = points[cells].mean(axis=1).T
-    post = (np.abs(b) < WIDE / 2) & (np.minimum(np.abs(a), np.abs(a - LENGTH)) < POST / 2)
-    used, cells = np.unique(cells[post | (c < -HEIGHT)], return_inverse=True)
-    return meshio.Mesh(points[used], [("hexahedron", cells.reshape(-1, 8))])
+
+    def part(centres):
+        a, b, c = centres.T
+        post = (np.abs(b) < WIDE / 2) & (np.minimum(np.abs(a), np.abs(a - LENGTH)) < POST / 2)
+        return post | (c < -HEIGHT)
+
+    return blocks(x, y, z, part)
 
 
 def housing(modes):
@@ -52,18 +49,8 @@ def housing(modes):
 
 def build(body=None, elements=6):
     """A rigid housing for none."""
-    nu = E / (2 * G) - 1
     model = mbs.Model("SE3")
-    names = {elements: "first disc", 2 * elements: "second disc"}
-    places = enumerate(np.linspace(0, LENGTH, 3 * elements + 1))
-    nodes = [model.add_node((x, 0, 0), name=names.get(k, f"station {k}")) for k, x in places]
-    shaft = BeamSection.circle(DIAMETER / 2, E=E, nu=nu, rho=RHO)
-    model.add(Beam(nodes, shaft, order=3, y_axis=(0, 1, 0)), name="shaft")
-    for place, outer in ((nodes[elements], 0.28), (nodes[2 * elements], 0.35)):
-        mass = RHO * np.pi * 0.07 * (outer**2 - DIAMETER**2) / 4
-        polar = mass * (outer**2 + DIAMETER**2) / 8
-        across = polar / 2 + mass * 0.07**2 / 12
-        model.add(RigidBody(place, mass, (polar, across, across)))
+    nodes = rotor(model, elements)
     seats = (model.ground, model.ground)
     if body:
         held = model.add(FlexibleBody.place(model, body, name="housing"))

@@ -21,9 +21,9 @@ UNBALANCE = {"first disc": 1e-4, "second disc": 1e-4}
 """In kg m."""
 
 
-def build(elements=6):
+def rotor(model, elements):
+    """Shaft and discs; the nodes of the shaft."""
     nu = E / (2 * G) - 1
-    model = mbs.Model()
     names = {elements: "first disc", 2 * elements: "second disc"}
     places = enumerate(np.linspace(0, LENGTH, 3 * elements + 1))
     nodes = [model.add_node((x, 0, 0), name=names.get(k, f"station {k}")) for k, x in places]
@@ -34,6 +34,12 @@ def build(elements=6):
         polar = mass * (outer**2 + DIAMETER**2) / 8
         across = polar / 2 + mass * 0.07**2 / 12
         model.add(RigidBody(place, mass, (polar, across, across)))
+    return nodes
+
+
+def build(elements=6):
+    model = mbs.Model()
+    nodes = rotor(model, elements)
     for end in (nodes[0], nodes[-1]):
         model.add(Bearing(model.ground, end, (1, 0, 0), (1e6, 0.8e6), across=(0, 1, 0)))
     return model
