@@ -36,7 +36,7 @@ ROOMS = {
     "elements/beams": "library/test_beam_strain.py library/test_beam_mass.py library/test_beam_geometry.py "
     "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
     f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",
-    "elements/bodies": f"library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py {CONTRACTS}",
+    "elements/bodies.py": f"library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py {CONTRACTS}",
     "elements/joints": "library/test_joints.py library/test_joint_motions.py library/test_couplings.py "
     f"library/test_curve_joints.py library/test_sliding.py dynamics/test_rolling_disc.py {CONTRACTS}",
     "elements/forces": "library/test_spring_damper.py library/test_bushing.py library/test_joint_forces.py "
@@ -143,7 +143,7 @@ def main() -> None:
     files = [
         (room, path.relative_to(ROOT))
         for room in ([options.room] if options.room else ROOMS)
-        for path in sorted((ROOT / room).rglob("*.py"))
+        for path in ([ROOT / room] if room.endswith(".py") else sorted((ROOT / room).rglob("*.py")))
     ]
     sizes = [len((ROOT / path).read_text(encoding="utf-8")) for _, path in files]
     killed, made, sound = 0, 0, set[str]()
