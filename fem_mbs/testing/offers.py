@@ -14,8 +14,7 @@ from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.values import UnstorableError, class_name
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, near
-from fem_mbs.testing.stage import AWAY, moved
-from fem_mbs.testing.trial import LawTrial
+from fem_mbs.testing.stage import AWAY, LawTrial, moved
 
 STATIONS, SIZE, SIDES = 5, 0.1, 8
 SAME = 1e-13

@@ -17,7 +17,7 @@ from fem_mbs.files.store.recorder import FileRecorder
 from fem_mbs.files.store.rows import RowWriter, Steps
 from fem_mbs.files.store.run_file import RunFile
 from fem_mbs.files.store.values import UnstorableError, Writer
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import check_checkpoint
 from fem_mbs.run.events import Events
