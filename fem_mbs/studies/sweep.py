@@ -26,7 +26,7 @@ import numpy as np
 
 from fem_mbs.contracts import Path, checked, name_of, shown
 from fem_mbs.errors import ModelError, StoreError
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.run.output import progress_bar
 
 LOG = logging.getLogger("fem_mbs")
@@ -253,7 +253,12 @@ def _interrupts() -> Iterator[None]:
         yield
         return
     came = []
-    signal.signal(signal.SIGINT, lambda *given: (came.append(given), before(*given)))
+
+    def note(number: int, frame: Any) -> None:
+        came.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
@@ -295,7 +300,7 @@ class CaseTable:
         StoreError
             If it cannot be written; those before are in the file.
         """
-        row = plain(case, "")
+        row: Row = plain(case, "")
         try:
             row |= {key: plain(value, f"{key!r}, with a store,") for key, value in result.items()}
         except ModelError as error:
