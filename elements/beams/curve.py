@@ -12,7 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain, gauss, lagrange
-from fem_mbs.elements.beams.taper import sections_at
+from fem_mbs.elements.beams.section import sections_at
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ModelContext
-from fem_mbs.elements.beams.taper import sections_at
+from fem_mbs.elements.beams.section import sections_at
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check, compared, rows, solve
 from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
-from fem_mbs.initial.projection import project_velocities
+from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate

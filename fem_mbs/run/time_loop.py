@@ -20,9 +20,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
-from fem_mbs.initial.failure import explain_failure
 from fem_mbs.initial.redundant import listed
-from fem_mbs.initial.singular import explain_singular
+from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
 from fem_mbs.run.events import Events

@@ -14,7 +14,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Nothing
 from fem_mbs.elements import FirstOrderActuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
-from fem_mbs.elements.bodies.rigid_body import BodyBatch
+from fem_mbs.elements.bodies import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.drives import DrivenBatch
 from fem_mbs.elements.joints.relative import RelativeJoint

@@ -15,7 +15,6 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ARRAYS, Constraint, State
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.database import BLOCK, Database, guarded
-from fem_mbs.files.store.functions import RecordedFunction
 from fem_mbs.solution.channels import Channel
 from fem_mbs.solution.history import ChannelHistory, History, Instant
 from fem_mbs.solution.queries import Queries
@@ -28,10 +27,8 @@ BUFFER = 2**24
 """Bytes of rows that wait in memory, at most."""
 
 
-def row_shapes(
-    system: System, channels: Sequence[Channel] | None, turning: Sequence[Constraint], functions: Shapes
-) -> Shapes:
-    """What is in a row: a state or channels, whole turns of joints that are ``turning``, values of functions of time.
+def row_shapes(system: System, channels: Sequence[Channel] | None, turning: Sequence[Constraint]) -> Shapes:
+    """What is in a row: a state or channels, and whole turns of joints that are ``turning``.
 
     ``iterations`` are those since the row before; ``unstable`` belongs to load paths.
     """
@@ -43,7 +40,7 @@ def row_shapes(
         shapes |= {"u": (k,), "udot": (k,), "uddot": (k,), "turns": (turns,)}
     else:
         shapes["channels"] = (sum(len(own.columns) for own in channels),)
-    return {name: shape for name, shape in (shapes | functions).items() if 0 not in shape}
+    return {name: shape for name, shape in shapes.items() if 0 not in shape}
 
 
 def places(shapes: Shapes) -> dict[str, slice]:
@@ -52,30 +49,14 @@ def places(shapes: Shapes) -> dict[str, slice]:
     return {name: slice(begin, end) for name, begin, end in zip(shapes, ends, ends[1:], strict=False)}
 
 
-def asked_in_time(functions: Sequence[RecordedFunction], system: System, t: float) -> Shapes:
-    """Functions that are asked at every instant, by their names in a row, and the shape of what they return."""
-    system.prescribe(t)
-    key, shapes = ("", np.asarray(t, dtype=float).tobytes()), {}
-    for k, function in enumerate(functions):
-        if key in function.samples:
-            value = np.asarray(function.samples[key][1])
-            if value.dtype.kind in "fiu" and value.size:
-                shapes[f"function {k}"] = value.shape or (1,)
-    return shapes
-
-
 class RowWriter:
     """Fills one row after the other."""
 
-    def __init__(
-        self, shapes: Shapes, functions: Sequence[RecordedFunction], channels: Sequence[Channel] | None
-    ) -> None:
+    def __init__(self, shapes: Shapes, channels: Sequence[Channel] | None) -> None:
         self.shapes, self._channels, own = shapes, channels, places(shapes)
         self._row = np.zeros(sum(map(prod, shapes.values())))
         self._views = {name: self._row[place].reshape(shapes[name]) for name, place in own.items()}
         self._arrays = [(name, self._views[name]) for name in ARRAYS if name in own]
-        names = [(function.original, f"function {k}") for k, function in enumerate(functions)]
-        self._functions = [(function, self._views[name]) for function, name in names if name in own]
 
     def fill(
         self,
@@ -93,8 +74,6 @@ class RowWriter:
             self._views["channels"][:] = np.concatenate([own.values(one)[0] for own in self._channels])
         if turns is not None and "turns" in self._views:
             self._views["turns"][:] = turns
-        for function, view in self._functions:
-            view[:] = function(state.t)
         return self._row.tobytes()
 
 

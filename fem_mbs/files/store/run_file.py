@@ -12,13 +12,11 @@ import numpy as np
 
 from fem_mbs.contracts import Method, State, number, shown
 from fem_mbs.errors import StoreError
-from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.database import Database, guarded
-from fem_mbs.files.store.functions import RecordedFunction, read_samples
-from fem_mbs.files.store.recipe import check_same, describe
+from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
 from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turns_of
-from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
-from fem_mbs.files.store.values import CLASSES, Record
+from fem_mbs.files.store.save import LOADINGS, MODEL, RUN, STANDS
+from fem_mbs.files.store.values import CLASSES, Record, packed
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -48,7 +46,7 @@ class RunFile:
             self._database = Database(self.path)
             self.run = Record(self._content(RUN))
             self.end = number(self.run["t_end"], "its end")
-            self.model, self._functions = (json.loads(self._content(own)) for own in (MODEL, FUNCTIONS))
+            self.model = json.loads(self._content(MODEL))
             self.stand(self._content(STANDS))
 
     def stand(self, content: bytes) -> None:
@@ -62,27 +60,26 @@ class RunFile:
         return self._database.content(*place)
 
     @cached_property
-    def functions(self) -> list[RecordedFunction]:
-        """Functions of the script."""
-        return read_samples(self._functions)
+    def functions(self) -> dict[int, FunctionOfScript]:
+        """Functions of the script that its model has, once that is made."""
+        return {}
 
     def system(self, model: Model | None) -> System:
         """The system of the model, that of the script, which must be the same, or the one in the file."""
         if model is None:
             with guarded(self.path):
-                return System(rebuild(self.model, self.functions), self.end)
+                find = self.functions
+                made = rebuild(self.model, lambda own: find.setdefault(int(own[0]), FunctionOfScript(str(own[1]))))
+                return System(made, self.end)
         system = System(model, self.end)
-        check_same(describe(system).model, self.model, f"'{self.path}'")
+        check_same(describe(system), self.model, f"'{self.path}'")
         return system
 
     def rows(self, system: System) -> StoredRows:
         """The rows: all that are there, at least those that it had where it stands."""
         shapes = {name: tuple(shape) for name, shape in self.run["shapes"]}
-        functions = {name: shape for name, shape in shapes.items() if name.startswith("function ")}
         turning = turning_joints(system) if "turns" in shapes else []
-        if any(type(n) is not int or n < 1 for own in functions.values() for n in own) or shapes != row_shapes(
-            system, self.channels(system), turning, functions
-        ):
+        if shapes != row_shapes(system, self.channels(system), turning):
             raise StoreError(f"'{self.path}': its rows are not those of its model")
         rows, least = StoredRows(self._database, shapes, self.run["loading"] is None), self.stands["rows"]
         if not 0 < least <= rows.count:
@@ -109,7 +106,7 @@ class RunFile:
     @cached_property
     def method(self) -> Method | None:
         """The method of the run; None for one of a class of the script."""
-        return self.run["method"]  # type: ignore[no-any-return]
+        return None if b'"of script"' in packed(self.run.text["method"]) else self.run["method"]
 
     def checkpoint(self, method: Method | None = None) -> Checkpoint | None:
         """Where the run stands; None if it is not known, or what the method of a script remembers."""
@@ -127,9 +124,6 @@ class RunFile:
     ) -> Solution:
         """The run; of a script, with its system, its checkpoint and the states of its events."""
         rows = self.rows(system)
-        for k, function in enumerate(self.functions):
-            if f"function {k}" in rows.shapes:
-                function.over_time(rows.t, rows.array(f"function {k}"))
         instant, states = LOADINGS.get(self.run["loading"]), history(rows, system, self.channels(system))
         states.instant = instant
         turns, stats = turns_of(rows, turning_joints(system)), self._stats(rows)

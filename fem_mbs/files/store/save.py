@@ -10,10 +10,9 @@ import numpy as np
 
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.database import new_file
-from fem_mbs.files.store.functions import write_samples
-from fem_mbs.files.store.recipe import describe
-from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes
-from fem_mbs.files.store.values import UnstorableError, Writer, packed, record
+from fem_mbs.files.store.description import describe
+from fem_mbs.files.store.rows import RowWriter, Steps, flat_turns, row_shapes
+from fem_mbs.files.store.values import packed, record
 from fem_mbs.solution.channels import Channel
 from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
@@ -21,8 +20,8 @@ from fem_mbs.solution.turns import turning_joints
 from fem_mbs.system.system import System
 from fem_mbs.version import __version__
 
-MODEL, RUN, FUNCTIONS, STANDS = ("model", 0), ("model", 1), ("model", 2), ("checkpoints", 0)
-"""Places of the model, of what a run was asked for, of the functions of its script, and of where it stands."""
+MODEL, RUN, STANDS = ("model", 0), ("model", 1), ("checkpoints", 0)
+"""Places of the model, of what a run was asked for, and of where it stands."""
 LOADINGS: dict[str, Instant] = {"proportional": proportional, "constant": constant}
 """What load factors of a path mean, by name."""
 
@@ -56,33 +55,24 @@ class Asked(NamedTuple):
 def asked(
     system: System, method: Any, channels: Sequence[Channel] | None, joints: Sequence[Any], **values: Any
 ) -> Asked:
-    """The model, functions of its script and what a run was asked for; rows with whole turns of ``joints``.
-
-    A method of a script is kept by its name alone.
+    """The model, and what a run was asked for; rows with whole turns of ``joints``.
 
     Raises
     ------
     ModelError
         If the model cannot be stored as it is.
     """
-    description = describe(system)
-    functions = asked_in_time(description.functions, description.system, values["begin"])
-    writer = RowWriter(row_shapes(system, channels, joints, functions), description.functions, channels)
-    try:
-        stored = Writer().value(method)
-    except UnstorableError:
-        stored = None
+    writer = RowWriter(row_shapes(system, channels, joints), channels)
     run = record(
         version=__version__,
-        method=method if isinstance(stored, dict) and "class" in stored else None,
+        method=method,
         method_name=type(method).__name__,
         channels=None if channels is None else [own.name for own in channels],
         shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
         origin=system.origin,
         **values,
     )
-    samples = packed(write_samples(description.functions))
-    return Asked({MODEL: packed(description.model), FUNCTIONS: samples, RUN: run}, writer)
+    return Asked({MODEL: packed(describe(system)), RUN: run}, writer)
 
 
 def save(solution: Queries, path: FilePath) -> FilePath:
