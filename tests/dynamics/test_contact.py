@@ -386,9 +386,7 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
     """In the middle of bounces, from memory and from a file; a stored run answers the same."""
     whole = mbs.simulate(bouncing(), 0.8, 0.01, store=tmp_path / "run.fmbs")
     half = mbs.simulate(bouncing(), 0.43, 0.01)
-    half.checkpoint.save(tmp_path / "half.npz")
-    checkpoint = mbs.Checkpoint.load(tmp_path / "half.npz", mbs.NonsmoothAlpha())
-    for initial in (half.checkpoint, checkpoint):
+    for initial in (half.checkpoint, mbs.load(half.save(tmp_path / "half")).checkpoint):
         rest = mbs.simulate(bouncing(), 0.8, 0.01, initial=initial)
         for name in ("x", "R", "v", "u", "vdot"):
             assert (getattr(rest, name)[-1] == getattr(whole, name)[-1]).all(), name
