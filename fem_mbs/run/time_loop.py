@@ -225,7 +225,7 @@ class TimeIntegration:
                     step = self._stepper.inner_step(self.system, self.state, h, self.memory)
                 else:
                     step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
-                if self.system.end_checks:
+                if self.system.end_checks and not step.report.end_checked:
                     end = step.state
                     self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
