@@ -29,7 +29,7 @@ ROOMS = (
     ("pictures",),
     ("checks",),
     ("model.model",),
-    ("files.hdf5", "files.paraview", "files.store"),
+    ("files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
     ("alpha",),
     ("contact",),

@@ -19,7 +19,7 @@ from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import Callback, check_checkpoint
-from fem_mbs.run.output import AtTimes, EveryNth, progress_bar
+from fem_mbs.run.recorder import AtTimes, EveryNth, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution

@@ -18,7 +18,7 @@ from fem_mbs.files.store.save import STANDS, RowWriter, Steps, asked, flat_turns
 from fem_mbs.files.store.values import record
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import AtTimes, EveryNth, Store
+from fem_mbs.run.recorder import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.outcome import Accuracy, Outcome
