@@ -19,7 +19,7 @@ from fem_mbs.files.store.recipe import check_same, describe
 from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turns_of
 from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
 from fem_mbs.files.store.values import CLASSES, Record
-from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.solution.channels import parse
