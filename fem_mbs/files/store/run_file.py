@@ -18,7 +18,7 @@ from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
 from fem_mbs.files.store.save import LOADINGS, MODEL, RUN, STANDS, Shapes, places, row_shapes
 from fem_mbs.files.store.values import CLASSES, Record, packed
-from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
