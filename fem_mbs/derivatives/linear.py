@@ -1,7 +1,9 @@
 """Linear maps that are written once, forwards: their transposes go back along what was recorded.
 
-A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays, one column each, or a :class:`Column`, which
-records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``: those of this file.
+A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays ``(r, P)``, one column each, or a
+:class:`Column`, which records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``:
+those of this file. Operators of several steps stand in one, whose arrays have these in front, or in a list;
+:func:`of_step` takes that of one out.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.linear.solvers import Factors
@@ -88,6 +89,17 @@ class Operator:
         """The products with columns ``(r, P)``."""
         raise NotImplementedError
 
+    def of_step(self, k: int) -> Any:
+        """That of one step."""
+        raise NotImplementedError
+
+
+def of_step(operator: Any, k: int) -> Any:
+    """Of operators of several steps that of one."""
+    if operator is None:
+        return None
+    return operator.of_step(k) if isinstance(operator, Operator | tuple) else operator[k]
+
 
 class Recorded(Operator):
     """A function of one column as an operator."""
@@ -107,28 +119,30 @@ class Recorded(Operator):
 
 
 class Diagonal(Operator):
-    """Numbers ``(r,)`` times the rows."""
+    """Numbers ``(r,)``, or one, times the rows."""
 
     def __init__(self, values: Any) -> None:
-        self._values = values[:, None]
-        self.T = self
+        self.values, self.T = values[..., None], self
 
     def times(self, x: Array) -> Array:
-        result: Array = self._values * x
+        result: Array = self.values * x
         return result
+
+    def of_step(self, k: int) -> Diagonal:
+        return Diagonal(self.values[k, ..., 0])
 
 
 class Rows(Operator):
     """Rows at their places ``index`` among ``count``; transposed, they are taken from there."""
 
-    def __init__(self, index: IntArray, count: int, back: bool = False) -> None:
+    def __init__(self, index: slice | IntArray, count: int, back: bool = False) -> None:
         self._index, self._count, self._back = index, count, back
 
     def times(self, x: Array) -> Array:
         if self._back:
-            return x[self._index]
-        result = np.zeros((self._count, x.shape[1]))
-        result[self._index] = x
+            return x[..., self._index, :]
+        result = np.zeros((*x.shape[:-2], self._count, x.shape[-1]))
+        result[..., self._index, :] = x
         return result
 
     @property
@@ -144,9 +158,16 @@ class NodeMaps(Operator):
         self.maps, self._own = maps, own
 
     def times(self, x: Array) -> Array:
-        n = 6 * len(self.maps)
-        nodes: Array = (self.maps @ x[:n].reshape(-1, 6, x.shape[1])).reshape(n, -1)
-        return nodes if len(x) == n else np.concatenate([nodes, self._own * x[n:]])
+        n, count = 6 * self.maps.shape[-3], x.shape[-1]
+        nodes: Array = self.maps @ x[..., :n, :].reshape(*x.shape[:-2], -1, 6, count)
+        nodes = nodes.reshape(*nodes.shape[:-3], n, count)
+        if x.shape[-2] == n:
+            return nodes
+        own = np.broadcast_to(self._own * x[..., n:, :], (*nodes.shape[:-2], x.shape[-2] - n, count))
+        return np.concatenate([nodes, own], axis=-2)
+
+    def of_step(self, k: int) -> NodeMaps:
+        return NodeMaps(self.maps[k], self._own)
 
     @property
     def T(self) -> NodeMaps:  # noqa: N802
@@ -154,26 +175,19 @@ class NodeMaps(Operator):
         return NodeMaps(self.maps.mT, self._own)
 
 
-class Inverse(Operator):
+class Solver(Operator):
     """The solution with a factorised matrix."""
 
     def __init__(self, factors: Factors) -> None:
-        self.factors = factors
-
-    @classmethod
-    def of(cls, matrix: Array) -> Inverse:
-        """Of a full matrix."""
-        lu, pivots, _ = lapack.dgetrf(matrix)
-        solve = lapack.dgetrs
-        return cls(Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0]))
+        self._factors = factors
 
     def times(self, x: Array) -> Array:
-        return self.factors.solve(x)
+        return self._factors.solve(x)
 
     @property
-    def T(self) -> Inverse:  # noqa: N802
+    def T(self) -> Solver:  # noqa: N802
         """That of the transpose."""
-        return Inverse(Factors(self.factors.solve_transposed, (), self.factors.solve))
+        return Solver(Factors(self._factors.solve_transposed, (), self._factors.solve))
 
 
 class Refined(Operator):
