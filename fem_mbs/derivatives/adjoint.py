@@ -18,6 +18,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
+from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import KINDS, Seeds
 from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, linearised
@@ -85,12 +86,13 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], seed
     now, entry = _seeded(none, seeds, len(integration.lengths)), none
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
     for numbers, steps in integration.backwards(run.together):
-        derivative = linearised(run, steps)
-        for k, own in reversed(list(zip(numbers, range(len(steps)), strict=True))):
+        cursor = Cursor(len(steps))
+        back = linearised(run, steps).at(cursor).transposed()
+        for cursor.step, k in reversed(list(enumerate(numbers))):
             if system.has_history:
-                after = steps[own].after
-                _refuse_history(system, now.q[6 * system.n :][system.order < 0], system.motion(after))
-            start, gradient = derivative.of_step(own).transposed(now)
+                after = system.motion(steps[cursor.step].after)
+                _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
+            start, gradient = back(now)
             result += gradient
             if k:
                 v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)

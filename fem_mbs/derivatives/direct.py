@@ -21,6 +21,7 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
+from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, Weights, displaced, linearised, taken_increment
 from fem_mbs.errors import ModelError
@@ -211,9 +212,10 @@ class DirectIntegration(KeptSteps):
         if not self._waiting:
             return
         derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
-        unit = np.eye(len(self.varied))
-        for k, own in enumerate(self._waiting):
-            end = derivative.of_step(k).times(self.now, unit)
+        unit, cursor = np.eye(len(self.varied)), Cursor(len(self._waiting))
+        step = derivative.at(cursor)
+        for cursor.step, own in enumerate(self._waiting):
+            end = step.times(self.now, unit)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.after))

@@ -2,8 +2,8 @@
 
 A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays ``(r, P)``, one column each, or a
 :class:`Column`, which records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``:
-those of this file. Operators of several steps stand in one, whose arrays have these in front, or in a list;
-:func:`of_step` takes that of one out.
+those of this file. Operators of several steps stand in one, whose arrays have these in front, or in a list; a
+:class:`Cursor` takes one after the other.
 """
 
 from __future__ import annotations
@@ -89,16 +89,32 @@ class Operator:
         """The products with columns ``(r, P)``."""
         raise NotImplementedError
 
-    def of_step(self, k: int) -> Any:
-        """That of one step."""
-        raise NotImplementedError
+
+class OfStep(Operator):
+    """Of operators of several steps, which stand in one, that of the step at which the cursor is."""
+
+    def __init__(self, every: Sequence[Any], cursor: Cursor) -> None:
+        self._every, self._cursor = every, cursor
+
+    def times(self, x: Array) -> Array:
+        result: Array = self._every[self._cursor.step] @ x
+        return result
+
+    @property
+    def T(self) -> OfStep:  # noqa: N802
+        """The transposes."""
+        return OfStep([own.T for own in self._every], self._cursor)
 
 
-def of_step(operator: Any, k: int) -> Any:
-    """Of operators of several steps that of one."""
-    if operator is None:
-        return None
-    return operator.of_step(k) if isinstance(operator, Operator | tuple) else operator[k]
+class Cursor:
+    """At which of several steps one is."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.step = steps, 0
+
+    def of(self, operator: Any) -> Any:
+        """The operator of the step, of those of all."""
+        return None if operator is None else OfStep([operator[k] for k in range(self.steps)], self)
 
 
 class Recorded(Operator):
@@ -128,7 +144,7 @@ class Diagonal(Operator):
         result: Array = self.values * x
         return result
 
-    def of_step(self, k: int) -> Diagonal:
+    def __getitem__(self, k: int) -> Diagonal:
         return Diagonal(self.values[k, ..., 0])
 
 
@@ -166,7 +182,7 @@ class NodeMaps(Operator):
         own = np.broadcast_to(self._own * x[..., n:, :], (*nodes.shape[:-2], x.shape[-2] - n, count))
         return np.concatenate([nodes, own], axis=-2)
 
-    def of_step(self, k: int) -> NodeMaps:
+    def __getitem__(self, k: int) -> NodeMaps:
         return NodeMaps(self.maps[k], self._own)
 
     @property
@@ -201,13 +217,13 @@ class Refined(Operator):
 
     def times(self, x: Array) -> Array:
         result: Array = self._near @ x
-        last = np.inf
+        last = 1.0
         for _ in range(ROUNDS):
             change = self._near @ (x - self._A @ result)
             result = result + change
             largest, size = (np.abs(own[self._moves]).max(axis=0, initial=0.0) for own in (change, result))
             share = float((largest / np.maximum(size, 1e-300)).max(initial=0.0))
-            if share <= LEFT or (share > 0.5 * last and share <= POOR):
+            if share * share / last <= LEFT or (share > 0.5 * last and share <= POOR):  # as the next round would find
                 return result
             last = share
         raise self._unsolved(share)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
-from fem_mbs.derivatives.linear import of_step, total
+from fem_mbs.derivatives.linear import Cursor, total
 from fem_mbs.derivatives.together import Together
 from fem_mbs.system.matrices import rate_gradient_of
 from fem_mbs.system.system import System
@@ -43,9 +43,9 @@ class Jacobian(NamedTuple):
         pairs = zip(self, along, strict=True)
         return total(*(own is not None and own @ each for own, each in pairs if each is not None))
 
-    def of_step(self, k: int) -> Jacobian:
+    def at(self, cursor: Cursor) -> Jacobian:
         """That of one step."""
-        return Jacobian(*(of_step(own, k) for own in self))
+        return Jacobian(*map(cursor.of, self))
 
 
 class NodeDerivatives(NamedTuple):
@@ -151,9 +151,7 @@ class Residual:
             )
 
         P, crossed, less = nodes.P, nodes.cross @ nodes.P, None if G is None else -G
-        turned = product(
-            (C, nodes.of_V, 0.0), (C, nodes.of_Z, 0.0), (less, nodes.of_Z, 0.0), (M, nodes.of_A, 0.0)
-        )
+        turned = product((C, nodes.of_V, 0.0), (C, nodes.of_Z, 0.0), (less, nodes.of_Z, 0.0), (M, nodes.of_A, 0.0))
         cells.q.append(by.h**2 * total(K, turned))
         cells.v.append(_scaled(by.h**2, product((C, P, 1.0), (M, crossed, 0.0))))
         cells.vdot.append(_scaled(by.h**2, product((M, P, 1.0))))

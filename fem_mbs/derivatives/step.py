@@ -26,7 +26,7 @@ are linearised together, and taken one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.linear import (
+    Cursor,
     Diagonal,
     NodeMaps,
     Operator,
@@ -47,7 +48,6 @@ from fem_mbs.derivatives.linear import (
     Refined,
     Rows,
     Solver,
-    of_step,
     total,
     transposed,
 )
@@ -68,7 +68,7 @@ ALONG = 1e-7
 """How far, over the extent or in rad, the equations are looked at along ``w``."""
 DIFFERENCE = 1e-5
 """Of inverse tangent operators."""
-CELLS, TOGETHER = 2000, 32
+CELLS, TOGETHER = 10_000, 32
 """Cells of elements and joints that are linearised together, and steps at most."""
 
 
@@ -166,9 +166,9 @@ class Point(NamedTuple):
     from_body: NodeMaps
     P: NodeMaps
 
-    def of_step(self, k: int) -> Point:
+    def at(self, cursor: Cursor) -> Point:
         """That of one step."""
-        return Point(self.run, self.weights, *(of_step(own, k) for own in self[2:]))
+        return Point(self.run, self.weights, self.jacobian.at(cursor), *map(cursor.of, self[3:]))
 
     def moved(self, start: Derivatives | None, D: Any) -> Any:
         """Body increments at the end."""
@@ -189,17 +189,16 @@ class Directions(NamedTuple):
     point: Point
     """The guess, or the solution where ``Z`` is zero throughout and does not turn."""
     solver: Any
-    beyond: tuple[tuple[Array, Point], ...] = ()
-    """Points on both sides of the guess along ``w``, with weights ``(1, 1)``."""
+    beyond: tuple[tuple[Any, Point], ...] = ()
+    """Points on both sides of the guess along ``w``, with their weights."""
     turn_of_w: NodeMaps | None = None
     turn_of_coordinates: NodeMaps | None = None
     bend: NodeMaps | None = None
 
-    def of_step(self, k: int) -> Directions:
+    def at(self, cursor: Cursor) -> Directions:
         """Those of one step."""
-        beyond = tuple((weight[k], own.of_step(k)) for weight, own in self.beyond)
-        turns = (of_step(own, k) for own in self[3:])
-        return Directions(self.point.of_step(k), of_step(self.solver, k), beyond, *turns)
+        beyond = tuple((cursor.of(weight), own.at(cursor)) for weight, own in self.beyond)
+        return Directions(self.point.at(cursor), cursor.of(self.solver), beyond, *map(cursor.of, self[3:]))
 
     def along(self, zeta: Any) -> Any:
         """``P zeta`` (N, P), in the coordinates of the step."""
@@ -216,7 +215,7 @@ class Directions(NamedTuple):
         bent = self.turn_of_coordinates @ q + self.bend @ D
         rows = self.point.rows(None, bent)
         for weight, there in self.beyond:
-            rows = rows + Diagonal(weight) @ there.rows(start, D, None, multipliers, p)
+            rows = rows + weight @ there.rows(start, D, None, multipliers, p)
         return self.turn_of_w @ q - self._coordinates_of(self.point.run.index3.T @ rows)
 
 
@@ -231,15 +230,16 @@ class StepDerivative(NamedTuple):
     """What the guess has of what the last two have missed, increment and multipliers."""
     alone: Diagonal
     """One where nothing was missed before, else zero."""
-    t: Array
+    ends: Array
+    """Instants of the ends of the steps."""
 
-    def of_step(self, k: int) -> StepDerivative:
+    def at(self, cursor: Cursor) -> StepDerivative:
         """That of one step."""
-        directions = of_step(self.directions, k) if self.directions is None else self.directions.of_step(k)
-        expected: Any = tuple(own.of_step(k) for own in self.expected)
-        inverse = of_step(self.inverse, k)
-        one = StepDerivative(self.point.of_step(k), directions, inverse, expected, self.alone.of_step(k), self.t[k])
-        return one if one.point.run.small else one._replace(inverse=one._refined(inverse))
+        directions = None if self.directions is None else self.directions.at(cursor)
+        expected: Any = tuple(map(cursor.of, self.expected))
+        inverse, alone = cursor.of(self.inverse), cursor.of(self.alone)
+        one = StepDerivative(self.point.at(cursor), directions, inverse, expected, alone, self.ends)
+        return one if one.point.run.small else one._replace(inverse=one._refined(inverse, cursor))
 
     def times(self, start: Derivatives, p: Any) -> Derivatives:
         """Derivatives at the end; arrays, or columns that record."""
@@ -261,10 +261,15 @@ class StepDerivative(NamedTuple):
         q = self.point.moved(start, D)
         return Derivatives(q, v, vdot, a, multipliers, missed, before, missed_multipliers, multipliers_before)
 
-    def transposed(self, end: Derivatives) -> tuple[Derivatives, Array]:
+    def transposed(self) -> Callable[[Derivatives], tuple[Derivatives, Array]]:
         """Derivatives of goals at the start, and against the parameters, from those at the end."""
-        *start, p = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)(end)
-        return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
+        back = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)
+
+        def of(end: Derivatives) -> tuple[Derivatives, Array]:
+            *start, p = back(end)
+            return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
+
+        return of
 
     # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
 
@@ -281,7 +286,7 @@ class StepDerivative(NamedTuple):
         run, rows = self.point.run, self.point.rows(None, *self._unknowns(y))
         return rows if self.directions is None else rows + run.hides @ (run.level @ (run.hides.T @ y))
 
-    def _refined(self, near: Operator) -> Refined:
+    def _refined(self, near: Operator, cursor: Cursor) -> Refined:
         """The inverse, of one step, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
         run = self.point.run
 
@@ -294,13 +299,14 @@ class StepDerivative(NamedTuple):
 
         moves = np.ones(run.residual.rows, np.bool_)
         moves[run.system.n_free : run.system.size] = False
-        return Refined(Recorded(self.matrix), Recorded(nearly), moves, self._unsolved)
 
-    def _unsolved(self, size: float) -> ModelError:
-        return ModelError(
-            f"sensitivities: the derivatives of the step to t = {self.t:g} s do not converge "
-            f"({size:.1e}); try a smaller step, or how='copies'"
-        )
+        def unsolved(size: float) -> ModelError:
+            return ModelError(
+                f"sensitivities: the derivatives of the step to t = {self.ends[cursor.step]:g} s do not converge "
+                f"({size:.1e}); try a smaller step, or how='copies'"
+            )
+
+        return Refined(Recorded(self.matrix), Recorded(nearly), moves, unsolved)
 
 
 class Begun(NamedTuple):
@@ -432,8 +438,12 @@ def _directions(points: _Points, steps: Sequence[Begun], Z: Array) -> Directions
     closing = np.array([run.closes.T @ own for own in gaps])
     zeta = np.where(system.velocity_level[:, None], 0.0, closing)
     result = Directions(point, solver)
-    solved = np.array([of_step(solver, k) @ (run.last @ own) for k, own in enumerate(zeta)])
-    missing = np.abs((np.array([result.of_step(k).along(own) for k, own in enumerate(zeta)]) - moved)[..., 0])
+    cursor = Cursor(len(steps))
+    one, solved, along = result.at(cursor), [], []
+    for cursor.step, own in enumerate(zeta):
+        solved.append(one.solver @ (run.last @ own))
+        along.append(one.along(own))
+    missing = np.abs(np.array(along) - moved)[..., 0]
     limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
     wrong = np.flatnonzero((missing * system.weight).max(axis=1) > limits)
     if len(wrong):
@@ -441,13 +451,14 @@ def _directions(points: _Points, steps: Sequence[Begun], Z: Array) -> Directions
             f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
             "how='copies' takes differences of whole runs"
         )
-    whole = run.free @ solved[:, : system.n_free]
-    w, of_multipliers = whole[..., 0], solved[:, system.n_free :, 0] / h**2
+    solution = np.array(solved)
+    whole = run.free @ solution[:, : system.n_free]
+    w, of_multipliers = whole[..., 0], solution[:, system.n_free :, 0] / h**2
     coordinates = point.from_body @ whole
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     beyond = tuple(
-        (0.5 / by, points.at(D + by * coordinates[..., 0], multipliers + by * of_multipliers).point)
+        (Diagonal(0.5 / by), points.at(D + by * coordinates[..., 0], multipliers + by * of_multipliers).point)
         for by in (share, -share)
     )
     back = point.P @ coordinates[:, : 6 * system.n]
