@@ -1,8 +1,8 @@
 """Derivatives of goals, backwards along a run: what they cost does not grow with the number of parameters.
 
-From the last step to the first, :meth:`~fem_mbs.derivatives.step.StepDerivative.transposed` takes derivatives of the goals at the end of a step
-to those at its start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more
-than that is kept of the method's memory; states are those of the solution, in memory or in a file.
+From the last step to the first, its transposed maps take derivatives of the goals at the end of a step to those at its
+start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more than that is kept
+of the method's memory; states are those of the solution, in memory or in a file.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _at_start(
     start = run.tangents[0]
     pairs = (start.q, now.q), (start.v, now.v), (start.vdot, now.lead), (start.multipliers, now.multipliers)
     of_entry = zip(run.now[1:4], entry[1:4], strict=True)
-    return sum(forwards.T @ backwards for forwards, backwards in (*pairs, *of_entry))  # type: ignore[return-value]
+    result: Array = sum(forwards.T @ backwards for forwards, backwards in (*pairs, *of_entry))
+    return result
 
 
 def _refuse_history(system: System, goals: Array, motion: Motion) -> None:

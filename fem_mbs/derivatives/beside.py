@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Likeness, Variation
 from fem_mbs.derivatives.residual import Scales
@@ -142,32 +142,34 @@ class ParameterDerivatives:
         ``history`` (k, P) are derivatives of internal variables of kind "history".
         """
         system, steps, count = self.system, len(times), len(self.varied)
+        N, m, none = system.N, system.m, multipliers[:, :0]
         slots, values = [np.empty(0, np.intp)], [np.empty((steps, 0))]
+
+        def add(places: IntArray, weighted: Array) -> None:
+            slots.append(places)
+            values.append(weighted.reshape(steps, -1))
+
         motion = self._with_variables(motion, steps, history)
         for gravity, own in self._elements:
             momentum = motion.momentum and replace(motion.momentum, gravity=gravity)
             here = replace(motion, gravity=gravity, momentum=momentum)
-            force = own.asked(_force, here, times, multipliers[:, :0])[0]
-            slots.append(own.slots)
-            values.append((own.weights * force).reshape(steps, -1))
+            force = own.asked(_force, here, times, none)[0]
+            add(own.slots, own.weights * force)
             if look:
                 self._look(own, force, times)
-        closing, hidden = np.zeros((2, steps, system.m * count))
         motion = motion.momentum or motion
         for own in self._joints:
-            phi, rate, gradient = own.asked(_joint, motion, times, multipliers[:, :0])
-            for sums, found in ((closing, phi), (hidden, rate)):
-                np.add.at(sums, (slice(None), own.equations), own.weights[:, 0] * found[..., 0])
-            slots.append(own.slots)
-            push = multipliers[:, own.equations // count, None] * gradient
-            values.append((own.weights * push).reshape(steps, -1))
-        every = np.concatenate(slots) + system.N * count * np.arange(steps)[:, None]
-        sums = np.bincount(every.ravel(), np.concatenate(values, axis=1).ravel(), steps * system.N * count)
-        force = by.h**2 * sums.reshape(steps, system.N, count)[:, system.free_index]
-        closing, hidden = (own.reshape(steps, -1, count) for own in (closing, hidden))
+            phi, rate, gradient = own.asked(_joint, motion, times, none)
+            add(own.slots, own.weights * multipliers[:, own.equations // count, None] * gradient)
+            add(N * count + own.equations, own.weights * phi)
+            add((N + m) * count + own.equations, own.weights * rate)
+        size = (N + 2 * m) * count
+        every = np.concatenate(slots) + size * np.arange(steps)[:, None]
+        found: Any = np.bincount(every.ravel(), np.concatenate(values, axis=1).ravel(), steps * size)
+        force, closing, hidden = np.split(found.reshape(steps, -1, count), [N, N + m], axis=1)
         level = system.velocity_level[:, None]
-        closing = np.where(level, by.h * hidden, closing)
-        return np.concatenate([force, closing, np.where(level, 0.0, hidden / by.gamma)], axis=1)
+        rows = by.h**2 * force[:, system.free_index], np.where(level, by.h * hidden, closing)
+        return np.concatenate([*rows, np.where(level, 0.0, hidden / by.gamma)], axis=1)
 
     def _with_variables(self, motion: Motion, steps: int, history: Array | None) -> Motion:
         """With the internal variables of all models, one after the other, at each instant."""

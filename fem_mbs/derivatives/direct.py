@@ -269,10 +269,11 @@ class DirectIntegration(KeptSteps):
             columns.append([own.difference(values) for values in zip(*arrays, strict=True)])
         q, v, vdot, multipliers, *entry = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
         missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
-        return StateDerivatives(q, v, vdot, multipliers), Derivatives(q, *entry, multipliers, *missed)
+        starts: Any = q, *entry, multipliers, *missed
+        return StateDerivatives(q, v, vdot, multipliers), Derivatives(*starts)
 
     def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
-        """State of a model beside, as increments of that of the run; velocities, leads and ``a`` of Newmark's formulas."""
+        """State of a model beside, as increments of that of the run; then what Newmark's formulas take."""
         system = self.system
         x = state.x + (other.origin - system.origin)
         nodes = system.kinematics.relative(here.x, here.R, x, state.R)

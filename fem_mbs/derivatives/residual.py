@@ -52,10 +52,10 @@ class NodeDerivatives(NamedTuple):
     """How the nodes move with group rates and increments, ``(s n, 6, 6)`` each."""
 
     P: Array
-    of_V: Array
-    of_A: Array
+    of_V: Array  # noqa: N815
+    of_A: Array  # noqa: N815
     cross: Array
-    of_Z: Array | None
+    of_Z: Array | None  # noqa: N815
 
 
 class Scales(NamedTuple):
@@ -65,7 +65,7 @@ class Scales(NamedTuple):
     gamma: float
 
 
-class Cells(NamedTuple):
+class RowsOfCells(NamedTuple):
     """What elements and joints add to the rows, of each batch, at all instants."""
 
     q: list[Any]
@@ -113,10 +113,10 @@ class Residual:
 
     def jacobian(
         self, motion: Motion, times: Array, multipliers: Array, nodes: NodeDerivatives, by: Scales
-    ) -> tuple[Jacobian, Cells]:
+    ) -> tuple[Jacobian, RowsOfCells]:
         """At motions of instants ``times`` (s,), with multipliers ``(s, m)``."""
         count, squared = len(times), by.h**2
-        cells = Cells(*([] for _ in Cells._fields))
+        cells = RowsOfCells(*([] for _ in RowsOfCells._fields))
         for own in self._elements:
             self._add_elements(cells, own, motion, times, nodes, by)
         for own, rows in zip(self._joints, self.system.constraint_slices, strict=True):
@@ -133,7 +133,7 @@ class Residual:
         ), cells
 
     def _add_elements(
-        self, cells: Cells, own: Together, motion: Motion, times: Array, nodes: NodeDerivatives, by: Scales
+        self, cells: RowsOfCells, own: Together, motion: Motion, times: Array, nodes: NodeDerivatives, by: Scales
     ) -> None:
         k = len(times) * self.system.k
         K, C, G, M, readings = own.ask(of_elements, motion, times, np.zeros((len(times), 0)))
@@ -160,7 +160,7 @@ class Residual:
 
     def _add_joints(
         self,
-        cells: Cells,
+        cells: RowsOfCells,
         own: Together,
         rows: slice,
         motion: Motion,
@@ -170,7 +170,7 @@ class Residual:
         by: Scales,
     ) -> None:
         B, K, w = own.ask(of_joints, motion, times, multipliers[:, rows])
-        assert B is not None and K is not None
+        assert B is not None and K is not None and w is not None
         places, count = self._equations_of(own.one, len(times)), len(times) * self.system.k
         turned = RateSensitivities(nodes.of_V, np.zeros(count)).after(B[:, None], *places)[:, 0] + w
         moving = RateSensitivities(nodes.P, np.ones(count)).after(B[:, None], *places)[:, 0]
@@ -182,7 +182,7 @@ class Residual:
         cells.hidden.append(np.where(level, 0.0, turned / by.gamma))
         cells.hidden_v.append(np.where(level, 0.0, moving / by.gamma))
 
-    def entries(self, cells: Cells, from_body: Array, factors: Array, count: int) -> Array:
+    def entries(self, cells: RowsOfCells, from_body: Array, factors: Array, count: int) -> Array:
         """Entries ``(s, E)`` of the matrix of index 3, in the order of ``system.pattern``.
 
         Where increments of coordinates follow those of the body by ``from_body`` (s n, 6, 6), and rates of these by
@@ -195,7 +195,7 @@ class Residual:
                 for own, factor in ((cells.v[k], factors[0]), (cells.vdot[k], factors[1]))
                 if own is not None
             ]
-            moved = rates and follow.after(sum(rates), *self._places(own.one, count))  # type: ignore[arg-type]
+            moved = rates and follow.after(sum(rates), *self._places(own.one, count))
             blocks.append(total(cells.q[k], *([moved] if rates else [])))
         for k, (own, components) in enumerate(zip(self._joints, self.system.gradient_components, strict=True)):
             rate = cells.closing_v[k] * np.tile(factors[0][components], (count, 1))

@@ -27,6 +27,7 @@ are linearised together, and taken one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +153,7 @@ class RunDerivative:
         return self._weights[1]
 
 
-class Point(NamedTuple):
+class StepPoint(NamedTuple):
     """The equations of steps at some unknowns, and their derivatives there; operators of one step or of several."""
 
     run: RunDerivative
@@ -166,9 +167,9 @@ class Point(NamedTuple):
     from_body: NodeMaps
     P: NodeMaps
 
-    def at(self, cursor: Cursor) -> Point:
+    def at(self, cursor: Cursor) -> StepPoint:
         """That of one step."""
-        return Point(self.run, self.weights, self.jacobian.at(cursor), *map(cursor.of, self[3:]))
+        return StepPoint(self.run, self.weights, self.jacobian.at(cursor), *map(cursor.of, self[3:]))
 
     def moved(self, start: Derivatives | None, D: Any) -> Any:
         """Body increments at the end."""
@@ -186,10 +187,10 @@ class Point(NamedTuple):
 class Directions(NamedTuple):
     """Those of ``Z`` in steps: the matrix at their first guess, and how they turn."""
 
-    point: Point
+    point: StepPoint
     """The guess, or the solution where ``Z`` is zero throughout and does not turn."""
     solver: Any
-    beyond: tuple[tuple[Any, Point], ...] = ()
+    beyond: tuple[tuple[Any, StepPoint], ...] = ()
     """Points on both sides of the guess along ``w``, with their weights."""
     turn_of_w: NodeMaps | None = None
     turn_of_coordinates: NodeMaps | None = None
@@ -222,7 +223,7 @@ class Directions(NamedTuple):
 class StepDerivative(NamedTuple):
     """Steps that were taken: linear maps from what they began with, and from the parameters, to where they led."""
 
-    point: Point
+    point: StepPoint
     directions: Directions | None
     inverse: Any
     """Of the matrix of all unknowns; that of index 3 for larger models."""
@@ -353,7 +354,7 @@ def _expected(predictor: Any, h: float) -> list[float]:
 class _Linearised(NamedTuple):
     """A point, and what its matrix is made of."""
 
-    point: Point
+    point: StepPoint
     R: Array
     values: Any
     """Makes the entries of the matrix of index 3, one step after the other."""
@@ -389,8 +390,10 @@ class _Points:
         increments = D[:, :nodes].reshape(-1, 6)
         x, R = kinematics.retract(self.x, self.R, increments)
         body = kinematics.motion(R, rates[:2, :, :nodes].reshape(2, -1, 6))
-        own = (self.u + D[:, nodes:]).ravel(), *rates[:2, :, nodes:].reshape(2, -1)
-        motion = Motion(NEVER, x, R, body[0], body[1], self.system.gravity, *own, multipliers.ravel())
+        u = (self.u + D[:, nodes:]).ravel()
+        udot, uddot = rates[:2, :, nodes:].reshape(2, -1)
+        V, A = body
+        motion = Motion(NEVER, x, R, V, A, self.system.gravity, u, udot, uddot, multipliers.ravel())
         one, none = np.broadcast_to(np.eye(6), (len(x), 6, 6)), np.zeros((len(x), 6, 6))
         P = kinematics.body_transfer(none[:, :3, :3] + np.eye(3), R)
         turn_V, turn_A = kinematics.body_derivatives(body, np.stack([none, none]))
@@ -399,9 +402,8 @@ class _Points:
         if Z is not None and Z.any():
             beside = kinematics.to_body(R, Z[:, :nodes].reshape(-1, 6) / h)
             turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
-            udot = motion.udot + Z[:, nodes:].ravel() / h
-            motion = Motion(NEVER, x, R, body[0] + beside, body[1], motion.gravity, own[0], udot, own[2],
-                            motion.multipliers, motion)  # fmt: skip
+            udot = udot + Z[:, nodes:].ravel() / h
+            motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         maps = NodeDerivatives(P, turn_V, turn_A, cross, turn_Z)
         scales = Scales(h, float(self.weights.factors[0, 0]))
         jacobian, cells = run.residual.jacobian(motion, self.times, multipliers, maps, scales)
@@ -413,7 +415,7 @@ class _Points:
         transport = _transport(kinematics, self.x, self.R, x, R)
         shape = len(D), -1, 6, 6
         maps_of = (NodeMaps(own.reshape(shape), 1.0) for own in (transport, to_body, from_body, P))
-        point = Point(run, self.weights, jacobian, explicit, *maps_of)
+        point = StepPoint(run, self.weights, jacobian, explicit, *maps_of)
         return _Linearised(point, R, lambda: run.residual.entries(cells, from_body, self.weights.factors, len(D)))
 
 
