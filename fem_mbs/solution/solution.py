@@ -257,7 +257,7 @@ class Solution(Queries):
         """Write the run to a file for :func:`fem_mbs.load` in any process; returns the path.
 
         The file, a database of SQLite, holds states, names, the model, counts and where the run stands, as numbers and
-        text. Functions and classes of a script do not travel: docs/store.md says what they leave behind.
+        text. Functions of a script stay behind, and :func:`fem_mbs.load` takes its model where they are needed.
 
         Raises
         ------
