@@ -52,9 +52,9 @@ from fem_mbs.modal.modes import Modes as Modes
 from fem_mbs.modal.modes import modes as modes
 from fem_mbs.model.model import Model as Model
 from fem_mbs.newton import Newton as Newton
-from fem_mbs.run.checkpoint import Checkpoint as Checkpoint
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.output import Store as Store
+from fem_mbs.run.interfaces import Checkpoint as Checkpoint
+from fem_mbs.run.recorder import Store as Store
 from fem_mbs.run.simulate import simulate as simulate
 from fem_mbs.run.simulate import start as start
 from fem_mbs.run.simulate_many import simulate_many as simulate_many

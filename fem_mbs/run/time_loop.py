@@ -23,17 +23,19 @@ from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
-from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
+    Checkpoint,
     Kinks,
     Plan,
     Progress,
     Recorder,
     StepControl,
     StepSequence,
+    check_checkpoint,
+    names_of,
 )
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.outcome import Accuracy, Outcome

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.checks.report import Check
+from fem_mbs.checks.examine import Check
 from fem_mbs.command import main
 from fem_mbs.elements import (
     Beam,

@@ -19,7 +19,7 @@ from fem_mbs import Solution, State
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
-from fem_mbs.files.store.rows import Steps
+from fem_mbs.files.store.save import Steps
 
 RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {
@@ -309,7 +309,6 @@ def test_names_of_no_files(name: str) -> None:
         lambda: mbs.simulate(model, 0.1, 0.02, store=name),
         lambda: run.save(name),
         lambda: run.to_csv(name),
-        lambda: run.checkpoint.save(name),
     ):
         with pytest.raises(mbs.ModelError, match="path must name a file, received"):
             write()

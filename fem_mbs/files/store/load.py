@@ -12,15 +12,14 @@ from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.recorder import FileRecorder
-from fem_mbs.files.store.rows import RowWriter, Steps
 from fem_mbs.files.store.run_file import RunFile
+from fem_mbs.files.store.save import RowWriter, Steps
 from fem_mbs.files.store.values import Writer
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
-from fem_mbs.run.checkpoint import check_checkpoint
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import Callback
-from fem_mbs.run.output import AtTimes, EveryNth, progress_bar
+from fem_mbs.run.interfaces import Callback, check_checkpoint
+from fem_mbs.run.recorder import AtTimes, EveryNth, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution

@@ -84,14 +84,14 @@ def record(**values: Any) -> bytes:
 
 
 class Record:
-    """What a text has, by name; all but a ``method``, whose class may be missing, is read at once."""
+    """What a text has, by name, as ``values``; of a ``method``, whose class may be missing, when it is asked for."""
 
     def __init__(self, content: bytes) -> None:
         self.text: dict[str, Any] = dict(json.loads(content))
-        self._values = {name: Reader().value(own) for name, own in self.text.items() if name != "method"}
+        self.values = {name: Reader().value(own) for name, own in self.text.items() if name != "method"}
 
     def __getitem__(self, name: str) -> Any:
-        return Reader().value(self.text[name]) if name == "method" else self._values[name]
+        return Reader().value(self.text[name]) if name == "method" else self.values[name]
 
 
 EXACT = 2**53
