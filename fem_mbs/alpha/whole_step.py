@@ -107,7 +107,7 @@ class Trial(NamedTuple):
     """The unknowns after it."""
 
 
-class StepEnd(NamedTuple):
+class StepResult(NamedTuple):
     """Where a step has led, a row for each copy, see :class:`Columns`."""
 
     state: Array
@@ -310,7 +310,7 @@ class StepLines:
 
     # the end of a step
 
-    def end(self, rows: Array) -> StepEnd:
+    def end(self, rows: Array) -> StepResult:
         """The state that a solution leads to."""
         after, row, values = self._latest
         if after is not rows:
@@ -318,7 +318,7 @@ class StepLines:
             row, numbers = self._after_end
             values = self._of_copies(numbers)
         first, (*squares, local) = self._columns.memory, values
-        return StepEnd(row[:, :first].copy(), row[:, first:].copy(), squares.index(min(squares)), local)
+        return StepResult(row[:, :first].copy(), row[:, first:].copy(), squares.index(min(squares)), local)
 
     @staticmethod
     def _of_copies(values: Array) -> list[float]:
@@ -327,7 +327,9 @@ class StepLines:
             return values[0].tolist()  # type: ignore[no-any-return]
         return [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
 
-    def parts(self, end: StepEnd, state: State, h: float, memory: AlphaMemory) -> tuple[State, Array, PredictorHistory]:
+    def parts(
+        self, end: StepResult, state: State, h: float, memory: AlphaMemory
+    ) -> tuple[State, Array, PredictorHistory]:
         """The state of rows, the algorithmic accelerations, and what guesses missed."""
         c, rows, rest = self._whole.copies, end.state, end.memory
         x, R, v, vdot = [rows[:, own].reshape(shape) for own, shape in self._shapes]
@@ -355,7 +357,7 @@ class StepLines:
         T_inv, values = self._kept
         return T_inv.reshape(-1, 6, 6).copy(), values[0].copy()
 
-    def look(self, rows: Array, end: StepEnd) -> tuple[Array, Array]:
+    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
         """The error that lasts of a step, and oscillations that it does not resolve, see ``StepErrorEstimate``."""
         self._ended[...] = end.state
         self._run(self._look, rows)
