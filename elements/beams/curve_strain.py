@@ -120,19 +120,17 @@ class ScrewStrain:
     def _combine(self, functions: Array, u: Array) -> Array:
         """``p u - q c x u + r (c.u) c``."""
         p, q, r = functions
-        result: Array = p * u - q * np.cross(self.c, u) + r * _dot(self.c, u) * self.c
-        return result
+        return p * u - q * np.cross(self.c, u) + r * _dot(self.c, u) * self.c
 
     def _first(self, c: Array, u: Array) -> Array:
         """Derivative of ``T(c) u`` against ``c``, where ``c`` is the place or its opposite."""
         (p1, q1, r1), (_, q, r) = self.f1, self.f
         slope = p1 * u - q1 * np.cross(c, u) + r1 * _dot(c, u) * c
-        first: Array = (
+        return (
             so3.outer(slope, c)
             + q[..., None] * so3.skew(u)
             + r[..., None] * (so3.outer(c, u) + _dot(c, u)[..., None] * so3.IDENTITY)
         )
-        return first
 
 
 def _dual(d: Array) -> Array:
@@ -142,8 +140,7 @@ def _dual(d: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Without the complex conjugate of ``vecdot``, ``(..., 1)``."""
-    dot: Array = (a * b).sum(axis=-1, keepdims=True)
-    return dot
+    return (a * b).sum(axis=-1, keepdims=True)
 
 
 def _matrix(dual: Array) -> Array:
@@ -247,8 +244,7 @@ class HalfWay:
 
     def value(self) -> Array:
         """The matrix ``(..., 6, 6)``."""
-        result: Array = self.A @ (self.a * se3.IDENTITY + self.b * (self.A @ self.A))
-        return result
+        return self.A @ (self.a * se3.IDENTITY + self.b * (self.A @ self.A))
 
     def derivative(self, u: Array) -> Array:
         """Derivative of ``h u`` against ``e``."""
@@ -275,5 +271,4 @@ def _seen(R: Array, x: Array, R_ref: Array, x_ref: Array) -> tuple[Array, Array]
 
 def _diagonal(blocks: Array) -> Array:
     """Diagonal blocks ``(n, p, 6, 6)``, a view."""
-    diagonal: Array = np.einsum("niaib->niab", blocks)
-    return diagonal
+    return np.einsum("niaib->niab", blocks)

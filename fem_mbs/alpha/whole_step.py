@@ -339,7 +339,7 @@ class StepLines:
     def _of_equations(self, rows: Array) -> Array:
         """Values ``(.., m)`` of the equations of all copies, from those ``(copies, .., m)`` of each."""
         if len(rows) == 1:
-            return rows[0]  # type: ignore[no-any-return]
+            return rows[0]
         result = np.empty((rows.shape[1], self._whole.system.m))
         result[:, self._whole.equations] = rows.swapaxes(0, 1)
         return result

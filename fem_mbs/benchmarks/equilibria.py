@@ -22,8 +22,7 @@ AXES = ("u_x", "u_y", "u_z")
 def deflection(built: tuple[Model, Node]) -> Array:
     """Displacement ``(3,)`` of a node under the whole load."""
     model, node = built
-    found: Array = statics(model).displacement(node)[-1]
-    return found
+    return statics(model).displacement(node)[-1]
 
 
 @case("roll-up", "statics")
@@ -60,8 +59,7 @@ def bend() -> list[Quantity]:
 
     def run(elements: int) -> Array:
         model, beam = beams.bend(elements)
-        place: Array = statics(model).position(beam.nodes[-1])[-1]
-        return place
+        return statics(model).position(beam.nodes[-1])[-1]
 
     values, found = refine(run, (16, 32, 64))
     names = ("x of the end", "y of the end", "z of the end")

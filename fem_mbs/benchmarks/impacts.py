@@ -56,8 +56,7 @@ class ContactProblem(NamedTuple):
 def errors(problem: ContactProblem, h: float, method: Method | None = None) -> Array:
     """Mean errors ``(k,)`` over all steps of length ``h``."""
     solution = simulate(problem.build(), problem.t_end, h, method)
-    off: Array = np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
-    return off
+    return np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
 
 
 def fitted(
@@ -204,8 +203,7 @@ def rocking_block() -> Model:
 def upright(solution: Solution) -> Array:
     """Times at which the block is upright, where it is hit."""
     t = np.array([impulse.t for impulse in solution.impulses("floor")])
-    found: Array = t[np.append(True, np.diff(t) > 1e-3)]
-    return found
+    return t[np.append(True, np.diff(t) > 1e-3)]
 
 
 def cradle(gap: float) -> Model:

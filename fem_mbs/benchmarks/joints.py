@@ -178,8 +178,7 @@ def torsion_pendulum() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
         model.add(JointSpring(hinge, stiffness, damping, free=wound))
         solution = simulate(model, times[-1], times[-1] / steps)
-        angle: Array = solution.angle(hinge)[rows(solution.t, times)]
-        return angle
+        return solution.angle(hinge)[rows(solution.t, times)]
 
     def rates(_: float, y: Array) -> tuple[float, float]:
         moment = -stiffness * (y[0] - wound) - damping * y[1] - mass * GRAVITY * arm * np.sin(y[0])
@@ -203,8 +202,7 @@ def speed_motor() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
         model.add(SpeedMotor(hinge, speed, gain, integral))
         solution = simulate(model, 1.0, 1.0 / steps)
-        rate: Array = solution.angular_velocity(rotor)[rows(solution.t, times), 2]
-        return rate
+        return solution.angular_velocity(rotor)[rows(solution.t, times), 2]
 
     decay = gain / (2 * J)
     fast = np.sqrt(integral / J - decay**2)
@@ -256,8 +254,7 @@ def block_place(t: Array) -> Array:
 def turning_back(t: Array, v: Array) -> Array:
     """Times at which a velocity ``v`` becomes positive again."""
     k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
-    found: Array = t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
-    return found
+    return t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
 
 
 @case("block on a belt", "joints", slow=True)
@@ -309,8 +306,7 @@ def deflection(t: Array, speed: float, modes: int = 200) -> Array:
     passing, frequency = n * np.pi * speed / LENGTH, n**2 * OMEGA
     share = np.sin(n * np.pi / 2) / n**4 / (1 - (passing / frequency) ** 2)
     parts = share * (np.sin(passing * t) - passing / frequency * np.sin(frequency * t))
-    total: Array = 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
-    return total
+    return 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
 
 
 @case("moving load", "joints", slow=True)

@@ -75,8 +75,7 @@ def windows(count: int, group: str = "R3xSO3") -> Model:
 
 def _point(node: str, place: Sequence[float], solution: Solution) -> Array:
     """A point ``(nt, 3)`` of a body."""
-    where: Array = solution.position(node) + solution.rotation(node) @ np.array(place)
-    return where
+    return solution.position(node) + solution.rotation(node) @ np.array(place)
 
 
 def _windows(count: int) -> BenchmarkProblem:

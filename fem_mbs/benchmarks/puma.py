@@ -89,8 +89,7 @@ def commanded(t: float, compensated: bool = True) -> Array:
     A spring and a damper go from each angle to its reference; compensated, what would hold the weight there is added.
     """
     angles, rates = reference(t)
-    torques: Array = P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
-    return torques
+    return P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
 
 
 def _motor(k: int, compensated: bool) -> Callable[[float, float, float], float]:
@@ -118,8 +117,7 @@ def puma(group: str = "R3xSO3", compensated: bool = True) -> Model:
 
 def read(solution: Solution) -> Array:
     """Angles of the joints ``(nt, 6)`` in rad."""
-    angles: Array = START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
-    return angles
+    return START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
 
 
 def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:

@@ -64,8 +64,7 @@ def _shapes(factor: Chebyshev, count: int) -> tuple[Array, Array, Array]:
 
 
 def _product(a: Array, b: Array) -> Array:
-    result: Array = (a * WEIGHTS) @ b.T
-    return result
+    return (a * WEIGHTS) @ b.T
 
 
 RISING = Chebyshev((HALF / 2, HALF / 2), domain=(0, HALF))
@@ -162,8 +161,7 @@ def shaft() -> list[Quantity]:
         model, disk = rotating_shaft(small, gravity=0.0)
         solution = simulate(model, 2.5, 2.5 / steps)
         across = solution.position(disk)[:, 1:]
-        moved: Array = ((across[rows(solution.t, times)] - across[0]) / small).ravel()
-        return moved
+        return ((across[rows(solution.t, times)] - across[0]) / small).ravel()
 
     still, disk = rotating_shaft(small, _held)
     hanging = statics(still, ramp=False).displacement(disk)[-1, 2]

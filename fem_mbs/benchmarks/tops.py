@@ -85,8 +85,7 @@ def top_on_joint(group: str = "R3xSO3", spin: float = FAST, tilted: bool = False
 def mass_center(solution: Solution, tilted: bool = False) -> Array:
     """Mass centre ``(nt, 3)`` of either top by its rotation, upright."""
     world, body = _axes(tilted)
-    place: Array = solution.rotation("top") @ (body @ CENTER) @ world
-    return place
+    return solution.rotation("top") @ (body @ CENTER) @ world
 
 
 class TopMotion(NamedTuple):
@@ -127,8 +126,7 @@ def heavy_top() -> list[Quantity]:
 
     def run(steps: int) -> Array:
         solution = simulate(top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
-        place: Array = solution.position("top")[-1]
-        return place
+        return solution.position("top")[-1]
 
     source = "exact: eighth-order Runge-Kutta"
     return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), TABLE[1.0][0], 1e-5, source, of=BOTH)
@@ -136,8 +134,7 @@ def heavy_top() -> list[Quantity]:
 
 def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
     """Mass centre after 1 s."""
-    place: Array = mass_center(simulate(model, 1.0, h, method), tilted)[-1]
-    return place
+    return mass_center(simulate(model, 1.0, h, method), tilted)[-1]
 
 
 def _beside(name: str, place: Array, spin: float) -> list[Quantity]:

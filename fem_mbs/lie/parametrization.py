@@ -87,10 +87,7 @@ def _conformal_rotation(c: Array) -> Array:
     """Rotation matrices of conformal rotation vectors (2012 paper, eq. 81)."""
     c0 = (2.0 - np.vecdot(c, c) / 8.0)[..., None, None]
     outer = c[..., :, None] * c[..., None, :]
-    rotation: Array = ((c0**2 + 8.0 * c0 - 16.0) * so3.IDENTITY + 2.0 * outer + 2.0 * c0 * so3.skew(c)) / (
-        4.0 - c0
-    ) ** 2
-    return rotation
+    return ((c0**2 + 8.0 * c0 - 16.0) * so3.IDENTITY + 2.0 * outer + 2.0 * c0 * so3.skew(c)) / (4.0 - c0) ** 2
 
 
 PARAMETRIZATIONS = {
@@ -141,15 +138,13 @@ def _rate(f: Coefficients, c: Array, d: Array) -> Array:
     """Derivative of ``T(c)`` along ``d``."""
     along = 2.0 * _dot(c, d)
     turned = f.dp * so3.IDENTITY - f.dq * so3.skew(c) + f.dr * _outer(c, c)
-    rate: Array = along * turned - f.q * so3.skew(d) + f.r * (_outer(c, d) + _outer(d, c))
-    return rate
+    return along * turned - f.q * so3.skew(d) + f.r * (_outer(c, d) + _outer(d, c))
 
 
 def _first(f: Coefficients, c: Array, w: Array) -> Array:
     """Derivative of ``T(c) w`` against ``c``."""
     slope = _slope(f.dp, f.dq, f.dr, c, w)
-    first: Array = 2.0 * _outer(slope, c) + f.q * so3.skew(w) + f.r * (_outer(c, w) + _dot(c, w) * so3.IDENTITY)
-    return first
+    return 2.0 * _outer(slope, c) + f.q * so3.skew(w) + f.r * (_outer(c, w) + _dot(c, w) * so3.IDENTITY)
 
 
 def _second(f: Coefficients, c: Array, w: Array) -> Array:
@@ -159,19 +154,17 @@ def _second(f: Coefficients, c: Array, w: Array) -> Array:
     turned = f.dq * so3.skew(w) + f.dr * (_outer(c, w) + cw * so3.IDENTITY)
     slope_by_c = 2.0 * _outer(_slope(f.ddp, f.ddq, f.ddr, c, w), c) + turned
     bend = ww[..., 0] * c + cw[..., 0] * w
-    second: Array = (
+    return (
         2.0 * _outer(slope, w)
         + 2.0 * cw * slope_by_c
         + 2.0 * f.dr * _outer(bend, c)
         + f.r * (ww * so3.IDENTITY + _outer(w, w))
     )
-    return second
 
 
 def _slope(p: Array, q: Array, r: Array, c: Array, w: Array) -> Array:
     """``p w - q c x w + r (c.w) c``."""
-    slope: Array = p[..., 0] * w - q[..., 0] * np.cross(c, w) + r[..., 0] * _dot(c, w)[..., 0] * c
-    return slope
+    return p[..., 0] * w - q[..., 0] * np.cross(c, w) + r[..., 0] * _dot(c, w)[..., 0] * c
 
 
 def _squared(c: Array) -> Array:
@@ -180,13 +173,11 @@ def _squared(c: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Without the complex conjugate of ``vecdot``, ``(..., 1, 1)``."""
-    dot: Array = (a * b).sum(axis=-1)[..., None, None]
-    return dot
+    return (a * b).sum(axis=-1)[..., None, None]
 
 
 def _outer(a: Array, b: Array) -> Array:
-    outer: Array = a[..., :, None] * b[..., None, :]
-    return outer
+    return a[..., :, None] * b[..., None, :]
 
 
 def _frame_matrix(dual: Array) -> Array:
@@ -235,8 +226,7 @@ class ScrewRates:
 
     def backward(self) -> Array:
         """``T^-1(-d)``, shape ``(..., 6, 6)``."""
-        result: Array = self.forward() - bracket(self.d)
-        return result
+        return self.forward() - bracket(self.d)
 
     def rate(self, d_dot: Array) -> Array:
         """Derivative of ``T^-1(d)`` along ``d_dot``."""

@@ -103,8 +103,7 @@ class TurnedModel:
 
     def _seen(self, motion: Motion, s: float) -> Array:
         """``N`` (n, 3, 3) of all nodes."""
-        turned: Array = (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
-        return turned
+        return (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
 
     def _joints(self, motion: Motion, N: Array) -> list[_Joints]:
         """The equations of all joints, in units that make their columns comparable."""
@@ -136,13 +135,11 @@ class TurnedModel:
         S = _diagonal(self._S, nodes, b, 0.0)
         MS = M @ S
         turn = self._turn(k, N)
-        seen: Array = turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
-        return seen
+        return turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
 
     def _turn(self, k: int, N: Array) -> Array:
         """``N`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
-        result: Array = _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
-        return result
+        return _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
 
     def _reading(self, k: int, N: Array, context: object, changes: list[Array]) -> csr_array:
         """How forces of a batch depend on the multipliers that are such and such at the start."""

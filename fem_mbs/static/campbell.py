@@ -115,8 +115,7 @@ class Rotor:
 
 def _masses(system: System) -> Array:
     """Mass and mean rotational inertia of each node, ``(n, 2)``."""
-    result: Array = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
-    return result
+    return system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
 
 
 class Vibration(NamedTuple):
