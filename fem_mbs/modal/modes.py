@@ -12,12 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    PositiveInt,
-    State,
-    Vector3,
-    checked,
-)
+from fem_mbs.contracts import PositiveInt, State, Vector3, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import describe_leaning, independent, leaning
 from fem_mbs.initial.singular import explain_singular

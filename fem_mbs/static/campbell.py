@@ -17,18 +17,7 @@ from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Direction,
-    NodeOrName,
-    Path,
-    Positive,
-    PositiveInt,
-    Public,
-    checked,
-    real,
-    shaped,
-    shown,
-)
+from fem_mbs.contracts import Direction, NodeOrName, Path, Positive, PositiveInt, Public, checked, real, shaped, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
