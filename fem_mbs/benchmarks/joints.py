@@ -5,6 +5,7 @@ And a block on a moving belt that sticks and slips, and a load that crosses a br
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def intermediate_axis() -> list[Quantity]:
 
 
 @case("Cardan joint", "joints")
-def cardan() -> list[Quantity]:
+def cardan() -> Iterator[Quantity]:
     """Two shafts at 40 degrees behind a universal joint: the second hurries and lags twice a turn, and pushes back."""
     speed, bend, J = 10.0, np.radians(40.0), 0.2
     steps, t_end = 500, 1.0
@@ -86,11 +87,9 @@ def cardan() -> list[Quantity]:
     rate = -(speed**2) * c * np.sin(bend) ** 2 * np.sin(2 * phi) / (1 - np.sin(bend) ** 2 * np.cos(phi) ** 2) ** 2
     found = solution.angular_velocity(b)[:, 0], solution.angle(shaft), solution.reaction(drive)[1][:, 0]
     errors = [np.abs(f - e).max() for f, e in zip(found, (speed * ratio, angle, J * rate * ratio), strict=True)]
-    return [
-        Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed),
-        Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0),
-        Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max()),
-    ]
+    yield Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed)
+    yield Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0)
+    yield Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max())
 
 
 @case("block on an incline", "joints")
@@ -258,20 +257,18 @@ def turning_back(t: Array, v: Array) -> Array:
 
 
 @case("block on a belt", "joints", slow=True)
-def block_on_a_belt() -> list[Quantity]:
+def block_on_a_belt() -> Iterator[Quantity]:
     """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
 
     It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
     """
-    quantities: list[Quantity] = []
     for name, friction in LAWS.items():
         model, block = belt(**friction)
         solution = simulate(model, 2.2, 1e-3)
         back = turning_back(solution.t, solution.velocity(block)[:, 0])
         found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
         names, references = (f"{name}: period (s)", f"{name}: furthest place (m)"), (PERIOD, FURTHEST)
-        quantities += compared(names, found, references, 1e-2, "exact: Coulomb's law, closed form")
-    return quantities
+        yield from compared(names, found, references, 1e-2, "exact: Coulomb's law, closed form")
 
 
 LENGTH, EI, MASS, PUSH = 10.0, 1e5, 20.0, 1.0

@@ -6,7 +6,7 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -120,26 +120,24 @@ def read(solution: Solution) -> Array:
     return START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
 
 
-def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
+def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> Iterator[Quantity]:
     runs = []
     for steps in (320, 640, 1280):
         solution = simulate(puma(compensated=compensated), DURATION, DURATION / steps)
         runs.append(read(solution)[rows(solution.t, [*table])])
-    quantities = []
     for t, found in zip(table, twice_extrapolated(*runs), strict=True):
         names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
         source = "exact: minimal coordinates, and absolute ones with multipliers"
-        quantities += compared(names, found, table[t], 1e-6, source, 1.0)
-    return quantities
+        yield from compared(names, found, table[t], 1e-6, source, 1.0)
 
 
 @case("Puma 560", "machines", slow=True)
-def compensated() -> list[Quantity]:
+def compensated() -> Iterator[Quantity]:
     """A robot with six hinges follows angles in time by stiff springs and dampers; motors bear the weight at rest."""
     return _robot(True, COMPENSATED)
 
 
 @case("Puma 560 without compensation", "machines", slow=True)
-def plain() -> list[Quantity]:
+def plain() -> Iterator[Quantity]:
     """The same robot, which sags under its weight until the springs hold it."""
     return _robot(False, PLAIN)

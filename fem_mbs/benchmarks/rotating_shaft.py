@@ -7,7 +7,7 @@ shear, rotary and gyroscopic inertia, linear in the motion across. Others carry 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -149,7 +149,7 @@ def rotating_shaft(
 
 
 @case("rotating shaft", "machines", slow=True)
-def shaft() -> list[Quantity]:
+def shaft() -> Iterator[Quantity]:
     """A shaft of 6 m under its weight, driven through its critical speed: whirl of a disk a little out of balance.
 
     The sag and the motion without weight are compared each for itself. With the published offset of 50 mm the shaft
@@ -168,11 +168,9 @@ def shaft() -> list[Quantity]:
     exact = motion(np.array(times))
     references = np.stack([exact.real, exact.imag], axis=-1).ravel()
     names = [f"{axis} over the offset at t = {t} s" for t in times for axis in "yz"]
-    return [
-        Quantity("static sag (m)", -hanging, sag(), 1e-5, "exact: Ritz, linear"),
-        *converged(names, run, (1000, 2000, 4000), references, 2e-4, "exact: Ritz, linear", 5.0, STEP),
-        _work(),
-    ]
+    yield Quantity("static sag (m)", -hanging, sag(), 1e-5, "exact: Ritz, linear")
+    yield from converged(names, run, (1000, 2000, 4000), references, 2e-4, "exact: Ritz, linear", 5.0, STEP)
+    yield _work()
 
 
 def _held(t: float) -> float:

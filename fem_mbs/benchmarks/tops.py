@@ -8,6 +8,7 @@ every turn.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -144,24 +145,20 @@ def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
 
 
 @case("heavy top without joints", "dynamics")
-def free() -> list[Quantity]:
+def free() -> Iterator[Quantity]:
     """The fast and the slow top about a fixed node by explicit methods, the tilted one in angles: where they get."""
     group = RungeKuttaMuntheKaas("RK6")
     upright = _top(free_top(), 1e-3, group)
     tilted = _top(free_top(tilted=True), 2e-3, ClassicalRungeKutta(tableau="RK6"), tilted=True)
     slow = _top(free_top(spin=SLOW), 4e-3, group)
-    return [
-        *_beside("upright", upright, FAST),
-        *_beside("tilted", tilted, FAST),
-        *_beside("slow", slow, SLOW),
-    ]
+    yield from _beside("upright", upright, FAST)
+    yield from _beside("tilted", tilted, FAST)
+    yield from _beside("slow", slow, SLOW)
 
 
 @case("heavy top by joint", "dynamics", slow=True)
-def jointed() -> list[Quantity]:
+def jointed() -> Iterator[Quantity]:
     """The fast and the slow top with a ball joint, extrapolated from three steps: where it is at 1 s."""
-    quantities = []
     for name, spin, steps in (("fast", FAST, (2000, 4000, 8000)), ("slow", SLOW, (500, 1000, 2000))):
         runs = [_top(top_on_joint(spin=spin), 1 / n, GeneralizedAlpha()) for n in steps]
-        quantities += _beside(name, twice_extrapolated(*runs), spin)
-    return quantities
+        yield from _beside(name, twice_extrapolated(*runs), spin)
