@@ -19,6 +19,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beams.two_node import check_turn
 from fem_mbs.lie import se3, so3
+from fem_mbs.lie.parametrization import EPSILON, dual_of, frame_matrix
 from fem_mbs.lie.so3 import INVERSE_TANGENT, ROTATION
 
 _INNER = 0.5 * (1.0 - 1.0 / np.sqrt(5.0))
@@ -55,15 +56,11 @@ def lagrange(nodes: Array, s: Array) -> tuple[Array, Array]:
     return values, slopes
 
 
-EPSILON = 1e-40
-"""Its square is far below rounding, and its higher powers do not underflow, which would be slow."""
-
-
 class ScrewStrain:
     """Strains at points with the coordinates ``d`` (..., 6) and their derivatives ``d'`` along the curve."""
 
     def __init__(self, d: Array, slope: Array) -> None:
-        self.c, self.u = _dual(d), _dual(slope)
+        self.c, self.u = dual_of(d), dual_of(slope)
         w = d[..., 3:]
         real = ROTATION(np.vecdot(w, w)).reshape(4, 3, *w.shape[:-1], 1)
         along = EPSILON * np.vecdot(w, d[..., :3])[..., None]
@@ -78,11 +75,11 @@ class ScrewStrain:
     def by_slope(self) -> Array:
         """``T(d)``, the derivative against ``d'``, ``(..., 6, 6)``."""
         p, q, r = self.f[..., None]
-        return _matrix(p * so3.IDENTITY - q * so3.skew(self.c) + r * so3.outer(self.c, self.c))
+        return frame_matrix(p * so3.IDENTITY - q * so3.skew(self.c) + r * so3.outer(self.c, self.c))
 
     def by_place(self) -> Array:
         """Derivative against ``d``."""
-        return _matrix(self._first(self.c, self.u))
+        return frame_matrix(self._first(self.c, self.u))
 
     def second(self, stress: Array) -> tuple[Array, Array]:
         """Second derivatives of ``stress . epsilon``, against ``d`` twice and against ``d'`` and ``d``."""
@@ -98,7 +95,7 @@ class ScrewStrain:
 
     def rate_derivatives(self, rate: Array, slope_rate: Array) -> tuple[Array, Array]:
         """Derivatives of the strain rate ``D_d(T d') . rate + T . slope_rate`` against ``d`` and against ``d'``."""
-        c, u, v, z = self.c, self.u, _dual(rate), _dual(slope_rate)
+        c, u, v, z = self.c, self.u, dual_of(rate), dual_of(slope_rate)
         (p1, q1, r1), r = self.f1, self.f[2]
         cu, cv = _dot(c, u), _dot(c, v)
         slope = self._combine(self.f1, u)
@@ -115,7 +112,7 @@ class ScrewStrain:
             - self.f[1][..., None] * so3.skew(v)
             + r[..., None] * (so3.outer(c, v) + so3.outer(v, c))
         )
-        return _matrix(second + self._first(c, z)), _matrix(turning)
+        return frame_matrix(second + self._first(c, z)), frame_matrix(turning)
 
     def _combine(self, functions: Array, u: Array) -> Array:
         """``p u - q c x u + r (c.u) c``."""
@@ -133,22 +130,9 @@ class ScrewStrain:
         )
 
 
-def _dual(d: Array) -> Array:
-    """``w + eps U`` of ``(U, w)``."""
-    return d[..., 3:] + 1j * EPSILON * d[..., :3]
-
-
 def _dot(a: Array, b: Array) -> Array:
     """Without the complex conjugate of ``vecdot``, ``(..., 1)``."""
     return (a * b).sum(axis=-1, keepdims=True)
-
-
-def _matrix(dual: Array) -> Array:
-    """``[[A, A'], [0, A]]`` of the derivative ``A + eps A'`` of a vector."""
-    matrix = np.zeros((*dual.shape[:-2], 6, 6))
-    matrix[..., :3, :3] = matrix[..., 3:, 3:] = dual.real
-    matrix[..., :3, 3:] = dual.imag / EPSILON
-    return matrix
 
 
 def _matrix_dual(dual: Array) -> Array:

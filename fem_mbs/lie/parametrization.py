@@ -33,7 +33,8 @@ from fem_mbs.lie.se3 import bracket
 
 TERMS = 24
 """Enough for angles up to a whole turn, where the coordinates end."""
-EPSILON = 1e-100
+EPSILON = 1e-40
+"""Its square is far below rounding, and its higher powers do not underflow, which would be slow."""
 
 
 class Coefficients(NamedTuple):
@@ -114,7 +115,7 @@ def tangents(parametrization: Parametrization, c: Array, dc: Array, ddc: Array) 
     if c.shape[-1] == 3:
         return _tangents(parametrization.coefficients, c, dc, ddc)
     numbers = (part[..., 3:] + 1j * EPSILON * part[..., :3] for part in (c, dc, ddc))
-    return Tangents(*map(_frame_matrix, _tangents(parametrization.coefficients, *numbers)))
+    return Tangents(*map(frame_matrix, _tangents(parametrization.coefficients, *numbers)))
 
 
 def local_exp(parametrization: Parametrization, c: Array) -> tuple[Array, Array]:
@@ -180,7 +181,7 @@ def _outer(a: Array, b: Array) -> Array:
     return a[..., :, None] * b[..., None, :]
 
 
-def _frame_matrix(dual: Array) -> Array:
+def frame_matrix(dual: Array) -> Array:
     """``[[A, A'], [0, A]]`` of a matrix ``A + eps A'``."""
     matrix = np.zeros((*dual.shape[:-2], 6, 6))
     matrix[..., :3, :3] = matrix[..., 3:, 3:] = dual.real
@@ -200,7 +201,8 @@ _DERIVATIVES[:-1, 1] = (_K * _E)[1:]
 _DERIVATIVES[:-2, 2] = (_K * (_K - 1) * _E)[2:]
 
 
-def _dual(d: Array) -> Array:
+def dual_of(d: Array) -> Array:
+    """``w + eps U`` of ``(U, w)``."""
     return d[..., 3:] + 1j * EPSILON * d[..., :3]
 
 
@@ -211,7 +213,7 @@ class ScrewRates:
     """
 
     def __init__(self, d: Array) -> None:
-        self.d, self._c = d, _dual(d)
+        self.d, self._c = d, dual_of(d)
         self._s = _dot(self._c, self._c)
         e, de, dde = np.moveaxis(np.vander(self._s.ravel(), INVERSE_TERMS, increasing=True) @ _DERIVATIVES, -1, 0)
         self._e, self._de, self._dde = (part.reshape(self._s.shape) for part in (e, de, dde))
@@ -222,7 +224,7 @@ class ScrewRates:
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
         c = self._c
-        return _frame_matrix((1.0 - self._e * self._s) * so3.IDENTITY + 0.5 * so3.skew(c) + self._e * _outer(c, c))
+        return frame_matrix((1.0 - self._e * self._s) * so3.IDENTITY + 0.5 * so3.skew(c) + self._e * _outer(c, c))
 
     def backward(self) -> Array:
         """``T^-1(-d)``, shape ``(..., 6, 6)``."""
@@ -230,27 +232,27 @@ class ScrewRates:
 
     def rate(self, d_dot: Array) -> Array:
         """Derivative of ``T^-1(d)`` along ``d_dot``."""
-        c, v = self._c, _dual(d_dot)
+        c, v = self._c, dual_of(d_dot)
         along = 2.0 * _dot(c, v)
         spread = self._dp * so3.IDENTITY + self._de * _outer(c, c)
-        return _frame_matrix(along * spread + 0.5 * so3.skew(v) + self._e * (_outer(c, v) + _outer(v, c)))
+        return frame_matrix(along * spread + 0.5 * so3.skew(v) + self._e * (_outer(c, v) + _outer(v, c)))
 
     def derivative(self, u: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""
-        c, u = self._c, _dual(u)
+        c, u = self._c, dual_of(u)
         cu = _dot(c, u)
         slope = self._dp[..., 0] * u + (self._de * cu)[..., 0] * c
         spread = _outer(c, u) + cu * so3.IDENTITY
-        return _frame_matrix(2.0 * _outer(slope, c) - 0.5 * so3.skew(u) + self._e * spread)
+        return frame_matrix(2.0 * _outer(slope, c) - 0.5 * so3.skew(u) + self._e * spread)
 
     def second(self, u: Array, d_dot: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``rate(d_dot) u`` along ``delta``."""
-        c, u, v = self._c, _dual(u), _dual(d_dot)
+        c, u, v = self._c, dual_of(u), dual_of(d_dot)
         cu, cv, vu = _dot(c, u), _dot(c, v), _dot(v, u)
         slope = self._dp[..., 0] * u + (self._de * cu)[..., 0] * c
         steeper = self._ddp[..., 0] * u + (self._dde * cu)[..., 0] * c
         bent = vu[..., 0] * c + cu[..., 0] * v
-        return _frame_matrix(
+        return frame_matrix(
             2.0 * _outer(slope, v)
             + 2.0 * cv * (2.0 * _outer(steeper, c) + self._de * (cu * so3.IDENTITY + _outer(c, u)))
             + 2.0 * self._de * _outer(bent, c)

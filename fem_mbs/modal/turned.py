@@ -94,7 +94,7 @@ class TurnedModel:
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
             shape = self.rows[k := len(cells)].shape
             K = np.zeros((3, *shape, shape[1]))
-            K[0] = _whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
+            K[0] = whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
             cells.append(self._turned(k, N, K, force))
         return TurnedMatrices(
@@ -239,7 +239,7 @@ def _of_components(force: Array, p: int) -> Array:
     return result
 
 
-def _whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
+def whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
     """Geometric stiffness ``(n, b, b)``, also of joints that give blocks of it."""
     if batch.geometric_blocks is None:
         return blocks
