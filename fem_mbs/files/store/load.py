@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path as FilePath
 
 from fem_mbs.compiled import accelerate
-from fem_mbs.contracts import EventLike, Method, Path, checked
+from fem_mbs.contracts import EventLike, Method, Path, checked, listed
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.recorder import FileRecorder
@@ -18,13 +18,12 @@ from fem_mbs.files.store.values import Writer
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import Callback, check_checkpoint
+from fem_mbs.run.interfaces import Callback
 from fem_mbs.run.recorder import AtTimes, EveryNth, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
-from fem_mbs.system.system import System
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
 
@@ -104,12 +103,21 @@ def _resumed(
             f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
         )
     system = file.system(model)
-    if model is None:
-        _check_complete(file)
+    if missing := [f"the function '{own.__name__}'" for own in file.functions.values()]:
+        raise ModelError(
+            f"resume: '{path}' lacks {listed(missing, 5)}: functions of a script do not travel in files. Give the "
+            "model of the script: mbs.resume(path, model)"
+        )
     method = _method(file, given)
     method.check(system)
     accelerate(system)
-    integration = _integration(file, model, system, method)
+    with guarded(path, own=model is None):
+        from_user(system, file.run["first"], "its first state")
+        checkpoint = file.checkpoint(method)
+        if checkpoint is None:
+            raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
+        integration = TimeIntegration(system, method, file.run["control"], file.end, checkpoint)
+        integration.resume(file.stands["tally"], file.run["first"])
     between = partial(method.between, system)
     watched = None if events is None else Events(events, system, integration.state, between, "resume")
     count = 0 if watched is None else len(watched.states)
@@ -119,51 +127,23 @@ def _resumed(
             "travel in files, give those of the run as events"
         )
     with guarded(path):
-        times, channels, shapes = file.run["times"], file.channels(system), file.rows(system).shapes
+        times, writer = file.run["times"], RowWriter(file.rows(system).shapes, file.channels(system))
         selection = EveryNth(file.run["every"], integration.t_end) if times is None else AtTimes(times, between)
         steps = Steps(Database(path, write=True), file.stands["go_on"])
-        writer = RowWriter(shapes, channels)
-        recorder = FileRecorder(integration, steps, writer, channels, selection, watched, started)
+        recorder = FileRecorder(integration, steps, writer, selection, watched, started)
         recorder.resume(file)
         return recorder
-
-
-def _integration(file: RunFile, model: Model | None, system: System, method: Method) -> TimeIntegration:
-    """The run where it stands."""
-    with guarded(file.path):
-        checkpoint, control = file.checkpoint(method), file.run["control"]
-        from_user(system, file.run["first"], "its first state")
-        if checkpoint is not None:
-            check_checkpoint(checkpoint, system, method)
-    if checkpoint is None:
-        raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
-    with guarded(file.path, own=model is None):
-        integration = TimeIntegration(system, method, control, file.end, checkpoint)
-        integration.resume(file.stands["tally"], file.run["first"])
-    return integration
-
-
-def _check_complete(file: RunFile) -> None:
-    """Refuse a file whose model has not travelled as a whole."""
-    if missing := [f"the function '{own.__name__}'" for own in file.functions.values()]:
-        raise ModelError(
-            f"resume: '{file.path}' lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: functions "
-            "of a script do not travel in files. Give the model of the script: mbs.resume(path, model)"
-        )
 
 
 def _method(file: RunFile, given: Method | None) -> Method:
     """The method of the run."""
     with guarded(file.path):
         own = file.method
-    if given is None:
-        if own is None:
-            raise ModelError(
-                f"resume: '{file.path}' was made with {file.run['method_name']}, a method of the script, which "
-                "does not travel in files; give it as method"
-            )
-        return own
-    same = own is None or Writer().value(given) == file.run.text["method"]
-    if not same:
+    if own is None and given is None:
+        raise ModelError(
+            f"resume: '{file.path}' was made with {file.run['method_name']}, a method of the script, which "
+            "does not travel in files; give it as method"
+        )
+    if own is not None and given is not None and Writer().value(given) != file.run.text["method"]:
         raise ModelError(f"resume: '{file.path}' was made with another method, {own}, received {given}")
-    return given
+    return own or given  # type: ignore[return-value]

@@ -30,41 +30,22 @@ INTERVAL = 1.0
 
 
 class FileRecorder:
-    """A run under way whose states go to a file.
-
-    Parameters
-    ----------
-    integration : TimeIntegration
-        The run.
-    steps : Steps
-        The rows of the file.
-    writer : RowWriter
-        Makes rows.
-    channels : list of Channel, or None
-        What is kept in place of states.
-    selection : function
-        The states to keep, of a step.
-    events : Events, optional
-        What the run watches.
-    started : float
-        When the run began, ``time.perf_counter()``.
-    """
+    """A run under way whose states go to a file; ``started`` is when it began, ``time.perf_counter()``."""
 
     def __init__(
         self,
         integration: TimeIntegration,
         steps: Steps,
         writer: RowWriter,
-        channels: Any,
         selection: EveryNth | AtTimes,
         events: Events | None,
         started: float,
     ) -> None:
         self.system, self.last = integration.system, integration.state
         self.events, self.integration, self.steps = events, integration, steps
-        self._writer, self._selection, self._channels = writer, selection, channels
+        self._writer, self._selection = writer, selection
         self._joints = turning_joints(integration.system)
-        counted = self._joints and is_sparse(channels, selection)
+        counted = self._joints and is_sparse(writer.channels, selection)
         self._turns = TurnCounter(integration.system) if counted else None
         self._started, self._flushed, self._wall = started, time.perf_counter(), 0.0
         self._since, self._evaluated, self._hits = 0, [0, 0], 0
@@ -171,7 +152,7 @@ class FileRecorder:
         for k, own in enumerate(kept):
             flat = None if turns is None else flat_turns(turns, self._joints, k)
             one = None
-            if self._channels is not None:
+            if self._writer.channels is not None:
                 here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
                 one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
             self.steps.add(self._writer.fill(own, self._since, flat, one))
@@ -255,7 +236,7 @@ def in_file(
     )
     with new_file(store.file, "store") as database:
         steps = Steps(database)
-        recorder = FileRecorder(integration, steps, writer, channels, selection, events, started)
+        recorder = FileRecorder(integration, steps, writer, selection, events, started)
         recorder.begin(contents)
     steps.database = Database(store.file, write=True)
     return recorder
