@@ -12,8 +12,8 @@ import fem_mbs as mbs
 from fem_mbs.benchmarks.tops import top_on_joint as top
 from fem_mbs.elements import Force, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.studies import convergence
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run import convergence
+from fem_mbs.run.convergence import fitted_order
 
 COMPONENTS = ["position", "rotation", "velocity", "multipliers"]
 STEPS = np.array([0.02, 0.01, 0.005])
