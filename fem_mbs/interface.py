@@ -38,7 +38,7 @@ from fem_mbs.files.store.load import resume as resume
 from fem_mbs.files.store.values import register
 from fem_mbs.initial.assembly import Assembly as Assembly
 from fem_mbs.initial.consistent_start import accelerations as accelerations
-from fem_mbs.initial.projection import project_velocities as project_velocities
+from fem_mbs.initial.consistent_start import project_velocities as project_velocities
 from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha as ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta as ClassicalRungeKutta
@@ -47,14 +47,14 @@ from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian as U
 from fem_mbs.methods.radau import RadauIIA as RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas as RungeKuttaMuntheKaas
 from fem_mbs.modal.linear_model import LinearModel as LinearModel
-from fem_mbs.modal.linearize import linearize as linearize
+from fem_mbs.modal.linear_model import linearize as linearize
 from fem_mbs.modal.modes import Modes as Modes
 from fem_mbs.modal.modes import modes as modes
 from fem_mbs.model.model import Model as Model
 from fem_mbs.newton import Newton as Newton
-from fem_mbs.run.checkpoint import Checkpoint as Checkpoint
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.output import Store as Store
+from fem_mbs.run.interfaces import Checkpoint as Checkpoint
+from fem_mbs.run.recorder import Store as Store
 from fem_mbs.run.simulate import simulate as simulate
 from fem_mbs.run.simulate import start as start
 from fem_mbs.run.simulate_many import simulate_many as simulate_many

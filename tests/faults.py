@@ -18,7 +18,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.checks.doctor import RUNS
-from fem_mbs.checks.report import Check
+from fem_mbs.checks.examine import Check
 from fem_mbs.elements import (
     Beam,
     BeamSection,

@@ -27,13 +27,11 @@ from fem_mbs.contracts import (
     choice,
     shown,
 )
-from fem_mbs.elements.beams.curve import BeamCurve, BeamPicture
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss
-from fem_mbs.elements.beams.doubts import doubts
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
-from fem_mbs.elements.beams.higher_order import HigherOrderBatch
-from fem_mbs.elements.beams.section import BeamSection
-from fem_mbs.elements.beams.taper import Profile, along, values_at
+from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch
+from fem_mbs.elements.beams.looks import BeamPicture, doubts
+from fem_mbs.elements.beams.section import BeamSection, Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
 from fem_mbs.elements.joints.coordinates import AXES
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint

@@ -30,7 +30,7 @@ from fem_mbs.elements.contact.pairs import (
     segments,
 )
 from fem_mbs.elements.contact.triangles import MeshBallData, mesh_ball
-from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Surface, about, circle, tube
+from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface, about, circle, tube
 
 
 @checked

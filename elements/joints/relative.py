@@ -38,9 +38,17 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.drives import Displacement, Drive, DriveLike, DrivenBatch, Drives, Move, drives_by_name
 from fem_mbs.elements.joints.frames import two_nodes
-from fem_mbs.elements.joints.relative_batch import RelativeBatch
+from fem_mbs.elements.joints.relative_batch import (
+    Displacement,
+    Drive,
+    DriveLike,
+    DrivenBatch,
+    Drives,
+    Move,
+    RelativeBatch,
+    drives_by_name,
+)
 from fem_mbs.elements.shapes import Ball, Box, Cylinder
 from fem_mbs.errors import ModelError
 

@@ -28,7 +28,7 @@ from fem_mbs.contracts import (
     UnilateralBatch,
     node_rows,
 )
-from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.system import System
 

@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.changes import MADE, as_of, changes_since, moments
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import ConstructorArguments, ModelPart, same, snapshot
+from fem_mbs.contracts.public import (
+    MADE,
+    ConstructorArguments,
+    ModelPart,
+    as_of,
+    changes_since,
+    moments,
+    same,
+    snapshot,
+)
 from fem_mbs.errors import ModelError
 
 KEPT_UP = "_kept_up"

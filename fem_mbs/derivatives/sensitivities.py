@@ -321,12 +321,12 @@ def _direct(
     run = DirectIntegration(system, method, step, t_end, variations)
     solution = run.finished()
     history, pairs = solution.history, []
-    q, rates, multipliers = (np.stack(parts) for parts in list(zip(*run.tangents, strict=True))[:3])
+    tangents = [np.stack(parts) for parts in zip(*run.tangents, strict=True)]
     for k, own in enumerate(variations):
         solutions = []
         for other, by in zip(own.systems, own.shifts, strict=True):
-            along = by * q[..., k], by * rates[..., k].swapaxes(0, 1), by * multipliers[..., k]
-            states = History(other, solution.t, displaced(system, other, history, *along))
+            along = [by * own[..., k] for own in tangents]
+            states = History(other, solution.t, displaced(system, other, history, along))
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
         pairs.append((own, solutions))
     return Sensitivities(solution, parameters, pairs, run.notes())

@@ -23,8 +23,7 @@ from fem_mbs.initial.redundant import describe_leaning, independent, leaning
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
-from fem_mbs.modal.linear_model import LinearModel, second_order
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pictures import page

@@ -19,14 +19,12 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.state_point import refuse_impacts
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
-from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import Callback, Recorder, StepControl
-from fem_mbs.run.output import AtTimes, Store, output_times, progress_bar
-from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.interfaces import Callback, Checkpoint, Recorder, StepControl
+from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store, output_times, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep

@@ -12,8 +12,8 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import IntArray
 from fem_mbs.contracts import Method, Seconds, State, checked, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.linear.least_norm import Redundant
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.linear.constrained import Redundant
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.variable_step import VariableStep

@@ -20,21 +20,22 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
-from fem_mbs.initial.failure import explain_failure
 from fem_mbs.initial.redundant import listed
-from fem_mbs.initial.singular import explain_singular
+from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
-from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
+    Checkpoint,
     Kinks,
     Plan,
     Progress,
     Recorder,
     StepControl,
     StepSequence,
+    check_checkpoint,
+    names_of,
 )
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.outcome import Accuracy, Outcome
@@ -224,7 +225,7 @@ class TimeIntegration:
                     step = self._stepper.inner_step(self.system, self.state, h, self.memory)
                 else:
                     step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
-                if self.system.end_checks:
+                if self.system.end_checks and not step.report.end_checked:
                     end = step.state
                     self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:

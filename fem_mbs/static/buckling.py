@@ -16,8 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
-from fem_mbs.modal.linear_model import LinearModel
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import LinearModel, linearize
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton

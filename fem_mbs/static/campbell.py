@@ -32,11 +32,10 @@ from fem_mbs.contracts import (
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
-from fem_mbs.modal.linear_model import LinearModel
-from fem_mbs.modal.linearize import linear_equations
+from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, solve_modes
 from fem_mbs.model.model import Model
-from fem_mbs.pictures.extras import need, written
+from fem_mbs.pictures.pyvista_canvas import need, written
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.system.system import System
 

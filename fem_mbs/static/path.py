@@ -19,12 +19,21 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
-from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
+from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.step import NEUTRAL, UNKNOWN, Arc, Direction, Metric, StepProblem, unstable_motions
+from fem_mbs.static.equations import (
+    NEUTRAL,
+    UNKNOWN,
+    Arc,
+    Direction,
+    Equations,
+    Metric,
+    Point,
+    StepProblem,
+    unstable_motions,
+)
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 

@@ -23,8 +23,17 @@ from fem_mbs.testing.physics import (
     power_becomes_energy_or_is_lost,
     weight_acts_like_an_acceleration,
 )
-from fem_mbs.testing.stage import Make, Seeds, at_rest, build, neighbour, random_motion
-from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
+from fem_mbs.testing.stage import (
+    ElementTrial,
+    Make,
+    Seeds,
+    at_rest,
+    build,
+    evaluation_is_pure,
+    neighbour,
+    random_motion,
+    shapes_are_right,
+)
 
 
 def matrices_are_derivatives(trial: ElementTrial) -> str | None:

@@ -16,8 +16,19 @@ from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near
 from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.stage import AWAY, HOME, Make, Seeds, build, moved, neighbour, random_motion
-from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
+from fem_mbs.testing.stage import (
+    AWAY,
+    HOME,
+    JointTrial,
+    Make,
+    Seeds,
+    build,
+    evaluation_is_pure,
+    moved,
+    neighbour,
+    random_motion,
+    shapes_are_right,
+)
 
 RATES = 1e-3
 """Time in s over which rates of drives are taken."""

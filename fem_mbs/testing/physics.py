@@ -10,8 +10,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
-from fem_mbs.testing.stage import AWAY, at_rest, later, neighbour, weightless
-from fem_mbs.testing.trial import ElementTrial
+from fem_mbs.testing.stage import AWAY, ElementTrial, at_rest, later, neighbour, weightless
 
 WHILE = 1e-3
 """Time in s over which rates are taken."""

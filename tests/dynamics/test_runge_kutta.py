@@ -22,8 +22,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
-from fem_mbs.methods.runge_kutta import ExplicitRungeKutta
-from fem_mbs.methods.tableaus import RADII, TABLEAUS, growth
+from fem_mbs.methods.runge_kutta import RADII, TABLEAUS, ExplicitRungeKutta, growth
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")

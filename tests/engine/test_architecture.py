@@ -29,7 +29,7 @@ ROOMS = (
     ("pictures",),
     ("checks",),
     ("model.model",),
-    ("files.hdf5", "files.paraview", "files.store"),
+    ("files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
     ("alpha",),
     ("contact",),
@@ -58,9 +58,8 @@ NAMED_FOR_EDITORS = {
     ("fem_mbs.contracts.method", "fem_mbs.system.system"),
     ("fem_mbs.system.batch_checks", "fem_mbs.system.system"),
     ("fem_mbs.system.sizes", "fem_mbs.system.system"),
-    ("fem_mbs.elements.beams.curve", "fem_mbs.elements.beams.beam"),
-    ("fem_mbs.elements.beams.doubts", "fem_mbs.elements.beams.beam"),
     ("fem_mbs.elements.beams.higher_order", "fem_mbs.elements.beams.beam"),
+    ("fem_mbs.elements.beams.looks", "fem_mbs.elements.beams.beam"),
     ("fem_mbs.elements.beams.two_node", "fem_mbs.elements.beams.beam"),
     ("fem_mbs.elements.shells.batch", "fem_mbs.elements.shells.shell"),
     ("fem_mbs.elements.shells.doubts", "fem_mbs.elements.shells.shell"),
@@ -68,7 +67,6 @@ NAMED_FOR_EDITORS = {
     ("fem_mbs.elements.shells.results", "fem_mbs.elements.shells.shell"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.rolling"),
-    ("fem_mbs.elements.joints.drives", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.relative_batch", "fem_mbs.elements.joints.relative"),
 }
 """Imports that point back and never run, for the types that editors show: what an error carries, what methods are

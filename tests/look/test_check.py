@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.checks.report import Check
+from fem_mbs.checks.examine import Check
 from fem_mbs.command import main
 from fem_mbs.elements import (
     Beam,
@@ -21,7 +21,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.singular import explain_failure
 
 STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
 SCRIPT = """

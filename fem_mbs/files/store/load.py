@@ -10,19 +10,16 @@ from pathlib import Path as FilePath
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
-from fem_mbs.files.store.build import Unavailable
 from fem_mbs.files.store.database import Database, guarded
-from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.recorder import FileRecorder
-from fem_mbs.files.store.rows import RowWriter, Steps
 from fem_mbs.files.store.run_file import RunFile
-from fem_mbs.files.store.values import UnstorableError, Writer
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.files.store.save import RowWriter, Steps
+from fem_mbs.files.store.values import Writer
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
-from fem_mbs.run.checkpoint import check_checkpoint
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import Callback
-from fem_mbs.run.output import AtTimes, EveryNth, progress_bar
+from fem_mbs.run.interfaces import Callback, check_checkpoint
+from fem_mbs.run.recorder import AtTimes, EveryNth, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
@@ -41,8 +38,8 @@ def load(path: Path, model: Model | None = None) -> Solution:
     path : str or Path
         What ``simulate(..., store=path)`` or ``solution.save(path)`` has written; also of a run that is under way.
     model : Model, optional
-        The model of the script, if the file lacks functions or classes of the script that a query needs: it must be the
-        same.
+        The model of the script, if it has functions that a query needs, or classes that are not imported: it must be
+        the same.
 
     Raises
     ------
@@ -108,7 +105,7 @@ def _resumed(
         )
     system = file.system(model)
     if model is None:
-        _check_complete(file, system)
+        _check_complete(file)
     method = _method(file, given)
     method.check(system)
     accelerate(system)
@@ -124,9 +121,8 @@ def _resumed(
     with guarded(path):
         times, channels, shapes = file.run["times"], file.channels(system), file.rows(system).shapes
         selection = EveryNth(file.run["every"], integration.t_end) if times is None else AtTimes(times, between)
-        functions = describe(system).functions if file.functions else []
         steps = Steps(Database(path, write=True), file.stands["go_on"])
-        writer = RowWriter(shapes, functions, channels)
+        writer = RowWriter(shapes, channels)
         recorder = FileRecorder(integration, steps, writer, channels, selection, watched, started)
         recorder.resume(file)
         return recorder
@@ -147,14 +143,12 @@ def _integration(file: RunFile, model: Model | None, system: System, method: Met
     return integration
 
 
-def _check_complete(file: RunFile, system: System) -> None:
+def _check_complete(file: RunFile) -> None:
     """Refuse a file whose model has not travelled as a whole."""
-    missing = [f"the function '{own.__name__}'" for own in file.functions if own.needed]
-    missing += [f"the {part}" for part in system.number.parts if isinstance(part, Unavailable)]
-    if missing:
+    if missing := [f"the function '{own.__name__}'" for own in file.functions.values()]:
         raise ModelError(
             f"resume: '{file.path}' lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: functions "
-            "and classes of a script do not travel in files. Give the model of the script: mbs.resume(path, model)"
+            "of a script do not travel in files. Give the model of the script: mbs.resume(path, model)"
         )
 
 
@@ -169,10 +163,7 @@ def _method(file: RunFile, given: Method | None) -> Method:
                 "does not travel in files; give it as method"
             )
         return own
-    try:
-        same = own is None or Writer().value(given) == file.run.text["method"]
-    except UnstorableError:
-        same = False
+    same = own is None or Writer().value(given) == file.run.text["method"]
     if not same:
         raise ModelError(f"resume: '{file.path}' was made with another method, {own}, received {given}")
     return given

@@ -13,13 +13,12 @@ from typing import Any
 from fem_mbs.contracts import State
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.store.database import Database, guarded, new_file
-from fem_mbs.files.store.rows import RowWriter, Steps, flat_turns
 from fem_mbs.files.store.run_file import RunFile
-from fem_mbs.files.store.save import STANDS, asked, stands
+from fem_mbs.files.store.save import STANDS, RowWriter, Steps, asked, flat_turns, stands
 from fem_mbs.files.store.values import record
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import AtTimes, EveryNth, Store
+from fem_mbs.run.recorder import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.outcome import Accuracy, Outcome
@@ -191,15 +190,19 @@ class FileRecorder:
     def _stands(self, outcome: Outcome | None, rows: int | None = None, since: int | None = None) -> bytes:
         """Where the run stands."""
         error = self.integration.error
+        checkpoint = self.integration.checkpoint()
         return stands(
-            self.integration.checkpoint(),
             self.system,
+            checkpoint.state,
+            checkpoint,
             outcome=None if outcome is None else outcome.name,
             rows=self.steps.rows,
             go_on=self.steps.rows if rows is None else rows,
             tally=[*self.integration.counts()],
             error=None if error is None else [float(own) for own in error],
             evaluated=self._evaluated,
+            compiled=list(self.system.compiled),
+            solver=self.system.solver.kind,
             since=self._since if since is None else since,
             wall=self._time(),
             turns=[] if self._turns is None else list(self._turns.last().values()),
