@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.numbering import InternalVariable, Numbering, node_rows
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),

@@ -1,8 +1,8 @@
 """Derivatives of goals, backwards along a run: what they cost does not grow with the number of parameters.
 
-From the last step to the first, :meth:`StepDerivative.transposed` takes derivatives of the goals at the end of a step
-to those at its start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more
-than that is kept of the method's memory; states are those of the solution, in memory or in a file.
+From the last step to the first, its transposed maps take derivatives of the goals at the end of a step to those at its
+start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more than that is kept
+of the method's memory; states are those of the solution, in memory or in a file.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError, TakenStep, Tangent
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
+from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import KINDS, Seeds
-from fem_mbs.derivatives.step import EndDerivatives, RunDerivative, StepDerivative
+from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -56,16 +57,24 @@ class AdjointIntegration(KeptSteps):
         self.ends.append(self.state.t)
         return accepted
 
-    def backwards(self) -> Iterator[tuple[int, TakenStep]]:
-        """The steps with their numbers, the last one first."""
+    def backwards(self, together: int) -> Iterator[tuple[range, list[Begun]]]:
+        """So many steps at a time, with their numbers, the last ones first."""
         for k, (state, memory) in reversed(list(enumerate(self.checkpoints))):
-            steps = []
+            steps: list[Begun] = []
             numbers = range(k * self.every, min((k + 1) * self.every, len(self.lengths)))
             for i in numbers:
-                result: Step = self.alpha.inner_step(self.system, state, self.lengths[i], memory)
-                steps.append((i, TakenStep(state, memory._replace(matrix=None), self.lengths[i], result)))
+                h = self.lengths[i]
+                result: Step = self.alpha.inner_step(self.system, state, h, memory)
+                if not memory.steps:
+                    memory = self.alpha.started(self.system, state, h, memory)
+                steps.append(Begun(state, memory._replace(matrix=None), h, result.state))
                 state, memory = result.state.at(self.ends[i]), result.memory
-            yield from reversed(steps)
+            last = len(steps)
+            while last:
+                alike = next((i + 1 for i in reversed(range(last)) if not same(steps[i].h, steps[last - 1].h)), 0)
+                first = max(alike, last - together)
+                yield numbers[first:last], steps[first:last]
+                last = first
 
 
 def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
@@ -73,31 +82,27 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], seed
     system, method, count = integration.system, integration.alpha, len(seeds)
     run = RunDerivative(method, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
-    none = EndDerivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
-    now, entry = _seeded(none, seeds, len(integration.lengths)), [none.v] * 3
+    none = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
+    now, entry = _seeded(none, seeds, len(integration.lengths)), none
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
-    history = 6 * system.n + np.flatnonzero(system.order < 0)
-    for k, taken in integration.backwards():
-        state, memory, h, after = taken.state, taken.memory, taken.h, taken.result.state
-        first = not memory.steps
-        if first:
-            memory = method.started(system, state, h, memory)
-        derivative = StepDerivative(run, state, memory, h, after)
-        if system.has_history:
-            _refuse_history(system, now.q[history], derivative.point.motion)
-        start, gradient = derivative.transposed(now)
-        result += gradient
-        now = none._replace(q=start.q, multipliers=start.multipliers)
-        if first:  # what Newmark's formulas begin with is apart from the state, which goals may look at
-            entry = [start.v, start.lead, start.a]
-        else:
-            v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
-            now = EndDerivatives(start.q, v, vdot, start.a, start.multipliers, start.missed, start.missed_multipliers)
-        now = _seeded(now, seeds, k)
-    return result + _at_start(integration, variations, now, np.stack(entry))
+    for numbers, steps in integration.backwards(run.together):
+        cursor = Cursor(len(steps))
+        back = linearised(run, steps).at(cursor).transposed()
+        for cursor.step, k in reversed(list(enumerate(numbers))):
+            if system.has_history:
+                after = system.motion(steps[cursor.step].after)
+                _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
+            start, gradient = back(now)
+            result += gradient
+            if k:
+                v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
+                now = _seeded(start._replace(v=v, lead=vdot), seeds, k)
+            else:  # what Newmark's formulas begin with is apart from the state, which goals may look at
+                now, entry = _seeded(none._replace(q=start.q, multipliers=start.multipliers), seeds, k), start
+    return result + _at_start(integration, variations, now, entry)
 
 
-def _seeded(end: EndDerivatives, seeds: Sequence[Seeds], k: int) -> EndDerivatives:
+def _seeded(end: Derivatives, seeds: Sequence[Seeds], k: int) -> Derivatives:
     """With what goals depend on the state number ``k`` themselves."""
     result = end._replace(**{kind: getattr(end, kind).copy() for kind in KINDS})
     for goal, own in enumerate(seeds):
@@ -106,17 +111,15 @@ def _seeded(end: EndDerivatives, seeds: Sequence[Seeds], k: int) -> EndDerivativ
     return result
 
 
-def _at_start(integration: AdjointIntegration, variations: list[Variation], now: EndDerivatives, entry: Array) -> Array:
+def _at_start(
+    integration: AdjointIntegration, variations: list[Variation], now: Derivatives, entry: Derivatives
+) -> Array:
     """What goals depend on where the run begins, which is differenced."""
-    start: Tangent = DirectIntegration(
-        integration.system, integration.alpha, integration.length, integration.t_end, variations
-    ).tangents[0]
-    rates = np.stack([now.v, now.vdot, now.a])
-    parts = (start.q, now.q), (start.rates, rates), (start.multipliers, now.multipliers), (start.entry, entry)
-    result = np.zeros((len(variations), now.q.shape[1]))
-    for forwards, backwards in parts:
-        count = backwards.shape[-1]
-        result += forwards.reshape(-1, len(variations)).T @ backwards.reshape(-1, count)
+    run = DirectIntegration(integration.system, integration.alpha, integration.length, integration.t_end, variations)
+    start = run.tangents[0]
+    pairs = (start.q, now.q), (start.v, now.v), (start.vdot, now.lead), (start.multipliers, now.multipliers)
+    of_entry = zip(run.now[1:4], entry[1:4], strict=True)
+    result: Array = sum(forwards.T @ backwards for forwards, backwards in (*pairs, *of_entry))
     return result
 
 

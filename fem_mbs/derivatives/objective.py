@@ -18,7 +18,7 @@ from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
 from fem_mbs.derivatives.signals import SignalSlopes
 from fem_mbs.errors import ModelError
-from fem_mbs.run.output import Store
+from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome

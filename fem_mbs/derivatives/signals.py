@@ -26,7 +26,7 @@ FEW, TOGETHER = 9, 20_000
 """Instants that tell what a signal depends on, at first; states that are asked together."""
 UNTOLD, ROUNDING = 1e-6, 1e-13
 """Share of a change that is not told by components, and rounding of a signal, above which it depends on more."""
-KINDS = ("q", "v", "vdot", "multipliers")
+KINDS = ("q", "v", "lead", "multipliers")
 POINTWISE = 1e-9
 
 
@@ -56,7 +56,7 @@ class SignalSlopes:
         self.steps = {
             "q": STEP * units,
             "v": STEP * size(self.arrays["v"], self.arrays["udot"]),
-            "vdot": STEP * size(self.arrays["vdot"], self.arrays["uddot"]),
+            "lead": STEP * size(self.arrays["vdot"], self.arrays["uddot"]),
             "multipliers": np.full(system.m, STEP * multipliers),
         }
 

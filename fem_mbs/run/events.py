@@ -48,7 +48,7 @@ class Watched(NamedTuple):
 
 
 class Events:
-    """The events of a run; what they may say is in :class:`~fem_mbs.contracts.event.Event`.
+    """The events of a run; what they may say is in :class:`~fem_mbs.contracts.motion.Event`.
 
     ``instant`` is that of a path of equilibria, for channels.
 

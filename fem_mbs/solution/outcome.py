@@ -37,7 +37,8 @@ class Accuracy(NamedTuple):
     extent : float
         Extent of the model in m.
     rounds : float
-        Matrices that a step factorised, in the mean: as many as Newton's method took iterations.
+        Matrices that a step factorised, in the mean over time, with those of attempts without a solution: as many as
+        Newton's method took iterations.
     """
 
     length: float
