@@ -146,7 +146,7 @@ class Numbering:
         """What ``make`` makes, one for all who ask with an equal key: what several batches measure, once."""
         if key not in self._shared:
             self._shared[key] = make()
-        return self._shared[key]  # type: ignore[no-any-return]
+        return self._shared[key]
 
     def own(self, part: Part) -> IntArray:
         """Rows of the internal variables of an element or a constraint in ``motion.u``."""

@@ -245,7 +245,7 @@ class ConstraintBatch(Batch):
 
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
-        return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]
+        return np.vecmat(V[self.cell], self.second(context))
 
 
 Part: TypeAlias = Node | Element | Constraint

@@ -115,7 +115,7 @@ class UnilateralBatch(ElementBatch):
         """Forces on node b, the last, in the world, ``(n, r, 3)``."""
         carried = motion.u[self.carried[..., FORCES]]
         G = self.measure(motion).gradient[..., -6:-3]
-        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)  # type: ignore[no-any-return]
+        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """What the forces that it carries put on the nodes."""
