@@ -23,6 +23,7 @@ from fem_mbs.contracts.public import (
     as_of,
     changes_since,
     moments,
+    renamed,
     same,
     snapshot,
 )
@@ -85,7 +86,7 @@ class InternalVariable:
 def check_internal_variables(part: Any) -> None:
     """Refuse internal variables of an element or a joint that are not what the contract says."""
     if any("unknowns" in vars(holder) for holder in (part, *type(part).__mro__)):
-        raise ModelError(f"{part}: 'unknowns' is called 'internal_variables' now")
+        raise ModelError(f"{part}: {renamed('unknowns', dir(type(part)))}")
     if not isinstance(part.internal_variables, tuple | list) or not all(
         isinstance(u, InternalVariable) for u in part.internal_variables
     ):
