@@ -233,7 +233,7 @@ class StepLines:
         if self._count > 1:
             self._use(0)
         self._count, self._latest = 0, (None, None, None)
-        return guess.copy()  # type: ignore[no-any-return]
+        return guess.copy()
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
         """From a state and a memory that the last step did not lead to."""
@@ -324,7 +324,7 @@ class StepLines:
     def _of_copies(values: Array) -> list[float]:
         """The sums of the first three numbers of all copies, which are squares, and the largest of the others."""
         if len(values) == 1:
-            return values[0].tolist()  # type: ignore[no-any-return]
+            return values[0].tolist()
         return [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
 
     def parts(
@@ -345,7 +345,7 @@ class StepLines:
     def _of_equations(self, rows: Array) -> Array:
         """Values ``(.., m)`` of the equations of all copies, from those ``(copies, .., m)`` of each."""
         if len(rows) == 1:
-            return rows[0]  # type: ignore[no-any-return]
+            return rows[0]
         result = np.empty((rows.shape[1], self._whole.system.m))
         result[:, self._whole.equations] = rows.swapaxes(0, 1)
         return result

@@ -72,7 +72,13 @@ from fem_mbs.contracts.arguments import whole_number as whole_number
 from fem_mbs.contracts.checked import checked as checked
 from fem_mbs.contracts.checked import hints_of as hints_of
 from fem_mbs.contracts.component import Component as Component
+from fem_mbs.contracts.component import InternalVariable as InternalVariable
+from fem_mbs.contracts.component import Numbering as Numbering
+from fem_mbs.contracts.component import check_internal_variables as check_internal_variables
+from fem_mbs.contracts.component import consecutive as consecutive
 from fem_mbs.contracts.component import keep_up as keep_up
+from fem_mbs.contracts.component import node_rows as node_rows
+from fem_mbs.contracts.component import own_rows as own_rows
 from fem_mbs.contracts.constraint import Constraint as Constraint
 from fem_mbs.contracts.constraint import ConstraintBatch as ConstraintBatch
 from fem_mbs.contracts.constraint import Coordinate as Coordinate
@@ -131,12 +137,6 @@ from fem_mbs.contracts.node import check_node as check_node
 from fem_mbs.contracts.node import lever as lever
 from fem_mbs.contracts.node import make_node as make_node
 from fem_mbs.contracts.node import still_nodes as still_nodes
-from fem_mbs.contracts.numbering import InternalVariable as InternalVariable
-from fem_mbs.contracts.numbering import Numbering as Numbering
-from fem_mbs.contracts.numbering import check_internal_variables as check_internal_variables
-from fem_mbs.contracts.numbering import consecutive as consecutive
-from fem_mbs.contracts.numbering import node_rows as node_rows
-from fem_mbs.contracts.numbering import own_rows as own_rows
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces
 from fem_mbs.contracts.picture import Kind as Kind

@@ -26,8 +26,7 @@ from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
-from fem_mbs.run.simulate import simulate
-from fem_mbs.run.simulate_many import simulate_many
+from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome

@@ -62,7 +62,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
 
 def _array(run: Solution, name: str) -> Array:
     own: Any = getattr(run, "multipliers_all" if name == "multipliers" else name)
-    return own - run.system.origin if name == "x" and run.system.origin.any() else own  # type: ignore[no-any-return]
+    return own - run.system.origin if name == "x" and run.system.origin.any() else own
 
 
 def _stats(first: Stats, second: Stats) -> Stats:
