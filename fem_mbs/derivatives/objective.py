@@ -20,8 +20,7 @@ from fem_mbs.derivatives.signals import SignalSlopes
 from fem_mbs.errors import ModelError
 from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 

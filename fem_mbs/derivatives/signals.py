@@ -16,8 +16,7 @@ from fem_mbs.contracts import ARRAYS
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 
 STEP = 1e-6
