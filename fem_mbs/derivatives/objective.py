@@ -10,18 +10,16 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ARRAYS, Method, Path, Public, Seconds, checked, choice, real, shown
+from fem_mbs.contracts import Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
 from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
-from fem_mbs.derivatives.signals import SignalSlopes
+from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.errors import ModelError
 from fem_mbs.run.output import Store
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
@@ -205,25 +203,6 @@ def _by_adjoint(
     system = System(parameters.model(), t_end)
     integration = AdjointIntegration(system, method, step, t_end)
     solution = integration.finished(None if store is None else Store(store))
-    slopes, seeds, values, rows = SignalSlopes(solution), [], [], []
-    variations = parameters.variations(system)
-    for goal in whole:
-        y = goal.values(solution)
-        slope = goal.slope(solution.t, y)
-        values.append(goal.value(solution.t, y))
-        seeds.append(slopes.of(goal, y, slope))
-        explicit = []
-        for own in variations:
-            answers = [goal.values(_as_of(other, solution)) for other in own.systems]
-            explicit.append(float(np.sum(slope * own.difference(answers))))
-        rows.append(explicit)
-    jacobian = np.array(rows) + gradients(integration, variations, seeds).T
-    return np.array(values), jacobian, solution
-
-
-def _as_of(other: System, solution: Solution) -> Solution:
-    """The same states, of a model beside."""
-    arrays = {name: np.asarray(getattr(solution.history, name)) for name in ARRAYS}
-    arrays["x"] = arrays["x"] + (solution.system.origin - other.origin)
-    moved = History(other, solution.t, arrays)
-    return Solution(other, moved, Outcome.FINISHED, solution.stats, method=solution.method)
+    slopes = [GoalSlopes(solution, goal) for goal in whole]
+    jacobian = gradients(integration, parameters.variations(system), slopes)
+    return np.array([own.value for own in slopes]), jacobian, solution
