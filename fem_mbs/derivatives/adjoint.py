@@ -22,7 +22,7 @@ from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativ
 from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
-from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, linearised
+from fem_mbs.derivatives.step import Derivatives, RunDerivative, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -57,17 +57,17 @@ class AdjointIntegration(KeptSteps):
         self.ends.append(self.state.t)
         return accepted
 
-    def backwards(self, together: int) -> Iterator[tuple[range, list[Begun]]]:
+    def backwards(self, together: int) -> Iterator[tuple[range, list[TakenStep]]]:
         """So many steps at a time, with their numbers, the last ones first."""
         for k, (state, memory) in reversed(list(enumerate(self.checkpoints))):
-            steps: list[Begun] = []
+            steps: list[TakenStep] = []
             numbers = range(k * self.every, min((k + 1) * self.every, len(self.lengths)))
             for i in numbers:
                 h = self.lengths[i]
                 result: Step = self.alpha.inner_step(self.system, state, h, memory)
                 if not memory.steps:
                     memory = self.alpha.started(self.system, state, h, memory)
-                steps.append(Begun(state, memory._replace(matrix=None), h, result.state))
+                steps.append(TakenStep(state, memory._replace(matrix=None), h, result))
                 state, memory = result.state.at(self.ends[i]), result.memory
             last = len(steps)
             while last:
@@ -98,7 +98,7 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
         for cursor.step in reversed(range(len(steps))):
             now = _seeded(now, own[cursor.step])
             if system.has_history:
-                after = system.motion(steps[cursor.step].after)
+                after = system.motion(steps[cursor.step].result.state)
                 _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
             entry, gradient = back(now)
             result += gradient
