@@ -15,7 +15,7 @@ from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
 from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
-from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
+from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.errors import ModelError
 from fem_mbs.run.output import Store
@@ -24,8 +24,8 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
 WAYS = ("copies", "direct", "adjoint")
-MANY = 4
-"""So many parameters a goal, and more, are for the adjoint."""
+MANY, MANY_OF_SMALL = 4, 30
+"""So many parameters a goal, and more, are for the adjoint; of small models, whose copies cost little."""
 
 OneGoal: TypeAlias = Goal | Callable[[Any], Any]
 
@@ -107,7 +107,8 @@ def objective(
         As of :func:`sensitivities`.
     how : {"copies", "direct", "adjoint"}, optional
         "adjoint" goes back along the run once, for all parameters together. By default it is taken for four
-        parameters a goal, or more, where it can be; else what :func:`sensitivities` takes.
+        parameters a goal, or more, where it can be, of models of up to 30 unknowns for thirty; else what
+        :func:`sensitivities` takes.
     store : str or Path, optional
         File for the states of runs of the adjoint, as of :func:`simulate`: long runs then take little memory.
 
@@ -137,12 +138,16 @@ def objective(
     if store is not None and how != "adjoint":
         raise ModelError("objective: store is for how='adjoint'")
 
-    backwards = how == "adjoint" or how is None and len(template.flat) >= MANY * len(goals)
-    backwards = backwards and (how == "adjoint" or all(isinstance(each, Goal) for each in goals))
+    backwards: bool | None = how == "adjoint"
+    if how is None and all(isinstance(each, Goal) for each in goals):
+        backwards = None  # as the size of the model says
 
     def compute(p: Array) -> tuple[Any, Any, Any]:
         nonlocal backwards
         own = template.at(p)
+        if backwards is None:
+            many = len(own.flat) // len(goals)
+            backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
         try:
             values, jacobian, solution = of_goals(own)
         except NoDerivativeError:  # as a run may find on its way
