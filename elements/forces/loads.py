@@ -295,7 +295,7 @@ class GravityBatch(ElementBatch, of=Gravity):
     def _first_moment(self, motion: Motion) -> Array:
         if self.own is None:
             return self._moment
-        return self._moment + np.matvec(self._modes, motion.u[self.own])  # type: ignore[no-any-return]
+        return self._moment + np.matvec(self._modes, motion.u[self.own])
 
 
 def masses_of(part: Element, nodes: Sequence[Node]) -> Masses:

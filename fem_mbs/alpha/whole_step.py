@@ -28,7 +28,6 @@ LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 Plain: TypeAlias = Callable[[], StepEquations]
-REMEMBERED = "a", "missed", "missed_multipliers"
 
 
 class OtherBranchError(Exception):
@@ -93,34 +92,30 @@ def _made(scheme: Scheme, plain: Plain, state: State, h: float, memory: AlphaMem
     return lines
 
 
-class TrialEnd(NamedTuple):
-    """A state that a trial leads to, by the rows of all copies."""
-
-    after: Array
-    """The unknowns there: increments, multipliers, and what the formulation has beyond them."""
-    state: Array
-    """Multipliers, places, rotations, velocities and accelerations."""
-    memory: Array
-    """Algorithmic accelerations and the rest that the next step goes on with."""
-    best: int
-    """The guess that would have been best."""
-    local: float
-    """Size of the local error."""
-
-
 class Trial(NamedTuple):
     """A trial, and the correction of it."""
 
     rows: Array
-    """The unknowns."""
+    """The unknowns: increments, multipliers, and what the formulation has beyond them, a row for each copy."""
     matrix: int
     """The number of the matrix in this step."""
     size: tuple[float, float]
     length: float
     """That of the correction."""
     simplified: bool
-    end: TrialEnd
-    """After the correction."""
+    after: Array
+    """The unknowns after it."""
+
+
+class StepResult(NamedTuple):
+    """Where a step has led, a row for each copy, see :class:`Columns`."""
+
+    state: Array
+    memory: Array
+    best: int
+    """The guess that would have been best."""
+    local: float
+    """Size of the local error."""
 
 
 class Formulas(NamedTuple):
@@ -187,9 +182,18 @@ class StepLines:
         self._basis = self._start[:, self._columns.basis].reshape(c, 5, N)
         self._missed_multipliers = self._start[:, own["missed_multipliers"]].reshape(c, 2, one.m)
         self._multipliers = self._start[:, own["multipliers"]]
-        self._formulas: Any = None
+        self._shapes = [(own[name], (-1, *shape)) for name, shape in SHAPES]
+        first = self._columns.memory
+        rest = (
+            slice(own[name].start - first, own[name].stop - first) for name in ("a", "missed", "missed_multipliers")
+        )
+        self._cuts = own["multipliers"], *rest
+        self._guess = np.zeros_like(self._unknown)
+        self._guess_multipliers = self._guess[:, N : N + one.m]
+        self._key: Any = None
         self._last: Any = None, None, None
-        self._count, self._ends = 0, list[TrialEnd]()
+        self._latest: Any = None, None, None
+        self._count = 0
 
     # the beginning of a step
 
@@ -197,10 +201,9 @@ class StepLines:
         """Have kernels read what a step begins with; the first guess of its unknowns."""
         missed, last, numbers, linear = memory.predictor, memory.accelerations, self._numbers, self._linear
         assert missed is not None
-        formulas = _formulas(parameters, h, missed.h, missed.h_before, missed.best)
-        if formulas is not self._formulas:
-            self._formulas = formulas
-            numbers[1:] = formulas.numbers
+        if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
+            self._key, self._formulas = key, _formulas(*key)
+            numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a, end = self._last
         goes_on = x is state.x and a is memory.a
@@ -208,7 +211,11 @@ class StepLines:
             self._start[:, : self._columns.memory], self._start[:, self._columns.memory :] = end.state, end.memory
         else:
             self._begin_at(state, memory)
-        np.matmul(formulas.weights, self._basis, out=linear)
+        formulas, guess, N = self._formulas, self._guess, linear.shape[2]
+        if len(linear) == 1:
+            formulas.weights.dot(self._basis[0], linear[0])
+        else:
+            np.matmul(formulas.weights, self._basis, out=linear)
         if not (goes_on and same(h, memory.h)):  # with velocities for a step of another length
             own = plain().formulas
             linear[:, :3], linear[:, 3] = (
@@ -220,15 +227,13 @@ class StepLines:
             data = (data for every in self._whole.system.prescribe(state.t + h) for data in every if data is not None)
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values.reshape(own.shape)
-        rows = np.zeros(self._unknown.shape)
-        N, m = linear.shape[2], self._multipliers.shape[1]
-        rows[:, :N] = linear[:, 6]
-        rows[:, N : N + m] = self._multipliers + formulas.of_multipliers @ self._missed_multipliers
+        guess[:, :N] = linear[:, 6]
+        np.vecmat(formulas.of_multipliers, self._missed_multipliers, out=self._guess_multipliers)
+        self._guess_multipliers += self._multipliers
         if self._count > 1:
             self._use(0)
-        self._count = 0
-        self._ends.clear()
-        return rows
+        self._count, self._latest = 0, (None, None, None)
+        return guess.copy()
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
         """From a state and a memory that the last step did not lead to."""
@@ -276,7 +281,7 @@ class StepLines:
 
     def corrected(self, rows: Array, trial: Trial, matrix: int, correction: Trial, step_length: float) -> Array:
         """The unknowns after a correction."""
-        after = correction.end.after
+        after = correction.after
         return after if step_length == 1.0 else rows + step_length * (after - rows)
 
     def _make(self, rows: Array) -> None:
@@ -292,9 +297,11 @@ class StepLines:
 
     def _tried(self, rows: Array) -> Trial:
         self._run(self._trial, rows)
-        end, (force, constraint, length) = self._ended_at(self._after.copy(), *self._after_trial)
-        self._ends.append(end)
-        return Trial(rows, self._count, (force, constraint), length, self._simplified, end)
+        row, numbers = self._after_trial
+        *values, force, constraint, length = self._of_copies(numbers)
+        after = self._after.copy()
+        self._latest = after, row, values
+        return Trial(rows, self._count, (force, constraint), length, self._simplified, after)
 
     def _run(self, kernel: Callable[[], bool], rows: Array) -> None:
         self._unknown[...] = rows
@@ -303,35 +310,34 @@ class StepLines:
 
     # the end of a step
 
-    def end(self, rows: Array) -> TrialEnd:
+    def end(self, rows: Array) -> StepResult:
         """The state that a solution leads to."""
-        for end in reversed(self._ends):
-            if end.after is rows:
-                return end
-        self._run(self._end, rows)
-        return self._ended_at(rows, *self._after_end)[0]
+        after, row, values = self._latest
+        if after is not rows:
+            self._run(self._end, rows)
+            row, numbers = self._after_end
+            values = self._of_copies(numbers)
+        first, (*squares, local) = self._columns.memory, values
+        return StepResult(row[:, :first].copy(), row[:, first:].copy(), squares.index(min(squares)), local)
 
-    def _ended_at(self, after: Array, row: Array, values: Array) -> tuple[TrialEnd, list[float]]:
-        """What a kernel has written, and the rest of its values."""
+    @staticmethod
+    def _of_copies(values: Array) -> list[float]:
+        """The sums of the first three numbers of all copies, which are squares, and the largest of the others."""
         if len(values) == 1:
-            numbers = values[0].tolist()
-        else:
-            numbers = [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
-        first, squares = self._columns.memory, numbers[:3]
-        best = squares.index(min(squares))
-        return TrialEnd(after, row[:, :first].copy(), row[:, first:].copy(), best, numbers[3]), numbers[4:]
+            return values[0].tolist()
+        return [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
 
     def parts(
-        self, end: TrialEnd, state: State, h: float, memory: AlphaMemory
+        self, end: StepResult, state: State, h: float, memory: AlphaMemory
     ) -> tuple[State, Array, PredictorHistory]:
         """The state of rows, the algorithmic accelerations, and what guesses missed."""
-        of, rows, first, c = self._columns.of, end.state, self._columns.memory, self._whole.copies
-        x, R, v, vdot = (rows[:, of[name]].reshape(-1, *shape) for name, shape in SHAPES)
-        multipliers = self._of_equations(rows[:, None, of["multipliers"]])[0]
+        c, rows, rest = self._whole.copies, end.state, end.memory
+        x, R, v, vdot = [rows[:, own].reshape(shape) for own, shape in self._shapes]
+        own, of_memory, of_D, of_multipliers = self._cuts
+        multipliers = self._of_equations(rows[:, None, own])[0]
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        every = {name: end.memory[:, of[name].start - first : of[name].stop - first] for name in REMEMBERED}
-        a, D = every["a"].reshape(-1), every["missed"].reshape(c, 2, -1).swapaxes(0, 1).reshape(2, -1)
-        missed = self._of_equations(every["missed_multipliers"].reshape(c, 2, -1))
+        a, D = rest[:, of_memory].reshape(-1), rest[:, of_D].reshape(c, 2, -1).swapaxes(0, 1).reshape(2, -1)
+        missed = self._of_equations(rest[:, of_multipliers].reshape(c, 2, -1))
         self._last = x, a, end
         assert memory.predictor is not None
         return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
@@ -339,7 +345,7 @@ class StepLines:
     def _of_equations(self, rows: Array) -> Array:
         """Values ``(.., m)`` of the equations of all copies, from those ``(copies, .., m)`` of each."""
         if len(rows) == 1:
-            return rows[0]  # type: ignore[no-any-return]
+            return rows[0]
         result = np.empty((rows.shape[1], self._whole.system.m))
         result[:, self._whole.equations] = rows.swapaxes(0, 1)
         return result
@@ -351,7 +357,7 @@ class StepLines:
         T_inv, values = self._kept
         return T_inv.reshape(-1, 6, 6).copy(), values[0].copy()
 
-    def look(self, rows: Array, end: TrialEnd) -> tuple[Array, Array]:
+    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
         """The error that lasts of a step, and oscillations that it does not resolve, see ``StepErrorEstimate``."""
         self._ended[...] = end.state
         self._run(self._look, rows)
@@ -380,8 +386,8 @@ class StepLines:
         """Refuse lines whose first correction, and the state after it, are not those of NumPy."""
         plain, rows, N = equations(), self.begin(equations, parameters, state, h, memory), self._linear.shape[2]
         rows[:, :N] += SHAKEN * np.cos(np.arange(len(rows) * N)).reshape(-1, N)
-        before, after = self.plain(rows), self.evaluate(rows).end
-        own, (new, a, _) = self.plain(after.after), self.parts(after, state, h, memory)
+        before, after = self.plain(rows), self.evaluate(rows).after
+        own, (new, a, _) = self.plain(after), self.parts(self.end(after), state, h, memory)
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)

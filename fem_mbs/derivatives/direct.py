@@ -37,8 +37,7 @@ from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import Store
-from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution

@@ -18,7 +18,7 @@ from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.errors import ModelError
-from fem_mbs.run.output import Store
+from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System

@@ -17,8 +17,7 @@ from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 

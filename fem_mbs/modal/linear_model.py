@@ -178,8 +178,7 @@ class LinearModel(Public):
         """
         nodes = self._all(d, "node_motions")[..., : 6 * self.system.n]
         motions = nodes.reshape(*nodes.shape[:-1], self.system.n, 2, 3)
-        world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
-        return world
+        return np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
 
     @checked
     def own_motions(self, d: ArrayLike) -> Array:

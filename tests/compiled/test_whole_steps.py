@@ -16,7 +16,7 @@ from fem_mbs.elements import Force, RevoluteJoint, RigidBody, SphericalJoint, Sp
 pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
-from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, TrialEnd  # noqa: E402
+from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
 from fem_mbs.compiled import machine, whole  # noqa: E402
 from fem_mbs.compiled.elimination import Elimination  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Tape  # noqa: E402
@@ -137,12 +137,13 @@ def test_what_takes_too_many_operations_is_compiled_by_batches(monkeypatch, fast
 
 def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> None:
     """They are compared with NumPy before they are taken."""
-    correct = StepLines._ended_at
+    correct = StepLines.evaluate
 
-    def wrong(self: StepLines, after: np.ndarray, *given: np.ndarray) -> tuple[TrialEnd, list[float]]:
-        return correct(self, after * (1.0 + 1e-3), *given)
+    def wrong(self: StepLines, rows: np.ndarray) -> Trial:
+        trial = correct(self, rows)
+        return trial._replace(after=trial.after * (1.0 + 1e-3))
 
-    monkeypatch.setattr(StepLines, "_ended_at", wrong)
+    monkeypatch.setattr(StepLines, "evaluate", wrong)
     assert mbs.simulate(top_on_joint(), 0.01, 1e-3).stats.compiled == ()
 
 

@@ -23,7 +23,7 @@ import studies
 from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
-from fem_mbs.studies.sweep import VARIABLES
+from fem_mbs.run.sweep import VARIABLES
 
 LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
 NUMBERS = [{"x": k} for k in range(8)]

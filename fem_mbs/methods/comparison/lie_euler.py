@@ -205,8 +205,7 @@ class SecondKindChart(Chart):
 def _turn(D: Array) -> Array:
     """Turns about the first, the second and the third axis, one after the other."""
     first, second, third = (so3.exp(D[:, 3 + k, None] * AXES[k]) for k in range(3))
-    turn: Array = first @ second @ third
-    return turn
+    return first @ second @ third
 
 
 IMPLICIT: dict[str, type[StepEquations]] = {
