@@ -33,7 +33,7 @@ SINGULAR = 1e-13
 
 def second_order(system: System) -> BoolArray:
     """True for free components whose equations are of second order."""
-    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)[system.free_rows]
+    return system.orders[system.free_rows] == 2
 
 
 def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
@@ -46,7 +46,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     system = linear.system
     if linear.varies:
         raise ModelError(f"{LABEL}: {linear.varies}")
-    order = np.concatenate([np.full(6 * system.n, 2), system.order])[system.free_rows]
+    order = system.orders[system.free_rows]
     base, q, s = _basis(linear, order)
     # equations without the multipliers
     free = null_space(linear.L.toarray().T) if system.readers else base
