@@ -148,7 +148,7 @@ def in_contact(
     elif (result.memory.touches != touches).any():
         alpha = step.memory._replace(predictor=None, convergence=None, matrix=None)
         result = result._replace(memory=result.memory._replace(alpha=alpha))
-    return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, ~touches, impulsive)
+    return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, ~touches, impulsive=impulsive)
 
 
 class ContactStep(NamedTuple):
