@@ -83,8 +83,7 @@ def consistent_rates(joint: Constraint, own: Array) -> Array:
     batch = type(joint).batch([joint], JointNumbering(joint, len(own)))  # type: ignore[arg-type]
     _, B, _ = batch.evaluate(motion, batch.at(0.0))
     moving = V[batch.nodes[0]].ravel()
-    rates: Array = np.linalg.lstsq(B[:, -len(own) :], -B[:, : -len(own)] @ moving, rcond=None)[0]
-    return rates
+    return np.linalg.lstsq(B[:, -len(own) :], -B[:, : -len(own)] @ moving, rcond=None)[0]
 
 
 AXES = "xyz"
@@ -230,8 +229,7 @@ def _d_row(w: Array, k: int) -> Array:
     d_square = (
         so3.outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * so3.outer(unit + 0.0 * w, w)
     )
-    result: Array = 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + so3.outer(square, e1 * w)
-    return result
+    return 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + so3.outer(square, e1 * w)
 
 
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:

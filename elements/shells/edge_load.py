@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion, NodeLike, checked
 from fem_mbs.elements.beams.curve_strain import HalfWay
-from fem_mbs.elements.beams.distributed_load import DistributedLoads, densities
+from fem_mbs.elements.beams.loads import DistributedLoads, densities
 from fem_mbs.elements.forces.loads import Value
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3

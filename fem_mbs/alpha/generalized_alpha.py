@@ -7,7 +7,7 @@ Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.p
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -149,12 +149,15 @@ class GeneralizedAlpha(Method):
             memory = self.started(system, state, h, memory)
         elif h > GROWTH * memory.h:
             memory = self.restart(system, state, h)
+        exact = not self.newton.modified and self.newton.matrix == "exact"
+        if system.whole is not None and exact and memory.predictor is not None:
+            from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
+
+            by_numpy = partial(self.equations, system, state, h, memory)
+            if (step := whole_step(self.scheme(system), self.newton, by_numpy, state, h, memory)) is not None:
+                return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps else equations.calmer(state.multipliers)
-        if system.whole is not None and not self.newton.modified and self.newton.matrix == "exact":
-            from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
-
-            equations = compiled_step(equations, system.whole)
         plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None

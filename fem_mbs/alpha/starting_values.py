@@ -15,8 +15,7 @@ from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
-from fem_mbs.initial.consistent_start import accelerations
-from fem_mbs.initial.projection import constraint_correction
+from fem_mbs.initial.consistent_start import accelerations, constraint_correction
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.system import matrices as tangent

@@ -244,7 +244,7 @@ class StepEquations:
         """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
         forces, moments = np.maximum.reduce(np.abs(self.system.constraint_mass * gaps), axis=1).tolist()
         force, moment = residual.evaluation.scale
-        return rate * max(forces / force, moments / moment)  # type: ignore[no-any-return]
+        return rate * max(forces / force, moments / moment)
 
     # iteration matrix
 
@@ -299,7 +299,7 @@ class StepEquations:
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
         if correction.Z is not None:
             np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
-        return np.maximum.reduce(sizes).item()  # type: ignore[no-any-return]
+        return np.maximum.reduce(sizes).item()
 
     def corrected(
         self,

@@ -142,7 +142,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         by_place = np.einsum("nd,ndbc->nbc", context.direction, H)
         bend = np.einsum("nb,ndbc->ndc", context.V, H)
         by_place += context.G.mT @ context.turning @ bend
-        return context.size[:, None, None] * by_place  # type: ignore[no-any-return]
+        return context.size[:, None, None] * by_place
 
     def damping(self, context: _Slip) -> Array:
         return context.size[:, None, None] * (context.G.mT @ context.turning @ context.G)

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice, rotation_matrix, truth, vector
-from fem_mbs.contracts.changes import earlier, moments, remember
 from fem_mbs.contracts.checked import checked
-from fem_mbs.contracts.public import COMPLETE, ModelPart, instance
+from fem_mbs.contracts.public import COMPLETE, ModelPart, earlier, instance, moments, remember
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 

@@ -207,8 +207,7 @@ class Radau:
 
     def slopes(self, rates: Array) -> Array:
         """Derivatives (3, N) of the polynomial through the rates at the start and at the stages."""
-        result: Array = (RATES / self.h) @ (rates - self.begin)
-        return result
+        return (RATES / self.h) @ (rates - self.begin)
 
     def place(self, D: Array) -> tuple[Array, Array, Array]:
         """Positions, rotations, and rates of first and second order, of all stages."""

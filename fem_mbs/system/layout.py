@@ -33,11 +33,9 @@ from fem_mbs.contracts import (
     of_kind,
 )
 from fem_mbs.errors import ModelError
-from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
-from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
+from fem_mbs.linear.constrained import LEVELS, GGLMatrix, LeastNormSolver, Redundant, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
-from fem_mbs.model.description import ModelDescription
-from fem_mbs.model.parts import extent, idle_rotations
+from fem_mbs.model.description import ModelDescription, extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Motion
+from fem_mbs.contracts import Element, Motion
 from fem_mbs.system.matrices import mass_product
-from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
-from fem_mbs.testing.stage import AWAY, at_rest, later, neighbour, weightless
-from fem_mbs.testing.trial import ElementTrial
+from fem_mbs.testing.differences import ContractError, Law, agree, derivative, jacobian, near
+from fem_mbs.testing.stage import AWAY, ElementTrial, at_rest, later, neighbour, weightless
 
 WHILE = 1e-3
 """Time in s over which rates are taken."""
@@ -155,3 +156,36 @@ def _resultant(motion: Motion, wrenches: Array) -> Array:
     """Resultant force and moment about the origin ``(6,)``, world frame, of body wrenches ``(n, 6)``."""
     force, moment = (np.matvec(motion.R, part) for part in (wrenches[:, :3], wrenches[:, 3:]))
     return np.concatenate([force.sum(axis=0), (moment + np.cross(motion.x, force)).sum(axis=0)])
+
+
+def _of(law: Law, why: Callable[[Element], str | None]) -> Law:
+    """A law for those elements of which nothing is said why it is none."""
+
+    @wraps(law)
+    def law_of_some(trial: ElementTrial) -> str | None:
+        return why(trial.element) or law(trial)
+
+    return law_of_some
+
+
+def _external(element: Element) -> str | None:
+    return "it is a load from outside" if element.external else None
+
+
+def _hidden(element: Element) -> str | None:
+    """Whether configuration and states say all about its energy; other internal variables may hide some of it."""
+    kinds = {variable.kind for variable in element.internal_variables} - {"coordinate", "state"}
+    if element.external or element.active:
+        return "it is a load or a motor, which brings energy"
+    return f"internal variables of kind '{min(kinds)}' may hide energy" if kinds else None
+
+
+MECHANICS: tuple[Law, ...] = (
+    moving_everything_changes_nothing,
+    mass_is_that_of_the_energy,
+    _of(weight_acts_like_an_acceleration, _external),
+    _of(forces_change_momentum_and_nothing_else, _external),
+    _of(forces_at_rest_are_the_gradient_of_the_energy, _hidden),
+    _of(power_becomes_energy_or_is_lost, _hidden),
+    _of(moving_rigidly_loses_nothing, _hidden),
+)

@@ -282,6 +282,16 @@ def test_a_rope_becomes_taut() -> None:
     np.testing.assert_allclose(pull[taut], expected, rtol=1e-3)
 
 
+def test_a_rope_that_is_too_short_is_refused_wherever_its_ends_are() -> None:
+    model = mbs.Model()
+    a, b = model.add_node((1, 1, 1)), model.add_node((3, 1, 1))
+    model.add(Rope(a, b, 2.0), "taut")
+    with pytest.raises(mbs.ModelError, match=r"length 1.9 m is shorter than the 2 m between its ends"):
+        Rope(a, b, 1.9)
+    with pytest.raises(mbs.ModelError, match=r"length 1.9 m is shorter than the 4 m between its ends"):
+        Rope(a, b, 1.9, point_a=(1, 1, 0), point_b=(1, 1, 4))
+
+
 def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
     """A body that swings on a taut rope, against its energy and the force that its path needs."""
     errors = []
@@ -416,9 +426,7 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
     """In the middle of bounces, from memory and from a file; a stored run answers the same."""
     whole = mbs.simulate(bouncing(), 0.8, 0.01, store=tmp_path / "run.fmbs")
     half = mbs.simulate(bouncing(), 0.43, 0.01)
-    half.checkpoint.save(tmp_path / "half.npz")
-    checkpoint = mbs.Checkpoint.load(tmp_path / "half.npz", mbs.NonsmoothAlpha())
-    for initial in (half.checkpoint, checkpoint):
+    for initial in (half.checkpoint, mbs.load(half.save(tmp_path / "half")).checkpoint):
         rest = mbs.simulate(bouncing(), 0.8, 0.01, initial=initial)
         for name in ("x", "R", "v", "u", "vdot"):
             assert (getattr(rest, name)[-1] == getattr(whole, name)[-1]).all(), name
