@@ -82,7 +82,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     return result
 
 
-def _basis(linear: LinearModel, order: Array) -> tuple[Array, int, int]:
+def _basis(linear: LinearModel, order: IntArray) -> tuple[Array, int, int]:
     """Motions that joints leave free, states, algebraic variables as columns; how many of the first two there are."""
     system = linear.system
     second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))
