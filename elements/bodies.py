@@ -243,12 +243,11 @@ class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
         return result
 
     def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array, inertial: Array) -> Array:
-        force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, inertial[:, 3:])
-        return force
+        return np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, inertial[:, 3:])
 
     def _of_weight(self, context: RigidBodyContext) -> Array:
         """Derivative ``(n, 6, 3)`` of the weight against rotations."""
-        return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)  # type: ignore[no-any-return]
+        return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)
 
     def energy(self, motion: Motion) -> Energy:
         V, R = motion.V[self._rows], motion.R[self._rows]

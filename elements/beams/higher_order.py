@@ -72,8 +72,7 @@ class BeamCurve:
 
     def shared(self, densities: Array) -> Array:
         """``int density N_i N_j``, ``(k, p, p)``, of densities times lengths ``(k, g)`` at the points of the mass."""
-        result: Array = (self.shape * densities[..., None]).mT @ self.shape
-        return result
+        return (self.shape * densities[..., None]).mT @ self.shape
 
     def forces(self, points: Array, frames: Array, s: Array) -> Array:
         """Section forces ``(..., k, m, 6)`` at places ``s`` (k, m), by the polynomial through the quadrature points."""
@@ -82,8 +81,7 @@ class BeamCurve:
         strains = (slopes.reshape(*points.shape[:-2], *slopes.shape[1:]) - self.s0) / self.metric[..., None]
         at_points = np.matvec(self.beam.stiffness, strains)
         through, _ = lagrange(np.broadcast_to(self.beam.gauss[0], (len(self.length), self.beam.order)), s)
-        result: Array = through @ at_points
-        return result
+        return through @ at_points
 
     def line(self, points: Array, frames: Array, s: Array) -> tuple[Array, Array]:
         """Points and section frames at places ``s``, ``(..., k, m, 3)``."""
@@ -190,8 +188,7 @@ class HigherOrderBatch(BeamElements):
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
         change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
-        ahead: Array = context.stress + np.matvec(self.material, change)
-        return ahead
+        return context.stress + np.matvec(self.material, change)
 
     def with_stress(self, context: HigherOrderContext, stress: Array) -> HigherOrderContext:
         return context._replace(stress=stress)
@@ -199,8 +196,7 @@ class HigherOrderBatch(BeamElements):
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s = self._measure(d).value() - self.s0
-        stored: Array = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
-        return stored
+        return 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
         return RelativeCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
@@ -208,8 +204,7 @@ class HigherOrderBatch(BeamElements):
     def _gradient(self, relative: RelativeCoordinates) -> Array:
         n, p = self.nodes.shape
         by_sections = relative.gradient().reshape(n, 6 * p, p, 6).swapaxes(1, 2)
-        Q: Array = (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
-        return Q
+        return (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
 
     def _measure(self, d: Array) -> ScrewStrain:
         at_points = self._at_points(_flat(d))
@@ -228,8 +223,7 @@ class HigherOrderBatch(BeamElements):
         """Forces conjugate to the coordinates, ``(n, p, 6)``."""
         n, g, _, p = self._basis.shape
         at_points = np.vecmat(self._total(context), context.E).reshape(n, 2 * g, 6)
-        wrench: Array = self._basis.reshape(n, 2 * g, p).mT @ at_points
-        return wrench
+        return self._basis.reshape(n, 2 * g, p).mT @ at_points
 
     def _elastic(self, context: HigherOrderContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
@@ -246,15 +240,13 @@ class HigherOrderBatch(BeamElements):
             right = right + E.mT @ (self.damping_matrix @ self._rate_derivative(context, along))
         geometric = relative.geometric(self._wrench(context)).reshape(n, p, 6, 6 * p)
         by_nodes = (self._to_section.mT @ geometric).reshape(n, 6 * p, 6 * p)
-        total: Array = _rows(along).mT @ _rows(right) + by_nodes @ Q
-        return total
+        return _rows(along).mT @ _rows(right) + by_nodes @ Q
 
     def _viscous(self, context: HigherOrderContext) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
         assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
-        total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
-        return total
+        return _rows(along).mT @ _rows(self.damping_matrix @ along)
 
     def _rate_derivative(self, context: HigherOrderContext, along: Array) -> Array:
         """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
@@ -264,8 +256,7 @@ class HigherOrderBatch(BeamElements):
         rates = self._at_points(np.matvec(relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)))
         by_strain = np.concatenate(context.measure.rate_derivatives(rates[..., :6], rates[..., 6:]), axis=-1)
         turned = relative.rate_derivative(context.V).reshape(n, 6 * p, 6 * p) @ context.Q
-        result: Array = by_strain @ along + context.E @ self._at_points(turned)
-        return result
+        return by_strain @ along + context.E @ self._at_points(turned)
 
 
 def _rows(matrices: Array) -> Array:

@@ -213,8 +213,7 @@ class CrossFlow:
     def _factors(self, s: Array) -> Array:
         size = np.asarray(self.width(s) if callable(self.width) else self.width + 0.0 * s)
         factors: Array = np.array([self.tangential, self.coefficient, self.coefficient])
-        result: Array = 0.5 * self.density * size[:, None] * factors
-        return result
+        return 0.5 * self.density * size[:, None] * factors
 
     def _speeds(self, velocity: Array) -> Array:
         across, along = np.linalg.norm(velocity[:, 1:], axis=-1), np.abs(velocity[:, 0])
@@ -392,8 +391,7 @@ class DragBatch(ElementBatch, of=Drag):
     def _slopes(self, context: DragContext) -> Array:
         """Derivatives ``(n, g, 3, 3)`` of the forces against velocities, node frames."""
         slopes = self._each(lambda drag, v, s: drag.force_gradient(v, s), context.velocity, self._s)
-        result: Array = self._length[..., None, None] * (self._frames @ slopes @ self._frames.mT)
-        return result
+        return self._length[..., None, None] * (self._frames @ slopes @ self._frames.mT)
 
     def _each(self, function: Callable[..., Array], *arguments: Array) -> Array:
         """What a function of one beam after the other makes of arrays ``(n, g, ...)``."""

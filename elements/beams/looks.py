@@ -68,8 +68,7 @@ class BeamPicture:
 
     def _along(self, values: Array) -> Array:
         """Nodal values ``(m, 3)``, polynomials in between, at the stations: ``(k, stations, 1, 3)``."""
-        along: Array = (self.basis @ values[self.beam.cells])[:, :, None]
-        return along
+        return (self.basis @ values[self.beam.cells])[:, :, None]
 
     def _open_ends(self, x: Array, R: Array) -> tuple[IntArray, IntArray]:
         """Elements at whose start and at whose end the surface is open: at the ends of the beam and at its corners."""

@@ -376,7 +376,7 @@ def _mixed(start: BeamSection, end: BeamSection, s: float) -> BeamSection:
     for (step, first), (_, last) in zip(start.recipe, end.recipe, strict=True):
         values = [_between(a, b, s) for a, b in zip(first, last, strict=True)]
         made = BeamSection(*values) if step == "BeamSection" else getattr(made, step)(*values)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _between(first: Any, last: Any, s: float) -> Any:

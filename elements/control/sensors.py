@@ -262,8 +262,7 @@ class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
         measured = context.measured
         if not self._rate:
             return measured.gradient
-        gradient: Array = np.vecmat(context.V, self._coordinates.second(measured.context))
-        return gradient
+        return np.vecmat(context.V, self._coordinates.second(measured.context))
 
     def by_velocity(self, context: CoordinateSensorContext) -> Array | None:
         """``G`` of rates."""

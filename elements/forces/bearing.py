@@ -246,8 +246,7 @@ class ShaftInHousing(ElementBatch):
         rates = context.b @ J
         speed = np.vecmat(self._shaft, J[:, 3:])
         inner = context.C @ rates + context.by_speed[:, :, None] * speed[:, None, :]
-        result: Array = rates.mT @ inner
-        return result
+        return rates.mT @ inner
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):
@@ -387,5 +386,4 @@ def film(r: Array, v: Array, speed: Array) -> Array:
     side = np.where((speed * square - 2.0 * around).real < 0.0, -1.0, 1.0)
     turning = -side * e * speed * r / s**2 + 0.25 * np.pi * speed * t / s**1.5
     squeezed = -0.5 * np.pi * (v / s**1.5 + 3.0 * along * r / s**2.5)
-    result: Array = turning + squeezed + 2.0 * side * (around * r + along * t) / (e * s**2)
-    return result
+    return turning + squeezed + 2.0 * side * (around * r + along * t) / (e * s**2)

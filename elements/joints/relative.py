@@ -170,7 +170,7 @@ class RelativeJoint(Constraint):
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
-        return np.matvec(R_a, self.axes[0][:, self.free_axis])  # type: ignore[no-any-return]
+        return np.matvec(R_a, self.axes[0][:, self.free_axis])
 
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:

@@ -145,14 +145,14 @@ class RelativeBatch(ConstraintBatch):
     def second(self, context: RelativeContext) -> Array:
         """``H`` (m, 12, 12)."""
         w = context.rows[..., :12].reshape(-1, 12)[self._closed]
-        return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]  # type: ignore[no-any-return]
+        return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]
 
     def stiffness(self, context: RelativeContext, multipliers: Array) -> Array:
         """``sum lambda H`` (n, 12, 12): the derivative of ``C^T f`` for ``f = lambda w``."""
         every = np.zeros((len(self.nodes), self._m))
         every.reshape(-1)[self._closed] = multipliers
         f = np.vecmat(every, context.rows)[:, :12]
-        return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes  # type: ignore[no-any-return]
+        return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes
 
     def rate_gradient(self, context: RelativeContext, V: Array) -> Array:
         """``H V`` (m, 12): ``w`` of the derivative of ``C V``."""
@@ -218,7 +218,7 @@ class Drives:
     def moved(self, t: float) -> Array:
         """How far the point of b is from that of a, ``(3,)`` in frame a."""
         parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+        return np.sum(parts, axis=0)
 
     def moving(self, t: float, end: float) -> tuple[Array, Array]:
         """First and second time derivative of :meth:`moved`."""

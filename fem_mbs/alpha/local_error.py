@@ -195,10 +195,14 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
 
     Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
-    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it.
+    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it. No
+    more of it is there than velocities change: after a start accelerations may be those of vibrations that never come.
     """
-    change = state.v - before.v - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 6)
-    return h * largest(change)
+    change = (state.v - before.v).reshape(-1, 2, 3)
+    missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
+    squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
+    oscillating: Array = h * np.sqrt(squares.max(axis=0))
+    return oscillating
 
 
 def largest(d: Array) -> Array:

@@ -5,6 +5,7 @@ And a block on a moving belt that sticks and slips, and a load that crosses a br
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def intermediate_axis() -> list[Quantity]:
 
 
 @case("Cardan joint", "joints")
-def cardan() -> list[Quantity]:
+def cardan() -> Iterator[Quantity]:
     """Two shafts at 40 degrees behind a universal joint: the second hurries and lags twice a turn, and pushes back."""
     speed, bend, J = 10.0, np.radians(40.0), 0.2
     steps, t_end = 500, 1.0
@@ -86,11 +87,9 @@ def cardan() -> list[Quantity]:
     rate = -(speed**2) * c * np.sin(bend) ** 2 * np.sin(2 * phi) / (1 - np.sin(bend) ** 2 * np.cos(phi) ** 2) ** 2
     found = solution.angular_velocity(b)[:, 0], solution.angle(shaft), solution.reaction(drive)[1][:, 0]
     errors = [np.abs(f - e).max() for f, e in zip(found, (speed * ratio, angle, J * rate * ratio), strict=True)]
-    return [
-        Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed),
-        Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0),
-        Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max()),
-    ]
+    yield Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed)
+    yield Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0)
+    yield Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max())
 
 
 @case("block on an incline", "joints")
@@ -178,8 +177,7 @@ def torsion_pendulum() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
         model.add(JointSpring(hinge, stiffness, damping, free=wound))
         solution = simulate(model, times[-1], times[-1] / steps)
-        angle: Array = solution.angle(hinge)[rows(solution.t, times)]
-        return angle
+        return solution.angle(hinge)[rows(solution.t, times)]
 
     def rates(_: float, y: Array) -> tuple[float, float]:
         moment = -stiffness * (y[0] - wound) - damping * y[1] - mass * GRAVITY * arm * np.sin(y[0])
@@ -203,8 +201,7 @@ def speed_motor() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
         model.add(SpeedMotor(hinge, speed, gain, integral))
         solution = simulate(model, 1.0, 1.0 / steps)
-        rate: Array = solution.angular_velocity(rotor)[rows(solution.t, times), 2]
-        return rate
+        return solution.angular_velocity(rotor)[rows(solution.t, times), 2]
 
     decay = gain / (2 * J)
     fast = np.sqrt(integral / J - decay**2)
@@ -256,25 +253,22 @@ def block_place(t: Array) -> Array:
 def turning_back(t: Array, v: Array) -> Array:
     """Times at which a velocity ``v`` becomes positive again."""
     k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
-    found: Array = t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
-    return found
+    return t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
 
 
 @case("block on a belt", "joints", slow=True)
-def block_on_a_belt() -> list[Quantity]:
+def block_on_a_belt() -> Iterator[Quantity]:
     """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
 
     It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
     """
-    quantities: list[Quantity] = []
     for name, friction in LAWS.items():
         model, block = belt(**friction)
         solution = simulate(model, 2.2, 1e-3)
         back = turning_back(solution.t, solution.velocity(block)[:, 0])
         found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
         names, references = (f"{name}: period (s)", f"{name}: furthest place (m)"), (PERIOD, FURTHEST)
-        quantities += compared(names, found, references, 1e-2, "exact: Coulomb's law, closed form")
-    return quantities
+        yield from compared(names, found, references, 1e-2, "exact: Coulomb's law, closed form")
 
 
 LENGTH, EI, MASS, PUSH = 10.0, 1e5, 20.0, 1.0
@@ -309,8 +303,7 @@ def deflection(t: Array, speed: float, modes: int = 200) -> Array:
     passing, frequency = n * np.pi * speed / LENGTH, n**2 * OMEGA
     share = np.sin(n * np.pi / 2) / n**4 / (1 - (passing / frequency) ** 2)
     parts = share * (np.sin(passing * t) - passing / frequency * np.sin(frequency * t))
-    total: Array = 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
-    return total
+    return 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
 
 
 @case("moving load", "joints", slow=True)

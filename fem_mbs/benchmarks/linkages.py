@@ -9,7 +9,7 @@ And Bennett's linkage (1903): four hinges in space, in a ring that should not mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -75,8 +75,7 @@ def windows(count: int, group: str = "R3xSO3") -> Model:
 
 def _point(node: str, place: Sequence[float], solution: Solution) -> Array:
     """A point ``(nt, 3)`` of a body."""
-    where: Array = solution.position(node) + solution.rotation(node) @ np.array(place)
-    return where
+    return solution.position(node) + solution.rotation(node) @ np.array(place)
 
 
 def _windows(count: int) -> BenchmarkProblem:
@@ -245,7 +244,7 @@ def energy(t: float) -> float:
 
 
 @case("Bennett's linkage", "machines")
-def bennett_case() -> list[Quantity]:
+def bennett_case() -> Iterator[Quantity]:
     """Three bodies on four skew hinges move by one drive: angle of the second hinge, and the torque that it takes.
 
     The torque is what the energy of the bodies changes by, over the rate of the drive.
@@ -255,23 +254,21 @@ def bennett_case() -> list[Quantity]:
     at = rows(solution.t, times)
     angles = [second(BENNETT_START + Drive()(t)) - second(BENNETT_START) for t in times]
     torques = [(energy(t + h) - energy(t - h)) / (2 * h) / Drive().velocity(t) for t in times]
-    return [
-        *compared(
-            [f"angle at {t} s (rad)" for t in times],
-            solution.coordinate("2")[at],
-            angles,
-            1e-10,
-            "exact: Bennett 1903",
-            1.0,
-        ),
-        *compared(
-            [f"torque at {t} s (N m)" for t in times],
-            solution.reaction("1")[1][at, 2],
-            torques,
-            1e-5,
-            "exact: energy of the bodies",
-        ),
-    ]
+    yield from compared(
+        [f"angle at {t} s (rad)" for t in times],
+        solution.coordinate("2")[at],
+        angles,
+        1e-10,
+        "exact: Bennett 1903",
+        1.0,
+    )
+    yield from compared(
+        [f"torque at {t} s (N m)" for t in times],
+        solution.reaction("1")[1][at, 2],
+        torques,
+        1e-5,
+        "exact: energy of the bodies",
+    )
 
 
 MOTION = {  # of each angle: at the start, after 30 ms, and its rate then

@@ -6,6 +6,8 @@ points are of the test set (Mazzia, Magherini 2008).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -49,7 +51,7 @@ def babyboot(group: str = "R3xSO3") -> Model:
 
 
 @case("baby boot", "machines", slow=True)
-def babyboot_case() -> list[Quantity]:
+def babyboot_case() -> Iterator[Quantity]:
     """A plate on a hinge along a swinging lace turns over in a chaotic way: where it is after 10 s.
 
     What differs at the start has grown seven million fold by then: 1e-11 of an angle is 1e-4.
@@ -64,10 +66,8 @@ def babyboot_case() -> list[Quantity]:
         "rate of the boot (rad/s)",
     )
     source = "computed: MotionGenesis, through Drake"
-    return [
-        *compared(names[:2], angles, BOOT[:2], 1e-5, source),
-        *compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, 11.0),
-    ]
+    yield from compared(names[:2], angles, BOOT[:2], 1e-5, source)
+    yield from compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, 11.0)
 
 
 PIVOT = np.array([1.0, 2.0, 3.0])
@@ -172,7 +172,7 @@ def car_axis(group: str = "R3xSO3") -> Model:
 
 
 @case("car axis", "machines", slow=True)
-def car_axis_case() -> list[Quantity]:
+def car_axis_case() -> Iterator[Quantity]:
     """Two masses on a bar and springs over a road with bumps, after 3 s: places, velocities, and both multipliers."""
     solution = simulate(car_axis(), 3.0, 4e-3, RadauIIA())
     ends = [ask(name)[-1, :2] for ask in (solution.position, solution.velocity) for name in ("left", "right")]
@@ -183,11 +183,9 @@ def car_axis_case() -> list[Quantity]:
         [f"{of}{axis} of the {end} mass ({unit})" for end in ("left", "right") for axis in "xy"]
         for of, unit in (("", "m"), ("rate of ", "m/s"))
     )
-    return [
-        *compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, LENGTH),
-        *compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, LENGTH),
-        *compared(("multiplier of the guide", "multiplier of the bar"), forces, MULTIPLIERS, 1e-5, TEST_SET),
-    ]
+    yield from compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, LENGTH)
+    yield from compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, LENGTH)
+    yield from compared(("multiplier of the guide", "multiplier of the bar"), forces, MULTIPLIERS, 1e-5, TEST_SET)
 
 
 # Where points on a sphere rest

@@ -16,16 +16,7 @@ from scipy.linalg import eigh
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
-from fem_mbs.elements import (
-    DistributedLoad,
-    EdgeLoad,
-    FixedJoint,
-    Force,
-    RevoluteJoint,
-    RigidBody,
-    Shell,
-    ShellSection,
-)
+from fem_mbs.elements import DistributedLoad, EdgeLoad, FixedJoint, Force, RevoluteJoint, RigidBody, Shell, ShellSection
 from fem_mbs.model.model import Model
 
 Built = tuple[Model, list[Node]]

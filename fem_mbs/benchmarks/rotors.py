@@ -205,8 +205,7 @@ def exact(times: Sequence[float]) -> Array:
 
     begin = np.concatenate([UNBALANCE, np.zeros(3), np.eye(3).ravel(), (SPIN, 0, 0)])
     run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
-    ends: Array = run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
-    return ends
+    return run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
 
 
 def _rotor(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:

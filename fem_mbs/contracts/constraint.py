@@ -12,11 +12,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.arguments import shown
-from fem_mbs.contracts.component import Batch, Component
+from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
-from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.errors import ModelError
 
 
@@ -246,7 +245,7 @@ class ConstraintBatch(Batch):
 
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
-        return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]
+        return np.vecmat(V[self.cell], self.second(context))
 
 
 Part: TypeAlias = Node | Element | Constraint

@@ -24,8 +24,8 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import MissingPackageError, ModelError, StoreError
-from fem_mbs.files.replacing import reason, replacing
 from fem_mbs.files.scene import Scene
+from fem_mbs.files.store.database import reason, replacing
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.states import in_world
 from fem_mbs.version import __version__

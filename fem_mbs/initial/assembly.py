@@ -138,8 +138,7 @@ class Closing:
 
     def _gaps(self, evaluation: Evaluation) -> Array:
         """Dimensionless gaps of the equations of positions."""
-        gaps: Array = (evaluation.constraint * self.system.constraint_weight)[self.rows]
-        return gaps
+        return (evaluation.constraint * self.system.constraint_weight)[self.rows]
 
     def _moved(self, pose: Pose, d: Array, share: float) -> Pose:
         """The pose after a share of a dimensionless correction."""

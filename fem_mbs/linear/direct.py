@@ -110,7 +110,7 @@ def _call(solver: Any, phase: int, matrix: csc_array, right: Array) -> Array:
 
     solver.set_phase(phase)
     try:
-        return solver._call_pardiso(matrix, right)  # type: ignore[no-any-return]
+        return solver._call_pardiso(matrix, right)
     except PyPardisoError as error:
         raise RuntimeError(f"PARDISO: {error}") from error
 
@@ -139,7 +139,7 @@ class DirectSolver(Protocol):
 
 def superlu(matrix: csc_array) -> Solve:
     """Factors in the order of the matrix, with pivots on the diagonal where they will do."""
-    return splu(matrix, permc_spec="NATURAL", diag_pivot_thresh=PIVOT, options=SYMMETRIC).solve  # type: ignore[no-any-return]
+    return splu(matrix, permc_spec="NATURAL", diag_pivot_thresh=PIVOT, options=SYMMETRIC).solve
 
 
 _chosen: list[DirectSolver] = []
@@ -178,7 +178,7 @@ def factorize(matrix: csc_array) -> Solve:
 def with_pivots(matrix: csc_array) -> Solve:
     """The same with partial pivots, in the order of SuperLU."""
     try:
-        return splu(matrix).solve  # type: ignore[no-any-return]
+        return splu(matrix).solve
     except RuntimeError as error:
         raise SingularSystemError("the matrix is singular") from error
 

@@ -59,8 +59,7 @@ class Tableau(NamedTuple):
     @property
     def c(self) -> Array:
         """Shares (s,) of the step at which the stages are, the sums of the rows of ``A``."""
-        shares: Array = self.A.sum(axis=1)
-        return shares
+        return self.A.sum(axis=1)
 
     @property
     def first_same_as_last(self) -> bool:
@@ -326,8 +325,7 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
     def _inverse_tangent_product(self, system: System, D: Array, v: Array) -> Array:
         """``T^-1(D) v``, or the sum of as many terms ``B_k/k! [D, [D, ... v]]`` as are wanted."""
         if self.commutators is None:
-            exact: Array = np.matvec(system.kinematics.inverse_tangent(D), v)
-            return exact
+            return np.matvec(system.kinematics.inverse_tangent(D), v)
         from scipy.special import bernoulli, factorial  # which take long to import
 
         result, term = v.copy(), v

@@ -12,7 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, function
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -116,8 +116,10 @@ class StepControl(Protocol):
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
-    def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, and the memory after it."""
+    def judge(
+        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
+    ) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, that took so many matrices, and the memory after it."""
 
     def across_kink(self, memory: Any) -> bool:
         """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""

@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Path, PositiveInt, Public, State, StepErrorEstimate, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Progress, Selection
-from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.history import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only
@@ -200,8 +200,9 @@ class GlobalError:
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
-        self.rounds = 0
-        """Matrices that were factorised in all steps."""
+        self.rounds = 0.0
+        """Matrices that were factorised in a step, or an attempt without a solution, times its length: short parts of
+        steps tell little of the others."""
         self.parts = 0
         """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
 
@@ -234,14 +235,14 @@ class GlobalError:
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
 
-    def at(self, t: float, steps: int) -> Accuracy | None:
-        """The estimate at a time after so many steps, or None if none was looked at."""
+    def at(self, t: float) -> Accuracy | None:
+        """The estimate at a time, or None if no step was looked at."""
         if not self.looked:
             return None
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
-        rounds = self.rounds / steps
+        rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 
     def sums(self) -> tuple[Any, ...]:

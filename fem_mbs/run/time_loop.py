@@ -38,7 +38,7 @@ from fem_mbs.run.interfaces import (
     names_of,
 )
 from fem_mbs.run.recorder import GlobalError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
@@ -230,6 +230,8 @@ class TimeIntegration:
                     self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
                 self.failed += 1
+                if isinstance(failure, NotConvergedError) and failure.report is not None:
+                    self._error.rounds += failure.report.factorizations * plan.h
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
                 shorter = self.control.failed(self.control_memory, plan)
                 broken = isinstance(failure, LawError) and not failure.of_motion
@@ -238,7 +240,9 @@ class TimeIntegration:
                 self.control_memory = shorter
                 continue
             kinks = self._kinks(step) if self.system.watched else None
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
+            passed, self.control_memory = self.control.judge(
+                self.control_memory, plan, step.error, kinks, step.report.factorizations
+            )
             if not passed:
                 self.rejected += 1
                 continue
@@ -246,7 +250,7 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
-            self._error.rounds += step.report.factorizations
+            self._error.rounds += step.report.factorizations * plan.h
             if kinks is not None:
                 self._error.parts += self.control.across_kink(self.control_memory)
                 if creeps := self.control.creeps(self.control_memory):
@@ -297,7 +301,7 @@ class TimeIntegration:
     @property
     def error(self) -> Accuracy | None:
         """Estimated error since the run began."""
-        return self._error.at(self.state.t, self.steps)
+        return self._error.at(self.state.t)
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""

@@ -163,7 +163,7 @@ class VariableStep(Public):
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
     def judge(
-        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
     ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 

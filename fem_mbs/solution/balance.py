@@ -102,15 +102,15 @@ def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) 
     phi, gradient, context = batch.evaluate(motion, prescribed)
     rate = constraints.rate(batch, motion, phi, gradient, context)
     position = phi if batch.velocity is None else np.where(batch.velocity, 0.0, phi)
-    return np.abs(np.stack([position, rate], axis=-1))  # type: ignore[no-any-return]
+    return np.abs(np.stack([position, rate], axis=-1))
 
 
 def _sum(values: Array) -> Array:
-    return values.sum(axis=1)  # type: ignore[no-any-return]
+    return values.sum(axis=1)
 
 
 def _max(values: Array) -> Array:
-    return values.max(axis=1)  # type: ignore[no-any-return]
+    return values.max(axis=1)
 
 
 class Impulse(NamedTuple):

@@ -181,7 +181,7 @@ def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:
     first = np.random.default_rng(1).normal(size=operator.shape[0])
     for subspace in (None, 4 * count + 40):
         try:
-            return eigs(operator, count, which="LR", v0=first, ncv=subspace)  # type: ignore[no-any-return]
+            return eigs(operator, count, which="LR", v0=first, ncv=subspace)
         except ArpackError:
             continue
     raise ConvergenceError(f"buckling: {count - SPARE} factors did not converge; ask for a few more or fewer")

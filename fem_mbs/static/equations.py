@@ -156,8 +156,7 @@ class Equations:
             (weight / h) * self.residual(self.evaluate(point._replace(load=point.load + step)))
             for step, weight in zip(steps, weights, strict=True)
         ]
-        total: Array = np.sum(parts, axis=0)
-        return total
+        return np.sum(parts, axis=0)
 
     def stresses_ahead(self, evaluation: Evaluation, d: Array) -> list[Any]:
         """Stresses of all batches after increments ``d`` (N,), extrapolated linearly."""

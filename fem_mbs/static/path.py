@@ -134,11 +134,11 @@ def eigenvalues(solve: Solve, matrix: csc_array, which: str) -> tuple[Array, Arr
     """The eigenvalue of ``solve(matrix)`` that stands out as ``which`` says, and its vector; none if none does."""
     n = matrix.shape[0]
     if n <= DENSE:
-        return eig(solve(matrix.toarray()))  # type: ignore[no-any-return]
+        return eig(solve(matrix.toarray()))
     operator = LinearOperator((n, n), lambda x: solve(matrix @ x), dtype=float)
     first = np.random.default_rng(1).normal(size=n)
     try:
-        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)  # type: ignore[no-any-return]
+        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)
     except ArpackNoConvergence as error:
         return error.eigenvalues, error.eigenvectors
 

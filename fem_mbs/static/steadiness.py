@@ -269,8 +269,7 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
     solve = tangent.factorized(system, values).solve
     d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
     left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
-    world: Array = np.matvec(motion.R[:, None], left)
-    return world
+    return np.matvec(motion.R[:, None], left)
 
 
 def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion, checked
 from fem_mbs.errors import MotionError
+from fem_mbs.modal.turned import whole
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import components
@@ -107,23 +108,12 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> str | None:
     for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
         actual = getattr(trial.batch, name)(context, value)
         if name == "stiffness":
-            actual = _whole(trial.batch, actual)
+            actual = whole(trial.batch, actual, (len(trial.batch.nodes), len(trial.rows)))
         expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
         near(
             f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
         )
     return None
-
-
-def _whole(batch: ConstraintBatch, blocks: Array) -> Array:
-    """Stiffness ``(n, b, b)`` from the blocks that a batch returns."""
-    if batch.geometric_blocks is None:
-        return blocks
-    cells, columns = batch.geometric_blocks
-    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
-    result = np.zeros((len(batch.nodes), b, b))
-    np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)
-    return result
 
 
 def hidden_constraints_are_time_derivatives(trial: JointTrial) -> str | None:

@@ -219,7 +219,7 @@ class LawTrial:
     @property
     def part(self) -> Element | Constraint:
         """What is held to the law: the last part of the model."""
-        return self.system.number.parts[-1]  # type: ignore[no-any-return]
+        return self.system.number.parts[-1]
 
     @property
     def name(self) -> str:
@@ -299,8 +299,7 @@ class JointTrial(LawTrial):
     @property
     def rows(self) -> IntArray:
         """Components of the joint, ``(b,)``."""
-        rows: IntArray = self.system.constraint_components[0][0]
-        return rows
+        return self.system.constraint_components[0][0]
 
     def evaluate(self, motion: Motion | None = None) -> tuple[Array, Array, Any]:
         """``Phi`` (m,), ``B`` (m, b) and the context."""

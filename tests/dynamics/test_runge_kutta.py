@@ -156,7 +156,7 @@ def exact_top() -> mbs.Solution:
 
 def reached(solution: mbs.Solution) -> Array:
     """Where the mass centre is at the end."""
-    return solution.R[-1, 1, :, 1]  # type: ignore[no-any-return]
+    return solution.R[-1, 1, :, 1]
 
 
 def rotor(kick: float) -> mbs.Model:
@@ -174,7 +174,7 @@ def rotor(kick: float) -> mbs.Model:
 
 def bearing(solution: mbs.Solution) -> Array:
     """Where the shaft is in its left bearing at the end."""
-    return solution.x[-1, 1] + solution.R[-1, 1] @ (-0.4, 0, 0)  # type: ignore[no-any-return]
+    return solution.x[-1, 1] + solution.R[-1, 1] @ (-0.4, 0, 0)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ROOMS = (
-    ("arrays", "errors", "version", "files.replacing"),
+    ("arrays", "errors", "version"),
     ("lie",),
     ("contracts",),
     ("model",),
@@ -27,7 +27,7 @@ ROOMS = (
     ("solution",),
     ("files.scene",),
     ("pictures",),
-    ("checks",),
+    ("model.check",),
     ("model.model",),
     ("files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
@@ -37,16 +37,15 @@ ROOMS = (
     ("run",),
     ("modal",),
     ("static",),
-    ("files.store.run_file", "files.store.recorder", "files.store.load"),
-    ("run.simulate", "run.simulate_many"),
+    ("files.store.run_file", "files.store.recorder"),
+    ("run.simulate", "run.convergence", "run.sweep"),
     ("files",),
-    ("studies",),
     ("derivatives",),
     ("interface",),
     ("testing",),
     ("benchmarks",),
     ("validation",),
-    ("command", "checks.doctor"),
+    ("command", "doctor"),
 )
 """From the ground up: a room imports from those on lower floors and on its own.
 

@@ -25,8 +25,8 @@ from fem_mbs.elements import (
     SampledController,
     SampledStateSpace,
 )
+from fem_mbs.run.convergence import fitted_order
 from fem_mbs.run.simulate import start
-from fem_mbs.studies.convergence import fitted_order
 from fem_mbs.system.system import System
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ARRAYS, Method, State, number, shown
+from fem_mbs.contracts import ARRAYS, Method, Path, State, checked, number, shown
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
@@ -22,8 +22,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
-from fem_mbs.solution.history import ChannelHistory, History, Instant
-from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.history import Accuracy, ChannelHistory, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns, turning_joints
 from fem_mbs.static.statics import StaticSolution
@@ -42,7 +41,7 @@ class RunFile:
         If it is not one, is of a newer version, was cut short or tampered with.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         self.path = path if path.exists() or path.suffix else path.with_suffix(".db")
         with guarded(self.path):
             self._database = Database(self.path)
@@ -160,6 +159,29 @@ class RunFile:
         counts = iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps
         solver = self.stands["solver"] if "solver" in self.stands.text else ""  # not in files of 0.2.0
         return Stats(*counts, tuple(self.stands["compiled"]), solver)
+
+
+@checked
+def load(path: Path, model: Model | None = None) -> Solution:
+    """A run from a file, with all its queries by name; what is asked for is read from the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        What ``simulate(..., store=path)`` or ``solution.save(path)`` has written; also of a run that is under way.
+    model : Model, optional
+        The model of the script, if it has functions that a query needs, or classes that are not imported: it must be
+        the same.
+
+    Raises
+    ------
+    StoreError
+        If it is no such file, one of a newer version, or was cut short or tampered with.
+    ModelError
+        If the model is another one.
+    """
+    with guarded(FilePath(path), own=False):
+        return RunFile(FilePath(path)).loaded(model)
 
 
 class StoredRows:

@@ -64,7 +64,7 @@ class RowWriter:
     """Fills one row after the other."""
 
     def __init__(self, shapes: Shapes, channels: Sequence[Channel] | None) -> None:
-        self.shapes, self._channels, own = shapes, channels, places(shapes)
+        self.shapes, self.channels, own = shapes, channels, places(shapes)
         self._row = np.zeros(sum(map(prod, shapes.values())))
         self._views = {name: self._row[place].reshape(shapes[name]) for name, place in own.items()}
         self._arrays = [(name, self._views[name]) for name in ARRAYS if name in own]
@@ -81,8 +81,8 @@ class RowWriter:
         self._row[:3] = state.t, iterations, unstable
         for name, view in self._arrays:
             view[:] = getattr(state, name)
-        if self._channels is not None and one is not None:
-            self._views["channels"][:] = np.concatenate([own.values(one)[0] for own in self._channels])
+        if self.channels is not None and one is not None:
+            self._views["channels"][:] = np.concatenate([own.values(one)[0] for own in self.channels])
         if turns is not None and "turns" in self._views:
             self._views["turns"][:] = turns
         return self._row.tobytes()

@@ -66,8 +66,7 @@ def check_norm(system: System, t: float, rho_inf: float, before: Array, c: Array
 
 def held(system: System) -> BoolArray:
     """True for nodes ``(n,)`` whose rotations are held."""
-    result: BoolArray = ~system.free[:, 3]
-    return result
+    return ~system.free[:, 3]
 
 
 def rotations_of(system: System, kind: type[RotationCoordinates], R: Array) -> Array:
@@ -95,8 +94,7 @@ class ClassicalChart(LocalChart):
 
     def rotations(self, D: Array) -> Array:
         """Coordinates of the rotations ``(n, l)``."""
-        c: Array = self.start + D[:, 3:]
-        return c
+        return self.start + D[:, 3:]
 
     def closed(self, D: Array) -> Array:
         """The increment next to ``D`` whose rotations obey the constraint of their coordinates."""

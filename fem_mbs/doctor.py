@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fem_mbs
-from fem_mbs.checks.examine import Check, examine
+from fem_mbs.model.check import Check, examine
 from fem_mbs.model.model import Model
 
 RUNS = (

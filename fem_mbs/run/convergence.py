@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import checked, instance, is_of, number, real, shown
+from fem_mbs.contracts import Method, Seconds, checked, instance, number, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import Outcome
 from fem_mbs.solution.solution import Solution
 
 UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s, rad/s", "multipliers": "N, N m"}
@@ -26,10 +26,17 @@ MARGIN = 1e-6
 """UnitInterval of a step by which the time of a state may miss the bounds of an interval."""
 
 
-def _axes(value: object, label: object) -> object:
-    if not is_of(value, "matplotlib.axes", "Axes"):
-        raise ModelError(f"{label} must be axes of matplotlib, as plt.gca() gives them, received {shown(value)}")
-    return value
+def _steps(value: object, label: object) -> Array:
+    steps = real(value)
+    if steps is None or steps.ndim != 1 or not len(steps) or not (np.isfinite(steps) & (steps > 0.0)).all():
+        raise ModelError(f"{label} must be a list of positive numbers of seconds, received {shown(value)}")
+    return steps
+
+
+def _reference(value: Any, label: object) -> float | Solution:
+    if isinstance(value, Solution):
+        return value
+    return number(value, f"{label}, a step in s or a Solution,", positive=True)
 
 
 @dataclass(frozen=True)
@@ -65,24 +72,16 @@ class ConvergenceStudy:
         table = ("".join(map(str.rjust, row, widths)) for row in rows)
         return "\n".join([f"Largest errors for t in [{since:g}, {until:g}] s", *table])
 
-    @checked
-    def plot(self, axes: Annotated[Any, _axes]) -> None:
-        """Draw the errors over the steps, with the orders in the legend, into axes of matplotlib."""
-        for name, errors in self.errors.items():
-            if errors.any():
-                axes.loglog(self.steps, errors, "o-", label=f"{name} ({UNITS[name]}), order {self.orders[name]:.2f}")
-        axes.set(xlabel="step (s)", ylabel="largest error")
-        axes.legend()
 
-
+@checked
 def convergence_study(
     model_factory: Callable[[], Model],
-    method: Any,
-    steps: ArrayLike,
-    reference: float | Solution,
+    method: Method | None,
+    steps: Annotated[ArrayLike, _steps],
+    reference: Annotated[float | Solution, _reference],
     *,
-    t_end: float | None = None,
-    interval: tuple[float, float] | None = None,
+    t_end: Seconds | None = None,
+    interval: Any = None,
 ) -> ConvergenceStudy:
     """Errors of runs with several steps against a reference, and the orders fitted to them.
 
@@ -131,7 +130,7 @@ def convergence_study(
     >>> print(f"{study.orders['position']:.1f}")
     2.0
     """
-    steps = _steps(steps)
+    steps = np.asarray(steps)
     t_end = _end(t_end, reference, steps)
     interval = _interval(interval, steps, t_end)
     models = [_new(model_factory, reference) for _ in steps]
@@ -189,11 +188,6 @@ def _size(values: Array) -> float:
 
 def _new(model_factory: Callable[[], Model], like: float | Solution) -> Model:
     """A new model with the nodes and joints of a solution, if there is one."""
-    if not callable(model_factory):
-        raise ModelError(
-            "convergence_study: model_factory must be a function without arguments that returns a new model, received "
-            f"{shown(model_factory)}; wrap the lines that build the model in a function"
-        )
     model = instance(model_factory(), Model, "convergence_study: what model_factory returns")
     if isinstance(like, Solution):
         size = len(model.nodes), sum(len(joint.equations) for joint in model.constraints)
@@ -205,27 +199,17 @@ def _new(model_factory: Callable[[], Model], like: float | Solution) -> Model:
     return model
 
 
-def _steps(steps: ArrayLike) -> Array:
-    result = real(steps)
-    if result is None or result.ndim != 1 or not len(result) or not (np.isfinite(result) & (result > 0.0)).all():
-        raise ModelError(
-            f"convergence_study: steps must be a list of positive numbers of seconds, received {shown(steps)}"
-        )
-    return result
-
-
 def _end(t_end: float | None, reference: float | Solution, steps: Array) -> float:
     if isinstance(reference, Solution):
         last = float(reference.t[-1])
         t_end = last if t_end is None else t_end
-    elif number(reference, "convergence_study: reference, a step in s or a Solution,", positive=True) >= steps.min():
+    elif reference >= steps.min():
         raise ModelError(
             f"convergence_study: reference must be a smaller step than all others, received {reference:g} s for steps "
             f"down to {steps.min():g} s"
         )
     elif t_end is None:
         raise ModelError("convergence_study: t_end is missing; only a Solution as the reference has an end of its own")
-    t_end = number(t_end, "convergence_study: t_end", positive=True)
     if isinstance(reference, Solution) and t_end > last:
         raise ModelError(f"convergence_study: t_end = {t_end:g} s is beyond the reference, which ends at {last:g} s")
     if steps.max() > t_end:
