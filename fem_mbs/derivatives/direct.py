@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -158,7 +159,6 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._derivative = RunDerivative(self.alpha, system, variations)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
         self._of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
         self._waiting: list[TakenStep] = []
@@ -168,6 +168,10 @@ class DirectIntegration(KeptSteps):
         tangent, self.now = self._from_models(self._begun, self.state)
         """What the next step begins with."""
         self.tangents = [tangent]
+
+    @cached_property
+    def _derivative(self) -> RunDerivative:
+        return RunDerivative(self.alpha, self.system, self.varied)
 
     def advance(self) -> AcceptedStep | None:
         """The next step; derivatives follow when enough of them can be linearised together."""

@@ -159,8 +159,8 @@ class StepPoint(NamedTuple):
     run: RunDerivative
     weights: Weights
     jacobian: Jacobian
-    explicit: Array
-    """Derivatives of the rows against the parameters, ``(R, P)``."""
+    explicit: Array | None
+    """Derivatives of the rows against the parameters, ``(R, P)``, where they are asked for."""
     transport: NodeMaps
     to_body: NodeMaps
     """``T P``: body increments at the end with a change of the coordinates of the step."""
@@ -331,7 +331,7 @@ def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | 
     points = _Points(run, made, history)
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
     Z = np.array([own.Z for own in found]) if run.closes_velocities else None
-    here, directions = points.at(D, multipliers, Z, history is not None), None
+    here, directions = points.at(D, multipliers, Z, look=history is not None), None
     if Z is not None:
         directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, steps, Z)
     weights = np.array([_expected(own.memory.predictor, h) for own in steps])
@@ -383,8 +383,10 @@ class _Points:
         self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
         self.guess = np.array([own.formulas.guess for own in steps])
 
-    def at(self, D: Array, multipliers: Array, Z: Array | None = None, look: bool = False) -> _Linearised:
-        """At unknowns ``(s, N)`` and ``(s, m)``."""
+    def at(
+        self, D: Array, multipliers: Array, Z: Array | None = None, *, look: bool = False, follows: bool = True
+    ) -> _Linearised:
+        """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
         rates = self.weights.factors[:, None] * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
@@ -407,7 +409,7 @@ class _Points:
         gamma = float(self.weights.factors[0, 0])
         instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
         jacobian, cells = run.residual.jacobian(instants)
-        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows]
+        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows] if follows else None
         to_body = kinematics.tangent(increments) @ P
         from_body = P.mT @ kinematics.inverse_tangent(increments)
         transport = _transport(kinematics, self.x, self.R, x, R)
@@ -431,7 +433,7 @@ def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Direct
         for plain, own in zip(points.guess, steps, strict=True)
     ]
     D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
-    guess = points.at(D, multipliers)
+    guess = points.at(D, multipliers, follows=False)
     point, solver = guess.point, guess.solver()
     moved, body = Z[..., None], point.P @ Z[..., None]
     gaps = [own @ along for own, along in zip(point.jacobian.q, body, strict=True)]
