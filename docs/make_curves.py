@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.moving_load import CRITICAL, EI, LENGTH, PUSH, bridge, deflection
+from fem_mbs.benchmarks.joints import CRITICAL, EI, LENGTH, PUSH, bridge, deflection
 from fem_mbs.elements import Beam, BeamSection, Force, RigidBody, SlidingJoint
 
 STRIP = BeamSection.rectangle(width=0.02, height=0.01, E=70e9, nu=0.3, rho=2700)

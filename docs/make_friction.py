@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.stick_slip import KINETIC, LAWS, STATIC, belt, exact
+from fem_mbs.benchmarks.joints import KINETIC, LAWS, STATIC, belt, block_place
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
         solution = mbs.simulate(model, 2.4, 2e-3)
         left.plot(solution.t, 1e3 * solution.displacement(block)[:, 0], color=colour, label=name)
     t = np.linspace(0.0, 2.4, 1000)
-    left.plot(t, 1e3 * exact(t), "k--", lw=1, label="Coulomb, by hand")
+    left.plot(t, 1e3 * block_place(t), "k--", lw=1, label="Coulomb, by hand")
     left.set(xlabel="time (s)", ylabel="place of the block (mm)")
     left.legend()
     v = np.linspace(-1.0, 1.0, 1001) * 2e-3

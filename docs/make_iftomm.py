@@ -10,10 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fem_mbs.benchmarks.case import BenchmarkProblem, solve
-from fem_mbs.benchmarks.governor import GOVERNOR, fastest
-from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS
+from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, SQUEEZER, TWO_WINDOWS
+from fem_mbs.benchmarks.machines import GOVERNOR, fastest
 from fem_mbs.benchmarks.slider_crank import SLIDER_CRANK
-from fem_mbs.benchmarks.squeezer import SQUEEZER
 
 DOCS = Path(__file__).parent
 GROUPS = ("R3xSO3", "SE3")

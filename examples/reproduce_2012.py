@@ -29,7 +29,7 @@ from _run import command_of, draw_panels
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 
 BUILD = {"top": lambda: (tops.top_on_joint(),), "cantilever": right_angle_cantilever, "four-bar": four_bar}
 STEP = {"top": 2e-3, "cantilever": 0.2, "four-bar": 0.02}

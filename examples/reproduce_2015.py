@@ -31,9 +31,9 @@ from fem_mbs.alpha.newmark import chung_hulbert
 from fem_mbs.benchmarks import tops
 from fem_mbs.contracts import Constraint, ConstraintBatch, Rates, node_rows
 from fem_mbs.elements import PointMass
-from fem_mbs.initial.projection import constraint_correction
+from fem_mbs.initial.consistent_start import constraint_correction
 from fem_mbs.lie import so3
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 
 GROUPS = ("R3xSO3", "SE3")
 STUDY = 4e-3 / 2.0 ** np.arange(6)

@@ -29,7 +29,7 @@ from _pendulums import EXACT, double, single
 from _run import command_of, draw_panels
 
 import fem_mbs as mbs
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 from fem_mbs.system import constraints
 
 FORMS = {

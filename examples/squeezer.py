@@ -3,7 +3,7 @@ r"""Andrews' squeezing mechanism.
 Seven bodies of a few centimetres in a plane, driven by a constant moment of 33 N mm on a crank of 7 mm, which makes two
 and a half turns in 30 ms; a spring pulls at one of them. It is problem A03 of the IFToMM library of benchmark problems,
 and part of the test set of initial value problems (Mazzia, Magherini 2008), which gives the seven angles at the end to
-15 digits. The model, in `fem_mbs/benchmarks/squeezer.py`, is that of `fem-mbs validate`, which looks at the rates and
+15 digits. The model, in `fem_mbs/benchmarks/linkages.py`, is that of `fem-mbs validate`, which looks at the rates and
 the forces as well.
 
 The hinges of these loops close more than there is to close; the motion is unique all the same
@@ -15,7 +15,7 @@ import numpy as np
 from _run import main_of, panels
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.squeezer import ANGLES, NAMES, SQUEEZER, read, squeezer
+from fem_mbs.benchmarks.linkages import ANGLES, NAMES, SQUEEZER, read, squeezer
 from fem_mbs.elements import Cylinder, RigidBody, SpringDamper, Surface
 
 

@@ -40,6 +40,6 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from fem_mbs.checks.doctor import doctor
+    from fem_mbs.doctor import doctor
 
     return doctor(options.script, options.arguments, options.all)

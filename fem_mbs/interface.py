@@ -33,12 +33,12 @@ from fem_mbs.errors import SingularSystemError as SingularSystemError
 from fem_mbs.errors import StoreError as StoreError
 from fem_mbs.files.co_simulation import CoSimulation as CoSimulation
 from fem_mbs.files.co_simulation import export_fmu as export_fmu
-from fem_mbs.files.store.load import load as load
-from fem_mbs.files.store.load import resume as resume
+from fem_mbs.files.store.recorder import resume as resume
+from fem_mbs.files.store.run_file import load as load
 from fem_mbs.files.store.values import register
 from fem_mbs.initial.assembly import Assembly as Assembly
 from fem_mbs.initial.consistent_start import accelerations as accelerations
-from fem_mbs.initial.projection import project_velocities as project_velocities
+from fem_mbs.initial.consistent_start import project_velocities as project_velocities
 from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha as ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta as ClassicalRungeKutta
@@ -47,20 +47,23 @@ from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian as U
 from fem_mbs.methods.radau import RadauIIA as RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas as RungeKuttaMuntheKaas
 from fem_mbs.modal.linear_model import LinearModel as LinearModel
-from fem_mbs.modal.linearize import linearize as linearize
+from fem_mbs.modal.linear_model import linearize as linearize
 from fem_mbs.modal.modes import Modes as Modes
 from fem_mbs.modal.modes import modes as modes
 from fem_mbs.model.model import Model as Model
 from fem_mbs.newton import Newton as Newton
-from fem_mbs.run.checkpoint import Checkpoint as Checkpoint
+from fem_mbs.run.convergence import ConvergenceStudy as ConvergenceStudy
+from fem_mbs.run.convergence import convergence_study as convergence_study
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.output import Store as Store
+from fem_mbs.run.interfaces import Checkpoint as Checkpoint
+from fem_mbs.run.recorder import Store as Store
 from fem_mbs.run.simulate import simulate as simulate
+from fem_mbs.run.simulate import simulate_many as simulate_many
 from fem_mbs.run.simulate import start as start
-from fem_mbs.run.simulate_many import simulate_many as simulate_many
+from fem_mbs.run.sweep import sweep as sweep
 from fem_mbs.run.variable_step import VariableStep as VariableStep
+from fem_mbs.solution.history import Outcome as Outcome
 from fem_mbs.solution.join import join as join
-from fem_mbs.solution.outcome import Outcome as Outcome
 from fem_mbs.solution.solution import Solution as Solution
 from fem_mbs.static.buckling import Buckling as Buckling
 from fem_mbs.static.buckling import buckling as buckling
@@ -71,9 +74,6 @@ from fem_mbs.static.campbell import unbalance_response as unbalance_response
 from fem_mbs.static.statics import StaticSolution as StaticSolution
 from fem_mbs.static.statics import statics as statics
 from fem_mbs.static.steady_rotation import steady_rotation as steady_rotation
-from fem_mbs.studies.convergence import ConvergenceStudy as ConvergenceStudy
-from fem_mbs.studies.convergence import convergence_study as convergence_study
-from fem_mbs.studies.sweep import sweep as sweep
 from fem_mbs.system.system import System as System
 
 HIDDEN = ("AUTHORS", "HIDDEN", "StatePoint", "accelerations", "exported", "former", "register")

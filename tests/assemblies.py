@@ -623,18 +623,31 @@ def _bushing(made: Assembly) -> None:
 
 
 def _contact(made: Assembly, **more: Any) -> None:
-    """A ball on a body above a plane, or near a ball on another body."""
+    """A ball on a body above a plane, or near a ball on another body or a beam."""
     rng, n, gap = made.rng, direction(made.rng), 10.0 ** made.rng.uniform(-2.0, -0.5)
     node = made.node()
     other, _ = made.two()
     more |= {"restitution": rng.uniform(0.1, 0.9), "friction": rng.choice([0.0, 0.3])}
     apart = float(np.linalg.norm(node.position - other.position))
-    if other is node or apart < 0.3 or rng.random() < 0.5:
+    away = {beam: _away(node, beam) for beam in made.beams}
+    near = [beam for beam in made.beams if away[beam] > 0.1]
+    if near and rng.random() < 0.5:
+        beam = _one(rng, near)
+        ball = library.Ball(away[beam] - 0.02 - min(gap, 0.4 * away[beam]))
+        made.add(library.BeamContact(beam, node, ball, radius=0.02, **more))
+    elif other is node or apart < 0.3 or rng.random() < 0.5:
         plane = library.Plane(n, node.position - (0.1 + gap) * n)
         made.add(library.Contact(made.model.ground, node, plane, library.Ball(0.1), **more))
     else:
         balls = (library.Ball(0.5 * apart), library.Ball(0.5 * apart - min(gap, 0.4 * apart)))
         made.add(library.Contact(other, node, *balls, **more))
+
+
+def _away(node: mbs.Node, beam: library.Beam) -> float:
+    """How far a node is from a beam, which is straight as built."""
+    start, along = beam.nodes[0].position, beam.nodes[-1].position - beam.nodes[0].position
+    share = np.clip(along @ (node.position - start) / (along @ along), 0.0, 1.0)
+    return float(np.linalg.norm(node.position - start - share * along))
 
 
 def _impact(made: Assembly) -> None:

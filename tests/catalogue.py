@@ -97,7 +97,7 @@ from fem_mbs.elements import (
     Truss,
     UniversalJoint,
 )
-from fem_mbs.elements.beams.taper import Profile
+from fem_mbs.elements.beams.section import Profile
 from fem_mbs.elements.beams.track import BeamTracks
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.checks.doctor import RUNS
-from fem_mbs.checks.report import Check
+from fem_mbs.doctor import RUNS
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -30,6 +29,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.model.check import Check
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MILLI = 1e3

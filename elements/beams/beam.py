@@ -27,13 +27,11 @@ from fem_mbs.contracts import (
     choice,
     shown,
 )
-from fem_mbs.elements.beams.curve import BeamCurve, BeamPicture
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss
-from fem_mbs.elements.beams.doubts import doubts
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
-from fem_mbs.elements.beams.higher_order import HigherOrderBatch
-from fem_mbs.elements.beams.section import BeamSection
-from fem_mbs.elements.beams.taper import Profile, along, values_at
+from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch
+from fem_mbs.elements.beams.looks import BeamPicture, doubts
+from fem_mbs.elements.beams.section import BeamSection, Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
 from fem_mbs.elements.joints.coordinates import AXES
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
@@ -250,8 +248,7 @@ class Beam(Element, SectionForces):
     def arc(self, s: Array) -> Array:
         """Shares of the arc length of the beam at places ``s`` in its elements."""
         ends = np.append(0.0, np.cumsum(self.length)) / self.length.sum()
-        shares: Array = ends[:-1, None] + np.diff(ends)[:, None] * s
-        return shares
+        return ends[:-1, None] + np.diff(ends)[:, None] * s
 
     def at(self, s: Array, *names: str) -> list[Array]:
         """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
@@ -266,8 +263,7 @@ class Beam(Element, SectionForces):
         """Length of each element as its nodes share it, ``int N_i N_j``, ``(k, order + 1, order + 1)``."""
         if self.order > 1:
             return self.curve.shared(self.curve.weights)
-        shared: Array = self.length[:, None, None] * CONSISTENT_MASS
-        return shared
+        return self.length[:, None, None] * CONSISTENT_MASS
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces in the section frames, at the ``stations``.
@@ -284,8 +280,7 @@ class Beam(Element, SectionForces):
             One row for each element of order 1; else ``order + 1`` rows, one for each of its nodes.
         """
         forces = self.forces_at(x, R, self.places)
-        flat: Array = forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
-        return flat
+        return forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
 
     def forces_at(self, x: Array, R: Array, s: Array) -> Array:
         """Section forces ``(..., k, m, 6)`` at places ``s`` (m,) or (k, m) in its elements; m = 1 for order 1."""
@@ -294,8 +289,7 @@ class Beam(Element, SectionForces):
             return self.curve.forces(points, frames, s)
         d = relative_motion(points, frames, [self] * len(self.length))
         strains = (strain(self.interpolation, d) - strain(self.interpolation, self.d0)) / self.length[:, None]
-        forces: Array = np.matvec(self.stiffness, strains[..., None, :])
-        return forces
+        return np.matvec(self.stiffness, strains[..., None, :])
 
     def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
         """Points ``(..., elements, stations, 3)`` and section frames along each element, by its own interpolation.

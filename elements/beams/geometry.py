@@ -112,15 +112,13 @@ def _from_axis(directions: Array, axis: Array) -> Array:
     cosine = np.vecdot(directions, axis)[..., None]
     across = directions - cosine * axis
     sine = np.linalg.norm(across, axis=-1, keepdims=True)
-    angles: Array = across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
-    return angles
+    return across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
 
 
 def _to_axis(angles: Array, axis: Array) -> Array:
     """Unit vectors at angles from an axis."""
     size = np.linalg.norm(angles, axis=-1, keepdims=True)
-    directions: Array = np.cos(size) * axis + np.sinc(size / np.pi) * angles
-    return directions
+    return np.cos(size) * axis + np.sinc(size / np.pi) * angles
 
 
 def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:

@@ -1,4 +1,4 @@
-"""All beam elements of order 2 or 3 of a model as arrays: forces, exact tangents and energies.
+"""Beam elements of order 2 or 3: what those of one beam measure as built, and all of a model as arrays.
 
 Derived in docs/theory.md, "Elements of higher order".
 """
@@ -12,12 +12,97 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering, RateSensitivities
-from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
+from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain, gauss, lagrange
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam
+
+
+LEAST_SHARE = 0.02
+"""Least share of the mass of an element that a node may have; equal distances give 0.125."""
+
+
+class Basis(NamedTuple):
+    """Polynomials of the nodes of elements at the quadrature points, ``(k, g, p)``, and their slopes."""
+
+    values: Array
+    slopes: Array
+
+
+class BeamCurve:
+    """What elements of higher order are as built.
+
+    Attributes
+    ----------
+    basis : Basis
+        At the quadrature points of the stiffness.
+    s0 : (k, g, 6)
+        Strain ``T(d) d'`` as built.
+    metric : (k, g)
+        Length along the centre line per unit of the places, at the quadrature points.
+    length : (k,)
+        Of the elements.
+    """
+
+    def __init__(self, beam: Beam, points: Array, frames: Array) -> None:
+        self.beam = beam
+        places, weights = beam.gauss
+        self.basis = Basis(*lagrange(beam.places, places))
+        self.d0 = RelativeCoordinates(points, frames, [beam] * len(points)).d
+        self.s0 = self._strain(self.d0, places)
+        self.metric = np.linalg.norm(self.s0[..., :3], axis=-1)
+        self.length = self.metric @ weights
+        s, w = gauss(beam.order + 1)
+        shape, _ = lagrange(beam.places, s)
+        metric = np.linalg.norm(self._strain(self.d0, s)[..., :3], axis=-1)
+        self.weights = w * metric
+        """Lengths that the quadrature points of the mass stand for, ``(k, order + 1)``."""
+        self.shape, self.mass_places = shape, s
+        shares = self.shared(self.weights).sum(axis=-1) / self.length[:, None]
+        for element in np.flatnonzero((shares < LEAST_SHARE).any(axis=1)):
+            inside = beam.nodes[beam.cells[element, 1]]
+            raise ModelError(
+                f"{beam}: in element {element + 1} of order {beam.order} the nodes inside are too far from where they "
+                f"belong, {np.round(beam.places[element], 3)} of its length, beginning with {inside}; equal distances "
+                "serve"
+            )
+
+    def shared(self, densities: Array) -> Array:
+        """``int density N_i N_j``, ``(k, p, p)``, of densities times lengths ``(k, g)`` at the points of the mass."""
+        return (self.shape * densities[..., None]).mT @ self.shape
+
+    def forces(self, points: Array, frames: Array, s: Array) -> Array:
+        """Section forces ``(..., k, m, 6)`` at places ``s`` (k, m), by the polynomial through the quadrature points."""
+        d = self._relative(points, frames).d
+        slopes = self._strain(d, self.beam.gauss[0])
+        strains = (slopes.reshape(*points.shape[:-2], *slopes.shape[1:]) - self.s0) / self.metric[..., None]
+        at_points = np.matvec(self.beam.stiffness, strains)
+        through, _ = lagrange(np.broadcast_to(self.beam.gauss[0], (len(self.length), self.beam.order)), s)
+        return through @ at_points
+
+    def line(self, points: Array, frames: Array, s: Array) -> tuple[Array, Array]:
+        """Points and section frames at places ``s``, ``(..., k, m, 3)``."""
+        relative = self._relative(points, frames)
+        R, y = se3.exp(self._basis_of(relative.d, s).values @ relative.d)
+        R_ref, x_ref = relative.R_ref[:, None], relative.x_ref[:, None]
+        shape = (*points.shape[:-2], len(s))
+        return (x_ref + np.matvec(R_ref, y)).reshape(*shape, 3), (R_ref @ R).reshape(*shape, 3, 3)
+
+    def _relative(self, points: Array, frames: Array) -> RelativeCoordinates:
+        """Of any number of instants, one after the other."""
+        p = self.beam.order + 1
+        return RelativeCoordinates(points.reshape(-1, p, 3), frames.reshape(-1, p, 3, 3), [self.beam] * len(self.d0))
+
+    def _basis_of(self, d: Array, s: Array) -> Basis:
+        k = len(self.beam.places)
+        return Basis(*(np.tile(part, (len(d) // k, 1, 1)) for part in lagrange(self.beam.places, s)))
+
+    def _strain(self, d: Array, s: Array) -> Array:
+        basis = self._basis_of(d, s)
+        return ScrewStrain(basis.values @ d, basis.slopes @ d).value()
 
 
 class HigherOrderContext(NamedTuple):
@@ -103,8 +188,7 @@ class HigherOrderBatch(BeamElements):
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
         change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
-        ahead: Array = context.stress + np.matvec(self.material, change)
-        return ahead
+        return context.stress + np.matvec(self.material, change)
 
     def with_stress(self, context: HigherOrderContext, stress: Array) -> HigherOrderContext:
         return context._replace(stress=stress)
@@ -112,8 +196,7 @@ class HigherOrderBatch(BeamElements):
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s = self._measure(d).value() - self.s0
-        stored: Array = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
-        return stored
+        return 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
         return RelativeCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
@@ -121,8 +204,7 @@ class HigherOrderBatch(BeamElements):
     def _gradient(self, relative: RelativeCoordinates) -> Array:
         n, p = self.nodes.shape
         by_sections = relative.gradient().reshape(n, 6 * p, p, 6).swapaxes(1, 2)
-        Q: Array = (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
-        return Q
+        return (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
 
     def _measure(self, d: Array) -> ScrewStrain:
         at_points = self._at_points(_flat(d))
@@ -141,8 +223,7 @@ class HigherOrderBatch(BeamElements):
         """Forces conjugate to the coordinates, ``(n, p, 6)``."""
         n, g, _, p = self._basis.shape
         at_points = np.vecmat(self._total(context), context.E).reshape(n, 2 * g, 6)
-        wrench: Array = self._basis.reshape(n, 2 * g, p).mT @ at_points
-        return wrench
+        return self._basis.reshape(n, 2 * g, p).mT @ at_points
 
     def _elastic(self, context: HigherOrderContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
@@ -159,15 +240,13 @@ class HigherOrderBatch(BeamElements):
             right = right + E.mT @ (self.damping_matrix @ self._rate_derivative(context, along))
         geometric = relative.geometric(self._wrench(context)).reshape(n, p, 6, 6 * p)
         by_nodes = (self._to_section.mT @ geometric).reshape(n, 6 * p, 6 * p)
-        total: Array = _rows(along).mT @ _rows(right) + by_nodes @ Q
-        return total
+        return _rows(along).mT @ _rows(right) + by_nodes @ Q
 
     def _viscous(self, context: HigherOrderContext) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
         assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
-        total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
-        return total
+        return _rows(along).mT @ _rows(self.damping_matrix @ along)
 
     def _rate_derivative(self, context: HigherOrderContext, along: Array) -> Array:
         """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
@@ -177,8 +256,7 @@ class HigherOrderBatch(BeamElements):
         rates = self._at_points(np.matvec(relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)))
         by_strain = np.concatenate(context.measure.rate_derivatives(rates[..., :6], rates[..., 6:]), axis=-1)
         turned = relative.rate_derivative(context.V).reshape(n, 6 * p, 6 * p) @ context.Q
-        result: Array = by_strain @ along + context.E @ self._at_points(turned)
-        return result
+        return by_strain @ along + context.E @ self._at_points(turned)
 
 
 def _rows(matrices: Array) -> Array:

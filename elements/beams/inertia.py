@@ -137,12 +137,12 @@ class Inertia:
         V, R = motion.V[self.nodes], motion.R[self.nodes]
         velocity, Omega = np.matvec(R, V[..., :3] + np.cross(V[..., 3:], self.center)), V[..., 3:]
         energies = np.vecdot(velocity, self.masses @ velocity) + np.vecdot(Omega, np.matvec(self.J, Omega))
-        return 0.5 * energies.sum(axis=-1)  # type: ignore[no-any-return]
+        return 0.5 * energies.sum(axis=-1)
 
     def gravity_energy(self, motion: Motion) -> Array:
         """Potential energies of gravity ``(n,)`` in J, zero at the origin."""
         centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
-        return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)  # type: ignore[no-any-return]
+        return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)
 
     @cached_property
     def eccentric(self) -> bool:

@@ -160,8 +160,7 @@ def line_groups(mesh: Any, found: LineMesh, keys: Sequence[Hashable], by: str | 
                 f"{LABEL}: in {where} of the groups with a section ({', '.join(map(repr, keys))}): lines "
                 f"{listed(found.number[wrong])}; {there}. None as a section leaves the lines of a group out"
             )
-    group: IntArray = members.argmax(axis=0)
-    return group
+    return members.argmax(axis=0)
 
 
 def _values(mesh: Any, found: LineMesh, by: str) -> dict[Hashable, BoolArray]:
@@ -230,8 +229,7 @@ def _near(points: Array, used: IntArray, distance: float) -> IntArray:
     from scipy.spatial import cKDTree  # takes long
 
     pairs: IntArray = used[np.sort(cKDTree(points[used]).query_pairs(distance, output_type="ndarray"))]
-    ordered: IntArray = pairs[np.lexsort(pairs.T[::-1])]
-    return ordered
+    return pairs[np.lexsort(pairs.T[::-1])]
 
 
 def _first(pairs: IntArray, count: int) -> IntArray:
@@ -241,8 +239,7 @@ def _first(pairs: IntArray, count: int) -> IntArray:
 
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
     labels = connected_components(links, directed=False)[1]
-    first: IntArray = np.unique(labels, return_index=True)[1][labels]
-    return first
+    return np.unique(labels, return_index=True)[1][labels]
 
 
 def check_loose(mesh: Any, points: int) -> None:

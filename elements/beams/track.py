@@ -142,8 +142,7 @@ class Sections:
     def _columns(self, by_sections: Array) -> Array:
         """Against increments of the nodes ``(r, c, 6p)``, from those against the section frames ``(r, p, c, 6)``."""
         r, p, c, _ = by_sections.shape
-        columns: Array = (by_sections @ self._to_section).swapaxes(1, 2).reshape(r, c, 6 * p)
-        return columns
+        return (by_sections @ self._to_section).swapaxes(1, 2).reshape(r, c, 6 * p)
 
 
 def _powers(s: Array, length: Array, p: int) -> list[Array]:

@@ -184,8 +184,7 @@ class BeamBatch(BeamElements):
         first = se3.dual(wrench) - d_operator
         first = first if self._to_first is None else self._to_first.mT @ first
         second = d_operator if self._to_second is None else self._to_second.mT @ d_operator
-        total: Array = (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
-        return total
+        return (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
 
     def _viscous(self, context: BeamContext, dV: Array | None = None) -> Array:
         """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6), the identity by default."""
@@ -193,16 +192,14 @@ class BeamBatch(BeamElements):
         along = Q = context.Q
         if dV is not None:
             along = np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
-        total: Array = Q.mT @ (self.damping_matrix @ along)
-        return total
+        return Q.mT @ (self.damping_matrix @ along)
 
     def stress_ahead(self, context: BeamContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 12)``, linear in them."""
         change = np.matvec(context.Q, d)
         if context.measure is not None:
             change = np.matvec(context.measure.gradient(), change)
-        ahead: Array = context.stress + np.matvec(self.material, change)
-        return ahead
+        return context.stress + np.matvec(self.material, change)
 
     def with_stress(self, context: BeamContext, stress: Array) -> BeamContext:
         wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient())
@@ -229,8 +226,7 @@ class BeamBatch(BeamElements):
         d = se3.log(*self._relative_frame(motion.x[self.nodes], motion.R[self.nodes]))
         check_turn(np.vecdot(d[..., 3:], d[..., 3:]), self.owners)
         s = strain(self.interpolation, d) - self.s0
-        stored: Array = 0.5 * np.vecdot(s, np.matvec(self.material, s))
-        return stored
+        return 0.5 * np.vecdot(s, np.matvec(self.material, s))
 
 
 def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.contracts import Node, NotNegative, Shape, UnitInterval, checked, shown
 from fem_mbs.elements.beams.beam import Beam
-from fem_mbs.elements.bodies.rigid_body import RigidBody
+from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact
 from fem_mbs.elements.contact.contact import Contact
 from fem_mbs.elements.contact.shapes import Plane

@@ -168,7 +168,7 @@ def across(axis: Array) -> Array:
     """Unit vectors across unit vectors ``(n, 3)``."""
     other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
     result = np.cross(axis, other)
-    return result / np.linalg.norm(result, axis=-1)[:, None]  # type: ignore[no-any-return]
+    return result / np.linalg.norm(result, axis=-1)[:, None]
 
 
 def tangents(n: Array, R_a: Array) -> Array:

@@ -89,7 +89,7 @@ class RopeBatch(UnilateralBatch, of=Rope):
 
     def points(self, motion: Motion) -> Array:
         b = self.nodes[:, 1]
-        return (motion.x[b] + np.matvec(motion.R[b], self._ends))[:, None]  # type: ignore[no-any-return]
+        return (motion.x[b] + np.matvec(motion.R[b], self._ends))[:, None]
 
     def measure(self, motion: Motion) -> Gaps:
         measured = self._lines.evaluate(motion)

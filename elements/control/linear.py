@@ -191,8 +191,7 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
 
     def at(self, t: float) -> Array:
         """What functions of time put in, ``(n, s)``."""
-        own: Array = np.matvec(self._by_law, self._wires.at(t))
-        return own
+        return np.matvec(self._by_law, self._wires.at(t))
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
         """The terms of the equations: of each internal variable, laws, and outputs or rates; at which limit."""

@@ -85,7 +85,7 @@ class HeldMesh:
         e = len(self._ground)
         right = np.concatenate([u[self._ground], motions - G @ u])
         unknown = np.linalg.solve(small, right)
-        return u + X @ np.concatenate([self._spring[:, None] * unknown[:e], -unknown[e:]])  # type: ignore[no-any-return]
+        return u + X @ np.concatenate([self._spring[:, None] * unknown[:e], -unknown[e:]])
 
     def _border(self, held: int) -> tuple[Array, Array, Array]:
         """Answers to springs and reactions, and the small matrix of ``(E^T u, reactions)``."""
@@ -119,7 +119,7 @@ class HeldMesh:
 
         def flexibility(f: Array) -> Array:
             u = self.answer(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
-            return u - rigid @ (MR.T @ u)  # type: ignore[no-any-return]
+            return u - rigid @ (MR.T @ u)
 
         return self._modes(count, flexibility, 6)
 
@@ -129,7 +129,7 @@ class HeldMesh:
         f = loads - MR @ (rigid.T @ loads)
         u = self.answer(f, 6, np.zeros((6, f.shape[1])))
         u -= rigid @ (MR.T @ u)
-        return u - Phi @ ((Phi.T @ loads) / omega[:, None] ** 2)  # type: ignore[no-any-return]
+        return u - Phi @ ((Phi.T @ loads) / omega[:, None] ** 2)
 
     def _modes(self, count: int, flexibility: Callable[[Array], Array], held: int) -> tuple[Array, Array]:
         N = self.K.shape[0]
@@ -303,7 +303,7 @@ def _solved(rest: csr_array, rigid: Array) -> Array:
 
 def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
     if plan.frequency is None:
-        return modes(plan.modes)  # type: ignore[no-any-return]
+        return modes(plan.modes)
     count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
     while True:
         omega, Phi = modes(min(count, most))

@@ -22,7 +22,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import se3, so3
-from fem_mbs.lie.screw_rates import ScrewRates
+from fem_mbs.lie.parametrization import ScrewRates
 
 ITERATIONS, SETTLED = 30, 1e-8
 """Newton's method for the frame ends after a correction, in rad and sizes of the body, whose square is rounding."""

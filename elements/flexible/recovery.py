@@ -81,7 +81,7 @@ class Recovered:
         # (k, 3, nt), or (3, nt) of one
         seen = np.moveaxis(skin.points[rows][..., None] + skin.shapes[rows] @ self.q.T, -1, 0)
         if seen.ndim == 2:
-            return self.frame.x + np.matvec(self.frame.R, seen)  # type: ignore[no-any-return]
+            return self.frame.x + np.matvec(self.frame.R, seen)
         result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
         return result
 

@@ -20,17 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Index,
-    NotNegative,
-    Path,
-    Positive,
-    Public,
-    checked,
-    choice,
-    named_file,
-    shaped,
-)
+from fem_mbs.contracts import Index, NotNegative, Path, Positive, Public, checked, choice, named_file, shaped
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
 from fem_mbs.elements.flexible.free_mesh import (

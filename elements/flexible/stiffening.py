@@ -52,7 +52,7 @@ class SecondOrderField:
 
     def _along(self, q: Array) -> Array:
         """``Z q``, by which ``p`` changes with ``q``, ``(n, L, K)``."""
-        return np.matvec(self._Z, q[:, None])  # type: ignore[no-any-return]
+        return np.matvec(self._Z, q[:, None])
 
     def _with_second(self, q: Array) -> Array:
         return np.concatenate([q, 0.5 * np.matvec(self._along(q), q)], axis=1)

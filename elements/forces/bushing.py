@@ -185,14 +185,12 @@ class BushingBatch(ElementBatch, of=Bushing):
         # rates change as b does, and as the velocity of frame A is seen from frame B
         rate = operator.derivative(V) @ b - b @ se3.bracket(V_A)
         bend = b.mT @ (self._K @ b + self._C @ rate) + operator.transposed_derivative(stress) @ b
-        result: Array = self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
-        return result
+        return self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
 
     def damping(self, context: BushingContext) -> Array:
         J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
         rates = context.b @ J @ self._to_frames
-        result: Array = rates.mT @ self._C @ rates
-        return result
+        return rates.mT @ self._C @ rates
 
     def energy(self, motion: Motion) -> Energy:
         _, operator = self._deformation(motion)

@@ -34,7 +34,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
-from fem_mbs.elements.shapes.solids import circle, tube
+from fem_mbs.elements.shapes import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 

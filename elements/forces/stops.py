@@ -170,8 +170,7 @@ class StopBatch(CoordinateLawBatch):
 def _beyond(q: Array, ends: Ends) -> Array:
     """How far a coordinate is beyond the upper end, or, negative, the lower one."""
     lower, upper = ends.place
-    beyond: Array = np.maximum(q - upper, 0.0) + np.minimum(q - lower, 0.0)
-    return beyond
+    return np.maximum(q - upper, 0.0) + np.minimum(q - lower, 0.0)
 
 
 class RigidStopBatch(UnilateralBatch):
@@ -203,8 +202,7 @@ class RigidStopBatch(UnilateralBatch):
         return continued(value, self._ends if self.own is None else motion.u[self.follows])
 
     def gaps(self, motion: Motion) -> Array:
-        left: Array = self._sign * (self._values(motion) - self._ends)
-        return left
+        return self._sign * (self._values(motion) - self._ends)
 
     def measure(self, motion: Motion) -> Gaps:
         measured = self._coordinates.evaluate(motion)
@@ -220,8 +218,7 @@ class RigidStopBatch(UnilateralBatch):
 
     def forces_on_b(self, motion: Motion) -> Array:
         """Along the coordinate, in the first component."""
-        along: Array = self._sign[:, None] * motion.u[self.carried[..., FORCES]]
-        return along
+        return self._sign[:, None] * motion.u[self.carried[..., FORCES]]
 
     def followed(self, motion: Motion) -> Array:
         return self._values(motion) if self._angle else super().followed(motion)

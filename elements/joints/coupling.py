@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
-from fem_mbs.elements.joints.drives import Drive
+from fem_mbs.elements.joints.relative_batch import Drive
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9

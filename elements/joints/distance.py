@@ -27,8 +27,8 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.line import Line, LineLengths, bar
-from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
 from fem_mbs.elements.joints.frames import OnPoints, two_nodes
+from fem_mbs.elements.joints.relative_batch import TOLERANCE, Drive, rounded
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6

@@ -216,5 +216,4 @@ def turned_to(axes: Array, axis: Array, label: str, names: tuple[str, str] = ("a
             f"{np.degrees(np.arccos(max(c, -1.0))):.6g} degrees; give the opposite direction, {-axis}"
         )
     cross = so3.skew(v)
-    turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
-    return turned
+    return (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes

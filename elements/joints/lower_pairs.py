@@ -11,9 +11,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Flags, Node, NodeLike, RotationLike, Vector3, checked
-from fem_mbs.elements.joints.drives import Displacement, DriveLike
 from fem_mbs.elements.joints.frames import OnPoints, axes_about, axes_in, levers, turned_to
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
+from fem_mbs.elements.joints.relative_batch import Displacement, DriveLike
 from fem_mbs.errors import ModelError
 
 

@@ -38,9 +38,17 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.drives import Displacement, Drive, DriveLike, DrivenBatch, Drives, Move, drives_by_name
 from fem_mbs.elements.joints.frames import two_nodes
-from fem_mbs.elements.joints.relative_batch import RelativeBatch
+from fem_mbs.elements.joints.relative_batch import (
+    Displacement,
+    Drive,
+    DriveLike,
+    DrivenBatch,
+    Drives,
+    Move,
+    RelativeBatch,
+    drives_by_name,
+)
 from fem_mbs.elements.shapes import Ball, Box, Cylinder
 from fem_mbs.errors import ModelError
 
@@ -162,7 +170,7 @@ class RelativeJoint(Constraint):
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
-        return np.matvec(R_a, self.axes[0][:, self.free_axis])  # type: ignore[no-any-return]
+        return np.matvec(R_a, self.axes[0][:, self.free_axis])
 
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:

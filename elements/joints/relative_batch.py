@@ -8,22 +8,41 @@ body increments ``delta`` of both nodes by
 which is linear in ``p``: ``delta p = C delta`` with ``C = GAMMA (p, 1)``. An equation ``Phi = w . p - o`` has the
 gradient ``B = w C``; what changes with ``p`` in ``C V`` and in ``C^T f`` is constant, ``V GAMMA`` and ``f GAMMA``, and
 gives the derivatives of ``B V`` and of ``B^T lambda``, with ``f = lambda w`` (docs/theory.md, "Joints").
+
+Drives prescribe the coordinates of a joint, or move its point: a displacement moves the point of a, a driven angle
+``theta`` turns its directions across the axis: ``w = w_0 + cos(theta) w_c + sin(theta) w_s``, linear in the placement
+of b against a as before, so that derivatives against time are of the same form (docs/theory.md, "Joints").
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Motion, Numbering, StepEnd, consecutive
-from fem_mbs.errors import MotionError
+from fem_mbs.contracts import (
+    ConstraintBatch,
+    Motion,
+    Numbering,
+    Rates,
+    StepEnd,
+    consecutive,
+    derivatives,
+    evaluate,
+    function,
+    shown,
+)
+from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
+
 
 SIZE = 13
 """Numbers of a placement ``(S, r, 1)``."""
@@ -66,7 +85,7 @@ class RelativeBatch(ConstraintBatch):
 
     With directions ``D`` of a and the point ``c`` of b, positions are ``D . (r + S c) - o``, and what closes rotations
     is ``W : S``: ``w = (D c^T, D)`` and ``w = (W, 0)``. Joints that close fewer motions than others carry zero rows,
-    whose equations are left out by ``_closed``. Drives: ``drives.py``.
+    whose equations are left out by ``_closed``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
@@ -126,14 +145,14 @@ class RelativeBatch(ConstraintBatch):
     def second(self, context: RelativeContext) -> Array:
         """``H`` (m, 12, 12)."""
         w = context.rows[..., :12].reshape(-1, 12)[self._closed]
-        return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]  # type: ignore[no-any-return]
+        return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]
 
     def stiffness(self, context: RelativeContext, multipliers: Array) -> Array:
         """``sum lambda H`` (n, 12, 12): the derivative of ``C^T f`` for ``f = lambda w``."""
         every = np.zeros((len(self.nodes), self._m))
         every.reshape(-1)[self._closed] = multipliers
         f = np.vecmat(every, context.rows)[:, :12]
-        return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes  # type: ignore[no-any-return]
+        return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes
 
     def rate_gradient(self, context: RelativeContext, V: Array) -> Array:
         """``H V`` (m, 12): ``w`` of the derivative of ``C V``."""
@@ -154,3 +173,240 @@ class RelativeBatch(ConstraintBatch):
         if np.minimum.reduce(beyond) < 0.0:
             k = int(beyond.argmin())
             raise MotionError(f"{self.owners[self._limited[k]]}: {self._limits[k].text}")
+
+
+Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+DriveLike: TypeAlias = Drive | Mapping[str, Drive]
+"""Of the one coordinate that a drive may prescribe, or of several by their names."""
+Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
+TOLERANCE = 1e-8
+HALVINGS = 30
+"""Of a step in which a drive turns far, until it must have jumped."""
+
+
+class Move(NamedTuple):
+    """A law that moves the point of b: its directions (3, s) in frame a, and how many components it returns."""
+
+    directions: Array
+    law: Callable[[float], ArrayLike]
+    size: int | None
+
+
+class Drives:
+    """The laws of a joint: of its angle, and of where the point of b is against that of a."""
+
+    def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
+        self.joint, self.angle, self.moves = joint, angle, moves
+        self._last: dict[int, tuple[tuple[float, float], tuple[Array, Array]]] = {}
+
+    @property
+    def acts(self) -> bool:
+        """Whether there are any laws."""
+        return bool(self.moves) or self.angle is not None
+
+    def turned(self, t: float) -> float:
+        """The prescribed angle in rad."""
+        assert self.angle is not None
+        return float(evaluate(self.angle, t, self.joint, None))
+
+    def turning(self, t: float, end: float) -> tuple[float, float]:
+        """Its first and second time derivative; it is known up to the time ``end``."""
+        assert self.angle is not None
+        first, second = self._derivatives(self.angle, None, t, end)
+        return float(first), float(second)
+
+    def moved(self, t: float) -> Array:
+        """How far the point of b is from that of a, ``(3,)`` in frame a."""
+        parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
+        return np.sum(parts, axis=0)
+
+    def moving(self, t: float, end: float) -> tuple[Array, Array]:
+        """First and second time derivative of :meth:`moved`."""
+        rates = [
+            [D @ np.atleast_1d(rate) for rate in self._derivatives(law, size, t, end)] for D, law, size in self.moves
+        ]
+        first, second = np.sum(rates, axis=0)
+        return first, second
+
+    def jump(self, before: float, t: float) -> float:
+        """By how much the angle jumps between two times; 0 if it does not, or by so little that directions show it."""
+        if self.angle is None:
+            return 0.0
+        first, last = self.turned(before), self.turned(t)
+        for _ in range(HALVINGS):
+            if abs(last - first) < np.pi:
+                return 0.0
+            middle = 0.5 * (before + t)
+            turned = self.turned(middle)
+            if abs(turned - first) > abs(last - turned):
+                t, last = middle, turned
+            else:
+                before, first = middle, turned
+        return last - first
+
+    def _derivatives(
+        self, law: Callable[[float], ArrayLike], size: int | None, t: float, end: float
+    ) -> tuple[Array, Array]:
+        """Those of a law, which are asked for several times at one instant."""
+        known = self._last.get(id(law))
+        if known is None or known[0] != (t, end):
+            known = self._last[id(law)] = (t, end), derivatives(law, t, self.joint, size, end)
+        return known[1]
+
+    def check_start(self, angle: float, moved: Array) -> None:
+        """Refuse laws that do not begin where the joint stands: at an angle, its points ``moved`` (3,) in frame a."""
+        end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
+        if self.angle is not None and abs((begins := self.turned(0.0)) - angle) > TOLERANCE:
+            raise ModelError(
+                f"{self.joint}: its drive must be {rounded(angle):g} at t = 0, where the joint stands as it was "
+                f"built, received {begins:.6g} rad; {end}"
+            )
+        along = self.joint.axes[0][:, list(self.joint.positions)]
+        if self.moves and np.abs(along.T @ ((first := self.moved(0.0)) - moved)).max() > TOLERANCE:
+            raise ModelError(
+                f"{self.joint}: its displacement must be {_shown(moved)} at t = 0, where the joint stands as it was "
+                f"built, received {first}; {end}"
+            )
+
+
+def rounded(value: float) -> float:
+    """A value without what is rounding."""
+    return value if abs(value) > TOLERANCE else 0.0
+
+
+def _shown(moved: Array) -> str:
+    return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
+
+
+def drives_by_name(
+    drive: DriveLike | None, closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
+) -> Mapping[str, Drive]:
+    """Drives by the names of what they prescribe, or a refusal of those that have nothing to move.
+
+    ``free`` are the coordinates of the joint that a drive may prescribe, ``several`` rotations that it may not.
+    """
+    if drive is None:
+        return {}
+    allowed = ", ".join(map(repr, free)) or "nothing of this joint"
+    if not isinstance(drive, Mapping):
+        if len(free) != 1:
+            raise ModelError(f"{label}: its drive must say what it prescribes, drive={{name: law}}, with {allowed}")
+        return {free[0]: drive}
+    for name, law in drive.items():
+        if not callable(law):
+            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
+        if name not in free:
+            why = "the joint closes it" if name in closes else "no drive can prescribe it"
+            if name in several:
+                why = f"it is one of several rotations, which model.add(JointDrive(joint, law, '{name}')) can prescribe"
+            raise ModelError(
+                f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe {allowed}"
+            )
+    return drive
+
+
+@dataclass(frozen=True)
+class PrescribedRows:
+    """The rows of driven joints at a time."""
+
+    batch: DrivenBatch
+    t: float
+    rows: Array
+    """``(w, -o)`` (n, m, 13) of all joints."""
+    ahead: Array
+    """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
+
+    def check(self, p: Array) -> None:
+        """Refuse joints at ``p`` (n, 13) that are too far behind."""
+        self.batch.check_behind(np.vecdot(self.ahead, p[self.batch.driven_joints, :9]))
+
+    @cached_property
+    def rates(self) -> tuple[Array, Array]:
+        """First and second time derivative of the rows of driven joints."""
+        return self.batch.driven_rates(self.t)
+
+
+class DrivenBatch(RelativeBatch):
+    """Joints of which some, ``driven_joints``, have drives."""
+
+    def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
+        super().__init__(joints, number)
+        self._end = number.end
+        self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
+        driven = [joints[k] for k in which]
+        self._drives = [joint.drives for joint in driven]
+        # what stays, and what goes with the cosine and the sine of the angles: across the axis cos W + sin axis~ W
+        D, W, none = self._D[which], self._W[which], np.zeros((len(which), self._p))
+        axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in driven]))
+        points = self._points_b[which]
+        self._fixed = self._rows_of(points, D, 0.0 * W, self._offset[which])
+        self._cosine = self._rows_of(points, 0.0 * D, W, none)
+        self._sine = self._rows_of(points, 0.0 * D, axis[:, None] @ W, none)
+        ahead = np.array([joint.across() for joint in driven])
+        self._ahead = ahead.reshape(-1, 9), (axis @ ahead).reshape(-1, 9)
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse drives that do not begin where their joints stand."""
+        for k in self.driven_joints:
+            joint, (a, b) = self.owners[k], self.nodes[k]
+            x, R = motion.x[[a, b]], motion.R[[a, b]]
+            points = x + np.matvec(R, np.array(joint.offsets))
+            angle = 0.0
+            if joint.drives.angle is not None:
+                name = next(name for name in joint.driven if name.startswith("rotation"))
+                angle = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
+            joint.drives.check_start(angle, R[0].T @ (points[1] - points[0]))
+
+    def at(self, t: float) -> PrescribedRows:
+        """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
+        angles = np.array([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
+        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+        driven = self._fixed + c * self._cosine + s * self._sine
+        for k, drives in enumerate(self._drives):
+            if drives.moves:
+                driven[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ drives.moved(t)
+        rows = self._built.copy()
+        rows[self.driven_joints] = driven
+        along, across = self._ahead
+        return PrescribedRows(self, t, rows, c[:, 0] * along + s[:, 0] * across)
+
+    def check_behind(self, cosine: Array) -> None:
+        """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
+        if cosine.min() < 0.0:
+            joint = self._drives[int(cosine.argmin())].joint
+            raise MotionError(
+                f"{joint}: its drive turns by more than a quarter turn in one step, or begins so far from where the "
+                "joint was built; shorten the step, or build the joint nearer"
+            )
+
+    def rates(self, context: RelativeContext) -> Rates | None:
+        """Drives turn the cosine directions of a, and displacements move its points."""
+        first, second = np.zeros((2, *self._built.shape))
+        first[self.driven_joints], second[self.driven_joints] = context.prescribed.rates
+        values = np.matvec(first, context.p), first[..., :12] @ context.changes, np.matvec(second, context.p)
+        phi, B, curvature = (part.reshape(len(self.nodes) * self._m, -1)[self._closed] for part in values)
+        return Rates(phi[:, 0], B, curvature[:, 0])
+
+    def driven_rates(self, t: float) -> tuple[Array, Array]:
+        """First and second time derivative ``(k, m, 13)`` of the rows of driven joints."""
+        turning = [
+            (0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t, self._end)) for d in self._drives
+        ]
+        angle, speed, acceleration = (np.array(part)[:, None, None] for part in zip(*turning, strict=True))
+        c, s = np.cos(angle), np.sin(angle)
+        along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
+        first, second = speed * across, acceleration * across - speed**2 * along
+        for k, drives in enumerate(self._drives):
+            if drives.moves:
+                for change, moving in zip((first, second), drives.moving(t, self._end), strict=True):
+                    change[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ moving
+        return first, second
+
+    def astray(self, end: StepEnd) -> str:
+        """Drives that jump by whole turns meet the equations, too."""
+        if text := super().astray(end):
+            return text
+        for drives in self._drives:
+            if jump := drives.jump(end.before, end.t):
+                return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
+        return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import high_speed_rotor, puma, slider_crank
+from fem_mbs.benchmarks import puma, rotors, slider_crank
 
 from .runs import EP, RV, RXYZ, SE3
 
@@ -64,8 +64,8 @@ def draw_top_on_joint(panels, found):
 
 
 def draw_rotor(panels, found):
-    solution = mbs.simulate(high_speed_rotor.high_speed_rotor(), 4.0, 1e-3, mbs.RungeKuttaMuntheKaas("RK6"))
-    _, y, z, *_ = high_speed_rotor.read(solution).T
+    solution = mbs.simulate(rotors.high_speed_rotor(), 4.0, 1e-3, mbs.RungeKuttaMuntheKaas("RK6"))
+    _, y, z, *_ = rotors.read(solution).T
     panels[0].plot(1e3 * y, 1e3 * z, lw=1)
     panels[0].set(title="Fig. 10: path of $p_1$ in 4 s (mm)", xlabel="y", ylabel="z", aspect="equal")
     panels[1].plot(solution.t, 1e3 * y, label="y")

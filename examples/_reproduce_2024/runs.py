@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import high_speed_rotor, puma, slider_crank, tops
+from fem_mbs.benchmarks import puma, rotors, slider_crank, tops
 
 from . import flexible, minimal
 
@@ -43,7 +43,7 @@ def exact_top(t):
 
 @cache
 def exact_rotor():
-    return high_speed_rotor.exact((ROTOR_END,))[-1]
+    return rotors.exact((ROTOR_END,))[-1]
 
 
 CRANK = {1.0: 0.2117216614, 5.0: 0.2407195737}
@@ -68,7 +68,7 @@ def robot(t_end):
 
 
 def rotor(group):
-    return high_speed_rotor.high_speed_rotor(group), high_speed_rotor.read
+    return rotors.high_speed_rotor(group), rotors.read
 
 
 BENCHMARKS = {

@@ -11,7 +11,7 @@ from fem_mbs.alpha.starting_values import shifted
 from fem_mbs.alpha.step import Linearization, Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.initial.projection import with_joint_rate
+from fem_mbs.initial.consistent_start import with_joint_rate
 
 
 def kept_matrix(scheme: Scheme, state: State, memory: AlphaMemory) -> Linearization | None:

@@ -15,7 +15,7 @@ from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State, StepErrorEstimate
+from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system import matrices as tangent
@@ -78,9 +78,9 @@ def errors_of_step(
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            lasting = _lasting(scheme, solution, left)
+            lasting = lasting_error(scheme, solution, left)
             oscillating = unresolved(system, h, state, new, now + before.now)
-            missed = _missed(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
+            missed = missed_impulse(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
@@ -96,7 +96,7 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
 
 
-def _lasting(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
+def lasting_error(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
     """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
 
     Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
@@ -106,27 +106,30 @@ def _lasting(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Lineariza
     return scheme.parameters.both_defects * largest(left[: 6 * scheme.system.n])
 
 
-def _missed(
+def missed_impulse(
     parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization]
 ) -> Array:
     """Change of velocity and angular velocity ``(2,)`` by forces over time that the ends of a step do not tell.
 
     These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
     """
-    system, (t, h) = equations.system, (equations.state.t, equations.h)
+    system, h = equations.system, equations.h
     if solution.linearization is None:
         return np.zeros(2)
-    first, early, middle, last = forces = system.forces_over_time(
-        solution.value.evaluation.motion, (t, t + EARLY * h, t + 0.5 * h, equations.t)
-    )
-    parabola = first + EARLY * (4.0 * middle - 3.0 * first - last + 2.0 * EARLY * (first - 2.0 * middle + last))
-    unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
-    if not unseen.any():
+    within = unseen_forces(system, solution.value.evaluation.motion, equations.state.t, h)
+    if within is None:
         return np.zeros(2)
-    within = np.where(unseen, INSIDE @ forces, 0.0)
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
     d, _ = solve_with_constraints(system, solution.linearization.factors, h * within, rates)
     return parameters.inertia * largest(d[: 6 * system.n])
+
+
+def unseen_forces(system: System, motion: Motion, t: float, h: float) -> Array | None:
+    """Forces ``(N,)`` over a step of ``h`` from ``t`` beyond what its ends tell, where they are no parabola."""
+    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + EARLY * h, t + 0.5 * h, t + h))
+    parabola = first + EARLY * (4.0 * middle - 3.0 * first - last + 2.0 * EARLY * (first - 2.0 * middle + last))
+    unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
+    return np.where(unseen, INSIDE @ forces, 0.0) if unseen.any() else None
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:
@@ -192,16 +195,20 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
 
     Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
-    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it.
+    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it. No
+    more of it is there than velocities change: after a start accelerations may be those of vibrations that never come.
     """
-    change = state.v - before.v - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 6)
-    return h * largest(change)
+    change = (state.v - before.v).reshape(-1, 2, 3)
+    missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
+    squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
+    oscillating: Array = h * np.sqrt(np.maximum.reduce(squares))
+    return oscillating
 
 
 def largest(d: Array) -> Array:
     """Largest length and largest angle ``(2,)`` of increments ``(n, 6)``."""
     parts = d.reshape(-1, 2, 3)
-    norms: Array = np.sqrt(np.vecdot(parts, parts).max(axis=0))
+    norms: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
     return norms
 
 

@@ -1,361 +1,399 @@
 """Steps of small systems in a few calls: the equations of a step as compiled lines (``fem_mbs.compiled.whole``).
 
-:class:`StepLines` records the methods of :class:`~fem_mbs.alpha.step.StepEquations` once, for one system or for copies
-of it side by side, and :class:`CompiledStep` calls what has been compiled of them: the residual, the iteration matrix
-with its factors, the correction, and the update are one call each. Where a line has been recorded for another branch,
-the whole step is NumPy's.
+:func:`whole_step` is a step of the lines that ``recorded_step.py`` has recorded, most often a matrix and a trial. Where
+a line has been recorded for another branch, the step is NumPy's.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark
-from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.local_error import SUDDEN, errors_of_step, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.newmark import PLAIN, Parameters, PredictorHistory, newmark, same, weights_of_missed
+from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
+from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.compiled.elimination import Elimination
-from fem_mbs.compiled.tape import CannotRecordError, Number
+from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
-from fem_mbs.contracts import Report, State
-from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system.system import Evaluation
+from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
+from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
 
 LOG = logging.getLogger("fem_mbs")
-SHAKEN = 1e-4
-"""How far from uniform motion a step is recorded."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
+Plain: TypeAlias = Callable[[], StepEquations]
 
 
 class OtherBranchError(Exception):
     """A line has been recorded for another branch than that of a trial."""
 
 
-class WholeUnknowns(NamedTuple):
-    """The unknowns of a step, a row for each copy: increments, multipliers, and what the formulation has beyond."""
+def whole_step(
+    scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
+) -> Step | None:
+    """A step of a small system of which ``plain()`` are the equations by NumPy; None where that is to make it.
+
+    So it is where there is no solution from the first guess, too.
+    """
+    try:
+        lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain, state, h, memory)
+        return None if lines is None else _step(lines, scheme, newton, plain, state, h, memory)
+    except (OtherBranchError, *FAILURES):
+        return None
+
+
+def _step(
+    lines: StepLines, scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
+) -> Step:
+    """As that of the method."""
+    before, system = memory.accelerations, scheme.system
+    last = before.error * (h / memory.h) ** 3
+    rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
+    solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
+    end, report = lines.end(solution.unknown), solution.report
+    report.end_checked = True
+    local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
+    sudden = SUDDEN * last < local and last > 0.0
+    if sudden or looked_at(memory.steps):
+        seen = not (system.follows_time and unseen_forces(system, system.motion(new), state.t, h) is not None)
+        if seen and solution.linearization is not None:
+            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden, np.zeros(2))
+        else:
+            equations = plain()
+            errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory)
+    accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
+    matrix = lines.kept()
+    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix)
+    return Step(new, memory, report, local)
+
+
+def _made(scheme: Scheme, plain: Plain, state: State, h: float, memory: AlphaMemory) -> StepLines | None:
+    """Lines for the steps of a system, if these can be recorded."""
+    whole = scheme.system.whole
+    try:
+        if scheme.system.redundant is not None:
+            raise CannotRecordError("constraints repeat each other")
+        lines = StepLines(whole, plain(), scheme.parameters)
+        lines.compare(plain, scheme.parameters, state, h, memory)
+    except Exception as error:  # whatever code makes of numbers that it was not written for
+        LOG.debug("steps are not compiled as a whole: %s: %s", type(error).__name__, error)
+        whole.give_up()
+        return None
+    whole.lines[scheme.kind] = lines
+    whole.took()
+    return lines
+
+
+class Trial(NamedTuple):
+    """A trial, and the correction of it."""
 
     rows: Array
-    step: CompiledStep
-    eta: Array = np.empty(0)
-
-    @property
-    def D(self) -> Array:  # noqa: N802
-        """The increment ``(N,)``."""
-        return self.rows[:, : self.step.whole.one.N].reshape(-1)
-
-    @property
-    def multipliers(self) -> Array:
-        """``(m,)``."""
-        one, result = self.step.whole.one, np.empty(self.step.system.m)
-        result[self.step.whole.equations] = self.rows[:, one.N : one.N + one.m]
-        return result
-
-    def plain(self) -> Unknowns:
-        """The same for NumPy."""
-        if not self.step.closes_velocities:
-            return Unknowns(self.D, self.multipliers)
-        one = self.step.whole.one
-        Z = self.rows[:, one.N + one.m : -1].reshape(-1)
-        return Unknowns(self.D, self.multipliers, Z, inertia_share=float(self.rows[:, -1].max()))
-
-
-class WholeResidual:
-    """A trial of which the sizes alone have been computed."""
-
-    def __init__(self, unknown: WholeUnknowns, size: tuple[float, float]) -> None:
-        self.unknown, self.size = unknown, size
-
-    @cached_property
-    def plain(self) -> StepResidual:
-        """All of it, by NumPy."""
-        return self.unknown.step.plain.evaluate(self.unknown.plain())
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The equations there."""
-        return self.plain.evaluation
-
-
-class WholeLinearization:
-    """A matrix and its factors as kernels write and read them."""
-
-    def __init__(self, arrays: list[Array], residual: WholeResidual, first: WholeLinearization | None) -> None:
-        self.rows, *self._matrix = arrays
-        self._residual, self._first = residual, first
-
-    @property
-    def first(self) -> WholeLinearization:
-        """The first one of the step."""
-        return self if self._first is None else self._first
-
-    @property
-    def kept(self) -> tuple[Array, ...] | None:
-        """What a later step needs of it: inverse tangent operators, and the matrix; None of copies side by side."""
-        if not self._matrix:
-            return None
-        values, T_inv = self._matrix
-        return T_inv.reshape(-1, 6, 6), values[0]
-
-    @property
-    def factors(self) -> Factors:
-        """The factorised matrix, by NumPy."""
-        step, kept = self._residual.unknown.step, self.kept
-        if kept is None:
-            return step.plain.linearize(self._residual.unknown.plain(), self._residual.plain).factors
-        return step.solver(step.system).restore(kept[1:])
-
-
-class WholeCorrection(NamedTuple):
-    """A correction, by the unknowns after it."""
-
-    after: Array
+    """The unknowns: increments, multipliers, and what the formulation has beyond them, a row for each copy."""
+    matrix: int
+    """The number of the matrix in this step."""
+    size: tuple[float, float]
     length: float
+    """That of the correction."""
     simplified: bool
+    after: Array
+    """The unknowns after it."""
 
 
-class CompiledStep(StepEquations):
-    """The equations of one step; what is not compiled of them is that of ``plain``."""
+class StepResult(NamedTuple):
+    """Where a step has led, a row for each copy, see :class:`Columns`."""
 
-    def __init__(self, whole: Whole, lines: StepLines, plain: StepEquations) -> None:
-        vars(self).update(vars(plain))
-        self.whole, self.plain, self.lines = whole, plain, lines
-        self.closes_velocities = plain.closes_velocities  # type: ignore[misc]
-        lines.given(plain)
-
-    def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Any:
-        try:
-            return super().solve(D, multipliers, newton, **given)
-        except OtherBranchError:
-            vars(self).update(update=self.plain.update)
-            return self.plain.solve(D, multipliers, newton, **given)
-
-    def predict(self, D: Array, multipliers: Array) -> Any:
-        whole, one = self.whole, self.whole.one
-        rows = np.zeros((whole.copies, self.lines.width))
-        rows[:, : one.N] = D.reshape(whole.copies, -1)
-        rows[:, one.N : one.N + one.m] = multipliers[whole.equations]
-        return WholeUnknowns(rows, self)
-
-    def evaluate(self, unknown: Any) -> Any:
-        return WholeResidual(unknown, self.lines.size_of(unknown.rows))
-
-    def size(self, residual: Any) -> tuple[float, float]:
-        return residual.size  # type: ignore[no-any-return]
-
-    def linearize(self, unknown: Any, residual: Any, first: Any = None) -> Any:
-        return WholeLinearization(self.lines.matrix_of(unknown.rows), residual, first)
-
-    def correction(self, unknown: Any, residual: Any, linearization: Any) -> Any:
-        after, length = self.lines.correction_of(unknown.rows, linearization.rows, linearization.first.rows)
-        return WholeCorrection(after, length, self.lines.simplified)
-
-    def length(self, correction: Any) -> float:
-        return correction.length  # type: ignore[no-any-return]
-
-    def corrected(self, unknown: Any, residual: Any, linearization: Any, correction: Any, step_length: float) -> Any:
-        if step_length == 1.0:
-            return WholeUnknowns(correction.after, self)
-        return WholeUnknowns(unknown.rows + step_length * (correction.after - unknown.rows), self)
-
-    def update(self, solution: Iterate[Any, Any, Any]) -> tuple[State, Array]:
-        n, state = self.system.n, self.state
-        try:
-            x, R, v, vdot, a = self.lines.update_of(solution.unknown.rows)
-        except OtherBranchError:
-            solution = Iterate(solution.unknown.plain(), solution.value, None, solution.report, corrected=True)
-            return self.plain.update(solution)
-        x, R, v, vdot = x.reshape(n, 3), R.reshape(n, 3, 3), v.reshape(n, 6), vdot.reshape(n, 6)
-        new = State(self.t, x, R, v, vdot, solution.unknown.multipliers, state.u, state.udot, state.uddot)
-        return self.system.accept(new), a.reshape(-1)
+    state: Array
+    memory: Array
+    best: int
+    """The guess that would have been best."""
+    local: float
+    """Size of the local error."""
 
 
-def compiled_step(equations: StepEquations, whole: Whole) -> StepEquations:
-    """The equations of a step with what is compiled of them, or as they are."""
-    kind = type(equations)
-    if kind not in whole.lines:
-        try:
-            if whole.system.redundant is not None:
-                raise CannotRecordError("constraints repeat each other")
-            lines = StepLines(whole, equations)
-            whole.lines[kind] = lines
-            _compare(CompiledStep(whole, lines, equations))
-        except Exception as error:  # whatever code makes of numbers that it was not written for
-            LOG.debug("steps are not compiled as a whole: %s: %s", type(error).__name__, error)
-            whole.give_up()
-            return equations
-        whole.took()
-    return CompiledStep(whole, whole.lines[kind], equations)
+class Formulas(NamedTuple):
+    """What the formulas of a step of one length make of its beginning, which they are linear in."""
+
+    numbers: list[float]
+    """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
+    weights: Array
+    """``(7, 5)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess,
+    from the basis of :class:`Columns`."""
+    of_multipliers: Array
+    """Of the guess of multipliers, from what the last two missed, ``(2,)``."""
 
 
-def _compare(step: CompiledStep) -> None:
-    """Refuse lines whose first correction is not that of NumPy."""
-    system, plain = step.system, step.plain
-    unknown = step.predict(step.formulas.guess + SHAKEN * np.cos(np.arange(system.N)), step.state.multipliers)
-    residual = step.evaluate(unknown)
-    matrix = step.linearize(unknown, residual)
-    after = step.corrected(unknown, residual, matrix, step.correction(unknown, residual, matrix), 1.0).plain()
-    before = unknown.plain()
-    matrix = plain.linearize(before, residual.plain)
-    correction = plain.correction(before, residual.plain, matrix)
-    expected = plain.corrected(before, residual.plain, matrix, correction, 1.0)
-    for own, there, start in ((after.D, expected.D, before.D), (after.Z, expected.Z, before.Z)):
-        if not np.abs(own - there).max(initial=0.0) <= AGREES * np.abs(there - start).max(initial=0.0):
-            raise CannotRecordError("the recorded lines do something else")
-
-
-class Recording(NamedTuple):
-    """What has been recorded of the steps of a kind of systems: the same for all numbers in them."""
-
-    programs: list[str]
-    """Of the residual, the matrix, the correction and the update."""
-    stored: int
-    """Numbers that the correction needs of the matrix."""
-    lengths: list[tuple[int, ...]]
-    """Of the results of each."""
-    simplified: bool
-    """Whether corrections leave something out."""
+@lru_cache(maxsize=64)
+def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Formulas:
+    plain = newmark(parameters, h, tuple(np.eye(3)), np.empty(0, np.intp))  # type: ignore[arg-type]
+    of_D, of_multipliers = weights_of_missed(h, last, before)
+    weights = np.zeros((7, 5))
+    weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
+    weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
+    numbers = [h, *plain.factors[:, 0].tolist(), parameters.C_q, parameters.inertia, parameters.both_defects, 0.0]
+    return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
 _RECORDINGS: dict[Any, Recording] = {}
 
 
 class StepLines:
-    """The lines of one formulation for the numbers of a system, and their kernels."""
+    """The lines of one formulation for the numbers of a system, and their kernels: what Newton's method solves.
 
-    def __init__(self, whole: Whole, equations: StepEquations) -> None:
-        one = whole.one
-        self.width = 2 * one.N + one.m + 1
-        lines = Lines(whole.copies, recorded=False)
+    A step that has begun stands in the arrays of the kernels, so that one is under way at a time.
+    """
+
+    def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
+        self._whole, one, self._closes = whole, whole.one, equations.closes_velocities
+        self._columns, c, N = Columns(one), whole.copies, one.N
+        lines = Lines(c, recorded=False)
         system = RecordedSystem(whole, lines, equations.prescribed)
         kind = type(equations), *lines.kind
-        self.places, made = [len(lines.arrays)], _RECORDINGS.get(kind)
+        made = _RECORDINGS.get(kind)
         if made is None:
             with recorded(whole.system):
-                made = _RECORDINGS[kind] = _record(whole, equations)
-        _inputs(lines, whole, equations)
-        of_size, of_matrix = (lines.results(*lengths) for lengths in made.lengths[:2])
-        self._written, self._read = of_matrix.start, len(lines.arrays)
-        for _ in range(2):
-            lines.input(np.zeros((whole.copies, made.stored)))
-        results = of_size, of_matrix, *(lines.results(*lengths) for lengths in made.lengths[2:])
-        self._lines, self.simplified, first = lines, made.simplified, system.given.stop
-        self._size, self._matrix, self._correction, self._update = lines.kernels(made.programs)
-        self._numbers, self._x, self._R, *self._constants, self._unknown = lines.arrays[first : first + 7]
+                made = _RECORDINGS[kind] = record(whole, equations, parameters)
+        first = len(lines.arrays)
+        inputs(lines, whole, equations, parameters)
+        of_matrix = lines.results(*made.lengths[0])
+        self._read = len(lines.arrays)
+        for _ in range(2):  # those of the matrix, and of the first one of a step
+            lines.input(np.zeros((c, made.stored)))
+        of_trial, of_end, of_look = (lines.results(*lengths) for lengths in made.lengths[1:])
+        self._lines, self._simplified, self._written = lines, made.simplified, of_matrix.start
+        self._matrix, self._trial, self._end, self._look = lines.kernels(made.programs)
+        self._numbers, self._start, self._linear, self._unknown, self._ended = lines.arrays[first : first + 5]
         self._prescribed = lines.arrays[system.given]
-        (self._sizes,), self._stored, (self._after, self._length), self._new = (lines.arrays[own] for own in results)
+        stored, *self._kept = lines.arrays[of_matrix]
+        self._places = stored, np.zeros_like(stored)
+        """Where the first matrix of a step is, and where later ones are."""
+        for place in (self._read, self._read + 1):
+            lines.put(place, stored)
+        (self._after, *self._after_trial), self._after_end = lines.arrays[of_trial], lines.arrays[of_end]
+        (self._lasting,) = lines.arrays[of_look]
+        own = self._columns.of
+        self._basis = self._start[:, self._columns.basis].reshape(c, 5, N)
+        self._missed_multipliers = self._start[:, own["missed_multipliers"]].reshape(c, 2, one.m)
+        self._multipliers = self._start[:, own["multipliers"]]
+        self._shapes = [(own[name], (-1, *shape)) for name, shape in SHAPES]
+        first = self._columns.memory
+        rest = (
+            slice(own[name].start - first, own[name].stop - first) for name in ("a", "missed", "missed_multipliers")
+        )
+        self._cuts = own["multipliers"], *rest
+        self._guess = np.zeros_like(self._unknown)
+        self._guess_multipliers = self._guess[:, N : N + one.m]
+        self._key: Any = None
+        self._last: Any = None, None, None
+        self._latest: Any = None, None, None
+        self._count = 0
 
-    def given(self, step: StepEquations) -> None:
-        """Have kernels read what a step begins with."""
-        numbers, state = self._numbers, step.state
-        numbers[0], numbers[1] = step.t, step.h
-        numbers[2:] = step.formulas.factors[:, 0]
-        self._x.reshape(-1)[:] = state.x.reshape(-1)
-        self._R.reshape(-1)[:] = state.R.reshape(-1)
-        for own, constants in zip(self._constants, step.formulas.constants, strict=True):
-            own.reshape(-1)[:] = constants
+    # the beginning of a step
+
+    def begin(self, plain: Plain, parameters: Parameters, state: State, h: float, memory: AlphaMemory) -> Array:
+        """Have kernels read what a step begins with; the first guess of its unknowns."""
+        missed, last, numbers, linear = memory.predictor, memory.accelerations, self._numbers, self._linear
+        assert missed is not None
+        if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
+            self._key, self._formulas = key, _formulas(*key)
+            numbers[1:] = self._formulas.numbers
+        numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
+        x, a, end = self._last
+        goes_on = x is state.x and a is memory.a
+        if goes_on:
+            self._start[:, : self._columns.memory], self._start[:, self._columns.memory :] = end.state, end.memory
+        else:
+            self._begin_at(state, memory)
+        formulas, guess, N = self._formulas, self._guess, linear.shape[2]
+        if len(linear) == 1:
+            formulas.weights.dot(self._basis[0], linear[0])
+        else:
+            np.matmul(formulas.weights, self._basis, out=linear)
+        if not (goes_on and same(h, memory.h)):  # with velocities for a step of another length
+            own = plain().formulas
+            linear[:, :3], linear[:, 3] = (
+                own.constants.reshape(3, len(linear), -1).swapaxes(0, 1),
+                own.guess.reshape(len(linear), -1),
+            )
+            linear[:, 6] = linear[:, 3] if missed.best == PLAIN else linear[:, 3] + linear[:, 3 + missed.best]
         if self._prescribed:
-            data = (data for every in step.prescribed for data in every if data is not None)
+            data = (data for every in self._whole.system.prescribe(state.t + h) for data in every if data is not None)
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values.reshape(own.shape)
+        guess[:, :N] = linear[:, 6]
+        np.vecmat(formulas.of_multipliers, self._missed_multipliers, out=self._guess_multipliers)
+        self._guess_multipliers += self._multipliers
+        if self._count > 1:
+            self._use(0)
+        self._count, self._latest = 0, (None, None, None)
+        return guess.copy()
 
-    def size_of(self, unknown: Array) -> tuple[float, float]:
+    def _begin_at(self, state: State, memory: AlphaMemory) -> None:
+        """From a state and a memory that the last step did not lead to."""
+        missed, last, c, equations = memory.predictor, memory.accelerations, self._whole.copies, self._whole.equations
+        assert missed is not None
+        values = {
+            "multipliers": state.multipliers[equations],
+            "x": state.x,
+            "R": state.R,
+            "v": state.v,
+            "vdot": last.now,
+            "a": memory.a,
+            "missed": missed.D.reshape(2, c, -1).swapaxes(0, 1),
+            "old": last.old,
+            "missed_multipliers": missed.multipliers[:, equations].swapaxes(0, 1),
+        }
+        for name, value in values.items():
+            self._start[:, self._columns.of[name]] = value.reshape(c, -1)
+
+    # what Newton's method asks
+
+    def evaluate(self, rows: Array) -> Trial:
+        """The equations at a trial, and its correction by the last matrix."""
+        if not self._count:
+            self._make(rows)
+        return self._tried(rows)
+
+    def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints, the largest of all copies."""
-        self._run(self._size, unknown)
-        force, constraint = (self._sizes[0] if len(self._sizes) == 1 else self._sizes.max(axis=0)).tolist()
-        return force, constraint
+        return trial.size
 
-    def matrix_of(self, unknown: Array) -> list[Array]:
-        """What the correction needs of the factorised matrix; of one copy the matrix, and inverse tangent operators."""
-        stored, *others = self._stored
-        result = np.empty_like(stored)
-        self._lines.put(self._written, result)
-        self._run(self._matrix, unknown)
-        return [result, *(array.copy() for array in others)]
+    def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
+        """The number of the matrix at a trial."""
+        if first is not None:
+            self._make(rows)
+        return self._count
 
-    def correction_of(self, unknown: Array, matrix: Array, first: Array) -> tuple[Array, float]:
-        """The unknowns after a correction, and the length of it."""
-        self._lines.put(self._read, matrix)
-        self._lines.put(self._read + 1, first)
-        self._run(self._correction, unknown)
-        return self._after.copy(), float(np.maximum.reduce(self._length, axis=None))
+    def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
+        """The same trial with the correction by a matrix."""
+        return trial if trial.matrix == matrix else self._tried(rows)
 
-    def update_of(self, unknown: Array) -> list[Array]:
-        """Places, rotations, velocities, accelerations and algorithmic ones at the end of the step."""
-        self._run(self._update, unknown)
-        return [array.copy() for array in self._new]
+    def length(self, correction: Trial) -> float:
+        """The length of a correction."""
+        return correction.length
 
-    def _run(self, kernel: Callable[[], bool], unknown: Array) -> None:
-        self._unknown[...] = unknown
+    def corrected(self, rows: Array, trial: Trial, matrix: int, correction: Trial, step_length: float) -> Array:
+        """The unknowns after a correction."""
+        after = correction.after
+        return after if step_length == 1.0 else rows + step_length * (after - rows)
+
+    def _make(self, rows: Array) -> None:
+        """A matrix; that of the first one stays for the directions of the formulation."""
+        self._count += 1
+        if self._count == 2:
+            self._use(1)
+        self._run(self._matrix, rows)
+
+    def _use(self, place: int) -> None:
+        for own in (self._written, self._read):
+            self._lines.put(own, self._places[place])
+
+    def _tried(self, rows: Array) -> Trial:
+        self._run(self._trial, rows)
+        row, numbers = self._after_trial
+        *values, force, constraint, length = self._of_copies(numbers)
+        after = self._after.copy()
+        self._latest = after, row, values
+        return Trial(rows, self._count, (force, constraint), length, self._simplified, after)
+
+    def _run(self, kernel: Callable[[], bool], rows: Array) -> None:
+        self._unknown[...] = rows
         if not kernel():
             raise OtherBranchError
 
+    # the end of a step
 
-def _inputs(lines: Lines, whole: Whole, equations: StepEquations) -> tuple[Unknowns, State, Newmark, Any]:
-    """The unknowns, and what a step begins with: near where the model is built, so that the same is recorded always."""
-    one, c, system, formulas = whole.one, whole.copies, whole.system, equations.formulas
-    v = system.kinematics.from_body(system.R0, system.velocities).reshape(c, -1)
-    shaken, none, cut = np.random.default_rng(1), np.empty(0), one.N + one.m
-    t, h, *factors = lines.input(np.array([equations.t, equations.h, *formulas.factors[:, 0]]), uniform=True)
-    places = [lines.input(a.reshape(c, one.n, *a.shape[1:])) for a in (system.x0, system.R0)]
-    rates = zip((1.0, 0.0, 0.0), formulas.factors[:, 0], strict=True)
-    constants = np.stack([lines.input((own - factor * equations.h) * v) for own, factor in rates])
-    rows = SHAKEN * shaken.normal(size=(c, cut + one.N + 1))
-    rows[:, : one.N] += equations.h * v
-    D, multipliers, Z, share = np.split(lines.input(rows), [one.N, cut, cut + one.N])
-    unknown = Unknowns(D, multipliers)
-    if equations.closes_velocities:
-        unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
-    x, R = places
-    moving = State(t, x, R, none, none, none, none, none, none)
-    return unknown, moving, Newmark(np.array(factors)[:, None], constants, none), h
+    def end(self, rows: Array) -> StepResult:
+        """The state that a solution leads to."""
+        after, row, values = self._latest
+        if after is not rows:
+            self._run(self._end, rows)
+            row, numbers = self._after_end
+            values = self._of_copies(numbers)
+        first, (*squares, local) = self._columns.memory, values
+        return StepResult(row[:, :first].copy(), row[:, first:].copy(), squares.index(min(squares)), local)
 
+    @staticmethod
+    def _of_copies(values: Array) -> list[float]:
+        """The sums of the first three numbers of all copies, which are squares, and the largest of the others."""
+        if len(values) == 1:
+            return values[0].tolist()
+        return [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
 
-def _record(whole: Whole, equations: StepEquations) -> Recording:
-    """The methods of the equations on a tape, one after the other."""
-    one, lines = whole.one, Lines(whole.copies, recorded=True)
-    system = RecordedSystem(whole, lines, equations.prescribed)
-    unknown, state, formulas, h = _inputs(lines, whole, equations)
-    step = type(equations)(system, state, h, formulas, system.kinematics, equations.matrix)
-    residual = step.evaluate(unknown)
-    of_size = lines.line(step.size(residual))
-    matrix = step.linearize(unknown, residual)
-    stored = Stored(matrix, residual.evaluation.motion.R)
-    of_matrix = lines.line(stored.values, *([system.solver.values, matrix.T_inv] if whole.copies == 1 else []))
-    factors, T_inv, gradients, _ = stored.again(lines, system.solver)
-    kept, first = Linearization(factors, T_inv), stored.again(lines, system.solver)
-    if equations.closes_velocities:
-        directions = first[0], first[1], first[3]
-        kept = Linearization(factors, T_inv, gradients, directions)
-    correction = step.correction(unknown, residual, kept)
-    after = step.corrected(unknown, residual, kept, correction, 1.0)
-    rest = (after.Z, [after.inertia_share]) if equations.closes_velocities else (np.zeros(one.N + 1),)
-    of_correction = lines.line(np.concatenate([after.D, after.multipliers, *rest]), [step.length(correction)])
-    new, a = step.update(Iterate(unknown, residual, None, Report(), corrected=True))
-    of_update = lines.line(new.x, new.R, new.v, new.vdot, a)
-    own = of_size, of_matrix, of_correction, of_update
-    texts, lengths = [text for text, _ in own], [length for _, length in own]
-    return Recording(texts, len(stored.values), lengths, bool(correction.simplified))
+    def parts(
+        self, end: StepResult, state: State, h: float, memory: AlphaMemory
+    ) -> tuple[State, Array, PredictorHistory]:
+        """The state of rows, the algorithmic accelerations, and what guesses missed."""
+        c, rows, rest = self._whole.copies, end.state, end.memory
+        x, R, v, vdot = [rows[:, own].reshape(shape) for own, shape in self._shapes]
+        own, of_memory, of_D, of_multipliers = self._cuts
+        multipliers = self._of_equations(rows[:, None, own])[0]
+        new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
+        a, D = rest[:, of_memory].reshape(-1), rest[:, of_D].reshape(c, 2, -1).swapaxes(0, 1).reshape(2, -1)
+        missed = self._of_equations(rest[:, of_multipliers].reshape(c, 2, -1))
+        self._last = x, a, end
+        assert memory.predictor is not None
+        return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
 
+    def _of_equations(self, rows: Array) -> Array:
+        """Values ``(.., m)`` of the equations of all copies, from those ``(copies, .., m)`` of each."""
+        if len(rows) == 1:
+            return rows[0]
+        result = np.empty((rows.shape[1], self._whole.system.m))
+        result[:, self._whole.equations] = rows.swapaxes(0, 1)
+        return result
 
-class Stored:
-    """The numbers of a linearization that are no constants: what one kernel writes for another to read."""
+    def kept(self) -> tuple[Array, ...] | None:
+        """Inverse tangent operators and the last matrix, for a later step; None of copies side by side."""
+        if not self._kept:
+            return None
+        T_inv, values = self._kept
+        return T_inv.reshape(-1, 6, 6).copy(), values[0].copy()
 
-    def __init__(self, matrix: Linearization, R: Array) -> None:
-        self._parts = [*matrix.factors.arrays, matrix.T_inv, *(matrix.velocity_gradients or ()), R]
-        self.values = [value for part in self._parts for value in part.flat if isinstance(value, Number)]
+    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
+        """The error that lasts of a step, and oscillations that it does not resolve, see ``StepErrorEstimate``."""
+        self._ended[...] = end.state
+        self._run(self._look, rows)
+        lasting = self._lasting.max(axis=0)
+        return lasting[:2], lasting[2:]
 
-    def again(self, lines: Lines, solver: Elimination) -> tuple[Factors, Array, list[Array], Array]:
-        """Factors, inverse tangent operators, gradients of velocities and rotations, of numbers that are given."""
-        given = iter(lines.input(np.tile([value.sample for value in self.values], (lines.copies, 1))))
-        parts = []
-        for part in self._parts:
-            parts.append(part.copy())
-            parts[-1].flat = [next(given) if isinstance(value, Number) else value for value in part.flat]
-        factors, T_inv, *gradients, R = parts
-        return solver.restore([factors]), T_inv, gradients, R
+    # the same by NumPy
+
+    def plain(self, rows: Array) -> Unknowns:
+        """Unknowns of rows."""
+        N, m = self._linear.shape[2], self._multipliers.shape[1]
+        D, multipliers = rows[:, :N].reshape(-1), self._of_equations(rows[:, None, N : N + m])[0]
+        if not self._closes:
+            return Unknowns(D, multipliers)
+        Z = rows[:, N + m : -1].reshape(-1)
+        return Unknowns(D, multipliers, Z, inertia_share=float(rows[:, -1].max()))
+
+    def plain_solution(self, plain: StepEquations, solution: Iterate[Array, Trial, int]) -> Iterate[Any, Any, Any]:
+        """A solution with its equations and its matrix."""
+        trial = self.plain(solution.value.rows)
+        value = plain.evaluate(trial)
+        matrix = None if solution.linearization is None else plain.linearize(trial, value)
+        return Iterate(self.plain(solution.unknown), value, matrix, solution.report)
+
+    def compare(self, equations: Plain, parameters: Parameters, state: State, h: float, memory: AlphaMemory) -> None:
+        """Refuse lines whose first correction, and the state after it, are not those of NumPy."""
+        plain, rows, N = equations(), self.begin(equations, parameters, state, h, memory), self._linear.shape[2]
+        rows[:, :N] += SHAKEN * np.cos(np.arange(len(rows) * N)).reshape(-1, N)
+        before, after = self.plain(rows), self.evaluate(rows).after
+        own, (new, a, _) = self.plain(after), self.parts(self.end(after), state, h, memory)
+        residual = plain.evaluate(before)
+        matrix = plain.linearize(before, residual)
+        there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
+        expected, a_there = plain.update(Iterate(there, residual, None, Report(), corrected=True))
+        size = np.abs(there.D - before.D).max()
+        v_rate, _, a_rate = np.abs(plain.formulas.factors[:, 0]).tolist()
+        pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, self._whole.system.length)]
+        pairs += [(new.R, expected.R, 1.0), (new.v, expected.v, v_rate), (a, a_there, a_rate)]
+        for one, other, rate in pairs:
+            if not np.abs(one - other).max(initial=0.0) <= AGREES * rate * max(size, SHAKEN):
+                raise CannotRecordError("the recorded lines do something else")

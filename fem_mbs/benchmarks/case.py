@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -48,23 +49,26 @@ class Case:
     name: str
     kind: str
     slow: bool
-    run: Callable[[], list[Quantity]]
+    quantities: Callable[[], Iterable[Quantity]]
 
     @property
     def summary(self) -> str:
         """First line of what the case says about itself."""
-        return (self.run.__doc__ or "").strip().splitlines()[0]
+        return (self.quantities.__doc__ or "").strip().splitlines()[0]
+
+    def run(self) -> list[Quantity]:
+        """Its quantities."""
+        return [*self.quantities()]
 
 
 CASES: list[Case] = []
+Quantities = TypeVar("Quantities", bound=Callable[[], Iterable[Quantity]])
 
 
-def case(
-    name: str, kind: str, slow: bool = False
-) -> Callable[[Callable[[], list[Quantity]]], Callable[[], list[Quantity]]]:
-    """Enrol a function that runs a benchmark and returns its quantities."""
+def case(name: str, kind: str, slow: bool = False) -> Callable[[Quantities], Quantities]:
+    """Enrol a function that runs a benchmark, for its quantities."""
 
-    def enrol(run: Callable[[], list[Quantity]]) -> Callable[[], list[Quantity]]:
+    def enrol(run: Quantities) -> Quantities:
         CASES.append(Case(name, kind, slow, run))
         return run
 

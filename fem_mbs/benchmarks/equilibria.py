@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.interpolate import CubicSpline
 
@@ -22,21 +24,18 @@ AXES = ("u_x", "u_y", "u_z")
 def deflection(built: tuple[Model, Node]) -> Array:
     """Displacement ``(3,)`` of a node under the whole load."""
     model, node = built
-    found: Array = statics(model).displacement(node)[-1]
-    return found
+    return statics(model).displacement(node)[-1]
 
 
 @case("roll-up", "statics")
-def roll_up() -> list[Quantity]:
+def roll_up() -> Iterator[Quantity]:
     """A cantilever bent to a full circle, and to two turns, by a moment at its end."""
-    quantities = []
     for interpolation in ("SE3", "R3xSO3"):
         model, beam = beams.roll_up(10, interpolation)
         solution = statics(model, load_end=2.0, loads=[1.0, 2.0])
         for turns, u in zip((1, 2), solution.displacement(beam.nodes[-1]), strict=True):
             names = [f"{interpolation}: {axis} after {turns} turns" for axis in ("u_x", "u_y")]
-            quantities += compared(names, u[:2], (-10.0, 0.0), 1e-9, "exact: full circles", 10.0)
-    return quantities
+            yield from compared(names, u[:2], (-10.0, 0.0), 1e-9, "exact: full circles", 10.0)
 
 
 @case("elastica", "statics")
@@ -60,8 +59,7 @@ def bend() -> list[Quantity]:
 
     def run(elements: int) -> Array:
         model, beam = beams.bend(elements)
-        place: Array = statics(model).position(beam.nodes[-1])[-1]
-        return place
+        return statics(model).position(beam.nodes[-1])[-1]
 
     values, found = refine(run, (16, 32, 64))
     names = ("x of the end", "y of the end", "z of the end")
@@ -110,7 +108,7 @@ def _limits(u: Array, v: Array, load: Array) -> Array:
 
 
 @case("deep arch", "statics")
-def deep_arch() -> list[Quantity]:
+def deep_arch() -> Iterator[Quantity]:
     """DaDeppo and Schmidt 1975: a clamped and hinged arch of 215 degrees leans over under a load at its crown.
 
     They give that of an arch that does not stretch, with three digits; Simo and Vu-Quoc take 40 straight elements.
@@ -126,11 +124,11 @@ def deep_arch() -> list[Quantity]:
     u = solution.displacement(crown)
     load, down, _ = _limits(u[:, 0], -u[:, 2], 1000 * solution.t)
     scaled = load * beams.ARCH_RADIUS**2 / beams.ARCH_STIFFNESS
-    return [
-        *compared(("limit of the load", "crown down there"), np.array([load, down]), beams.ARCH_LIMIT, 1e-5, EXACT),
-        Quantity("limit over EI/R^2", scaled, 8.97, 1e-3, "published: DaDeppo and Schmidt 1975"),
-        Quantity("limit of the load", load, 905.28, 1e-2, "published: Simo and Vu-Quoc 1986"),
-    ]
+    yield from compared(
+        ("limit of the load", "crown down there"), np.array([load, down]), beams.ARCH_LIMIT, 1e-5, EXACT
+    )
+    yield Quantity("limit over EI/R^2", scaled, 8.97, 1e-3, "published: DaDeppo and Schmidt 1975")
+    yield Quantity("limit of the load", load, 905.28, 1e-2, "published: Simo and Vu-Quoc 1986")
 
 
 @case("helix", "statics", slow=True)
@@ -146,9 +144,8 @@ def helix() -> list[Quantity]:
 
 
 @case("Princeton beam", "statics")
-def princeton() -> list[Quantity]:
+def princeton() -> Iterator[Quantity]:
     """Dowell and Traybar 1975: a beam with a flat section under its end load at all angles, bent and twisted."""
-    quantities = []
     for (load, angle), references in beams.PRINCETON.items():
 
         def run(elements: int, load: float = load, angle: float = angle) -> Array:
@@ -158,8 +155,7 @@ def princeton() -> list[Quantity]:
             return np.append(solution.displacement(tip)[-1], np.arctan2(-R[1, 2], R[2, 2]))
 
         names = [f"{name} at {load} N, {angle} deg" for name in ("u1", "u2", "u3", "twist")]
-        quantities += converged(names, run, (10, 20, 40), references, 1e-5, EXACT, 0.2)
-    return quantities
+        yield from converged(names, run, (10, 20, 40), references, 1e-5, EXACT, 0.2)
 
 
 @case("twisted beam", "statics")
@@ -253,39 +249,35 @@ def errors(angle: float, interpolation: str) -> Array:
     return np.array(result)
 
 
-def _locking(angle: float) -> list[Quantity]:
-    quantities = []
+def _locking(angle: float) -> Iterator[Quantity]:
     for interpolation in ("SE3", "R3xSO3"):
         first, *others = errors(angle, interpolation)
         names = [f"{interpolation}: error at slenderness {slenderness:g}" for slenderness in SLENDERNESS[1:]]
         source = f"exact: theory, the error at slenderness {SLENDERNESS[0]:g}"
-        quantities += compared(names, np.array(others), [first] * len(others), 0.05, source)
-    return quantities
+        yield from compared(names, np.array(others), [first] * len(others), 0.05, source)
 
 
 @case("locking, straight", "statics")
-def straight() -> list[Quantity]:
+def straight() -> Iterator[Quantity]:
     """A cantilever of 8 elements, 10 to 10 000 times as long as it is thick, bent by half its length."""
     return _locking(0.0)
 
 
 @case("locking, 45-degree bend", "statics")
-def bent() -> list[Quantity]:
+def bent() -> Iterator[Quantity]:
     """The same for an eighth of a circle that is bent and twisted."""
     return _locking(np.pi / 4)
 
 
 @case("Euler columns", "buckling")
-def columns() -> list[Quantity]:
+def columns() -> Iterator[Quantity]:
     """Slender columns that are pressed, clamped or hinged below, free or held across above."""
-    quantities = []
     for ends, factor in beams.COLUMNS.items():
 
         def run(elements: int, ends: str = ends) -> Array:
             return buckling(beams.column(ends, elements)).factors[:1]
 
-        quantities += converged((f"{ends}: P L^2/(pi^2 EI)",), run, (10, 20, 40), (factor,), 1e-5, "exact: Euler")
-    return quantities
+        yield from converged((f"{ends}: P L^2/(pi^2 EI)",), run, (10, 20, 40), (factor,), 1e-5, "exact: Euler")
 
 
 @case("lateral-torsional buckling", "buckling")

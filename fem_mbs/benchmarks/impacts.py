@@ -5,7 +5,7 @@ The exact motions between impacts come from an explicit method of eighth order t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -56,8 +56,7 @@ class ContactProblem(NamedTuple):
 def errors(problem: ContactProblem, h: float, method: Method | None = None) -> Array:
     """Mean errors ``(k,)`` over all steps of length ``h``."""
     solution = simulate(problem.build(), problem.t_end, h, method)
-    off: Array = np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
-    return off
+    return np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
 
 
 def fitted(
@@ -204,8 +203,7 @@ def rocking_block() -> Model:
 def upright(solution: Solution) -> Array:
     """Times at which the block is upright, where it is hit."""
     t = np.array([impulse.t for impulse in solution.impulses("floor")])
-    found: Array = t[np.append(True, np.diff(t) > 1e-3)]
-    return found
+    return t[np.append(True, np.diff(t) > 1e-3)]
 
 
 def cradle(gap: float) -> Model:
@@ -255,12 +253,10 @@ def _ordered(problem: ContactProblem, names: Sequence[str], scales: Sequence[flo
 
 
 @case("impacts behind a joint and on a stop", "contact", slow=True)
-def impacts() -> list[Quantity]:
+def impacts() -> Iterator[Quantity]:
     """A mass on a rod hits a wall, a driven oscillator its stop nine times: of order 2 through all impacts."""
-    return [
-        *_ordered(PENDULUM, ("mass on a rod, place (m)",), (1.0,)),
-        *_ordered(OSCILLATOR, ("oscillator, place (m)",), (1.0,)),
-    ]
+    yield from _ordered(PENDULUM, ("mass on a rod, place (m)",), (1.0,))
+    yield from _ordered(OSCILLATOR, ("oscillator, place (m)",), (1.0,))
 
 
 @case("bead in a bowl", "contact", slow=True)
@@ -270,53 +266,47 @@ def bead() -> list[Quantity]:
 
 
 @case("bouncing ball", "contact")
-def bounces() -> list[Quantity]:
+def bounces() -> Iterator[Quantity]:
     """A ball bounces ever less, past all bounces to rest, in steps that know nothing of them."""
     solution = simulate(ball(), 5.0, 0.02)
     hits = [impulse.t for impulse in solution.impulses("contact")[:5]]
     first = np.sqrt(2.0 / G)
     known = first * (1.0 + 2.0 * np.cumsum([0.0, *(0.8 ** np.arange(1, 5))]))
     off = np.abs(BALL.read(solution) - BALL.exact(solution.t))
-    return [
-        *compared([f"impact {k + 1} (s)" for k in range(5)], np.array(hits), known, 1e-9, LAWS),
-        Quantity("largest error of the height (m)", float(off.max()), 0.0, 1e-6, LAWS, 1.0),
-        Quantity("force at rest (N)", float(solution.contact_force("contact")[-1, 0, 2]), G, 1e-9, LAWS),
-    ]
+    yield from compared([f"impact {k + 1} (s)" for k in range(5)], np.array(hits), known, 1e-9, LAWS)
+    yield Quantity("largest error of the height (m)", float(off.max()), 0.0, 1e-6, LAWS, 1.0)
+    yield Quantity("force at rest (N)", float(solution.contact_force("contact")[-1, 0, 2]), G, 1e-9, LAWS)
 
 
 @case("sliding, rolling, three balls", "contact")
-def friction() -> list[Quantity]:
+def friction() -> Iterator[Quantity]:
     """A block slides to rest, a bowling ball begins to roll; three balls that touch, and three that do not."""
     stopped, rolls = simulate(block(), 0.8, 0.02), simulate(rolling(), 1.0, 0.02)
     apart, touching = (simulate(cradle(gap), 0.05, 0.01) for gap in (1e-3, 0.0))
     begins = 6.0 / (7 * 0.2 * G)
     there = 3.0 * begins - 0.1 * G * begins**2 + 15.0 / 7.0 * (1.0 - begins)
-    return [
-        Quantity("block stops at (m)", stopped.position("block")[-1, 0], 2.0 / (0.3 * G), 3e-5, LAWS),
-        Quantity("ball rolls with (m/s)", rolls.velocity("ball")[-1, 0], 15.0 / 7.0, 1e-6, LAWS),
-        Quantity("and is at 1 s at (m)", rolls.position("ball")[-1, 0], there, 1e-4, LAWS),
-        *(
-            Quantity(f"{name}: ball {k + 1} (m/s)", run.velocity(f"ball {k}")[-1, 0], speed, 1e-12, LAWS, 1.0)
-            for name, run, speeds in (("apart", apart, (0, 0, 1)), ("touching", touching, (-1 / 3, 2 / 3, 2 / 3)))
-            for k, speed in enumerate(speeds)
-        ),
-    ]
+    yield Quantity("block stops at (m)", stopped.position("block")[-1, 0], 2.0 / (0.3 * G), 3e-5, LAWS)
+    yield Quantity("ball rolls with (m/s)", rolls.velocity("ball")[-1, 0], 15.0 / 7.0, 1e-6, LAWS)
+    yield Quantity("and is at 1 s at (m)", rolls.position("ball")[-1, 0], there, 1e-4, LAWS)
+    yield from (
+        Quantity(f"{name}: ball {k + 1} (m/s)", run.velocity(f"ball {k}")[-1, 0], speed, 1e-12, LAWS, 1.0)
+        for name, run, speeds in (("apart", apart, (0, 0, 1)), ("touching", touching, (-1 / 3, 2 / 3, 2 / 3)))
+        for k, speed in enumerate(speeds)
+    )
 
 
 @case("rocking block", "contact", slow=True)
-def rocks() -> list[Quantity]:
+def rocks() -> Iterator[Quantity]:
     """Housner 1963: a block rocks on its corners; each time it is upright it loses 0.15 of its speed."""
     runs = [upright(simulate(rocking_block(), 2.0, h)) for h in STEPS[:3]]
     off = [float(np.linalg.norm(run - UPRIGHT)) for run in runs]
     extrapolated = (4.0 * runs[2] - runs[1]) / 3.0
-    return [
-        *compared([f"upright {k + 1} (s)" for k in range(4)], extrapolated, UPRIGHT, 1e-5, EVENTS),
-        order(float(np.log2(off[1] / off[2])), STEP),
-    ]
+    yield from compared([f"upright {k + 1} (s)" for k in range(4)], extrapolated, UPRIGHT, 1e-5, EVENTS)
+    yield order(float(np.log2(off[1] / off[2])), STEP)
 
 
 @case("bar hits a wall", "contact", slow=True)
-def bar_and_wall() -> list[Quantity]:
+def bar_and_wall() -> Iterator[Quantity]:
     """Doyen, Ern, Piperno 2011: a bar stays at the wall while its wave runs there and back, its force constant."""
     elements = 100
     solution = simulate(bar(elements), 1.2e-3, 0.5 * LENGTH / elements / WAVE)
@@ -324,12 +314,10 @@ def bar_and_wall() -> list[Quantity]:
     impulse = float(np.trapezoid(force, t)) + sum(own.normal for own in solution.impulses("wall"))
     plateau = force[(t > 6e-4) & (t < 8e-4)]
     waves = "exact: one-dimensional waves"
-    return [
-        Quantity("force while it is there (N)", plateau.mean(), RHO * WAVE * AREA * SPEED, 1e-4, waves),
-        Quantity("its scatter (N)", plateau.std(), 0.0, 1e-3, waves, RHO * WAVE * AREA * SPEED),
-        Quantity(
-            "it leaves at (ms)", 1e3 * t[force > 0.0].max(), 1e3 * (GAP / SPEED + 2.0 * LENGTH / WAVE), 5e-3, waves
-        ),
-        Quantity("impulse (N s)", impulse, 2.0 * RHO * AREA * LENGTH * SPEED, 1e-2, waves),
-        Quantity("energy that is left", solution.energy.total[-1] / solution.energy.total[0], 1.0, 1e-2, waves),
-    ]
+    yield Quantity("force while it is there (N)", plateau.mean(), RHO * WAVE * AREA * SPEED, 1e-4, waves)
+    yield Quantity("its scatter (N)", plateau.std(), 0.0, 1e-3, waves, RHO * WAVE * AREA * SPEED)
+    yield Quantity(
+        "it leaves at (ms)", 1e3 * t[force > 0.0].max(), 1e3 * (GAP / SPEED + 2.0 * LENGTH / WAVE), 5e-3, waves
+    )
+    yield Quantity("impulse (N s)", impulse, 2.0 * RHO * AREA * LENGTH * SPEED, 1e-2, waves)
+    yield Quantity("energy that is left", solution.energy.total[-1] / solution.energy.total[0], 1.0, 1e-2, waves)

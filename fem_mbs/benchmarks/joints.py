@@ -1,6 +1,12 @@
-"""Bodies, springs, motors and friction in joints whose motion is known in closed form or from one coordinate."""
+"""Bodies, springs, motors and friction in joints whose motion is known in closed form or from one coordinate.
+
+And a block on a moving belt that sticks and slips, and a load that crosses a bridge at constant speed (Fryba 1972).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -8,13 +14,21 @@ from scipy.special import ellipj
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import EXACT, STEP, Quantity, case, compared, converged, rows
+from fem_mbs.contracts import Node
 from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    GeneralJoint,
+    JointDrive,
+    JointFriction,
     JointSpring,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     ScrewJoint,
+    SlidingJoint,
     SpeedMotor,
     SpinUp,
     SpringDamper,
@@ -51,7 +65,7 @@ def intermediate_axis() -> list[Quantity]:
 
 
 @case("Cardan joint", "joints")
-def cardan() -> list[Quantity]:
+def cardan() -> Iterator[Quantity]:
     """Two shafts at 40 degrees behind a universal joint: the second hurries and lags twice a turn, and pushes back."""
     speed, bend, J = 10.0, np.radians(40.0), 0.2
     steps, t_end = 500, 1.0
@@ -73,11 +87,9 @@ def cardan() -> list[Quantity]:
     rate = -(speed**2) * c * np.sin(bend) ** 2 * np.sin(2 * phi) / (1 - np.sin(bend) ** 2 * np.cos(phi) ** 2) ** 2
     found = solution.angular_velocity(b)[:, 0], solution.angle(shaft), solution.reaction(drive)[1][:, 0]
     errors = [np.abs(f - e).max() for f, e in zip(found, (speed * ratio, angle, J * rate * ratio), strict=True)]
-    return [
-        Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed),
-        Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0),
-        Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max()),
-    ]
+    yield Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed)
+    yield Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0)
+    yield Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max())
 
 
 @case("block on an incline", "joints")
@@ -165,8 +177,7 @@ def torsion_pendulum() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
         model.add(JointSpring(hinge, stiffness, damping, free=wound))
         solution = simulate(model, times[-1], times[-1] / steps)
-        angle: Array = solution.angle(hinge)[rows(solution.t, times)]
-        return angle
+        return solution.angle(hinge)[rows(solution.t, times)]
 
     def rates(_: float, y: Array) -> tuple[float, float]:
         moment = -stiffness * (y[0] - wound) - damping * y[1] - mass * GRAVITY * arm * np.sin(y[0])
@@ -190,8 +201,7 @@ def speed_motor() -> list[Quantity]:
         hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
         model.add(SpeedMotor(hinge, speed, gain, integral))
         solution = simulate(model, 1.0, 1.0 / steps)
-        rate: Array = solution.angular_velocity(rotor)[rows(solution.t, times), 2]
-        return rate
+        return solution.angular_velocity(rotor)[rows(solution.t, times), 2]
 
     decay = gain / (2 * J)
     fast = np.sqrt(integral / J - decay**2)
@@ -199,3 +209,112 @@ def speed_motor() -> list[Quantity]:
     error = speed * np.exp(-decay * t) * (np.cos(fast * t) - decay / fast * np.sin(fast * t))
     names = [f"speed at t = {t:g} s (rad/s)" for t in times]
     return converged(names, run, (100, 200, 400), speed - error, 1e-4, CLOSED, of=STEP)
+
+
+BELT_SPEED, HOLDING, STATIC, KINETIC, BELT_GRAVITY = 0.1, 100.0, 0.5, 0.3, 10.0
+LAWS: dict[str, dict[str, Any]] = {
+    "regularised": {"creep": 1e-4, "stribeck": 3e-4},
+    "bristles": {"stribeck": 1e-3, "bristle": 1e-6},
+}
+"""Arguments of the friction that come near Coulomb's law."""
+BELT_OMEGA, AWAY, MIDDLE = (
+    np.sqrt(HOLDING),
+    (STATIC - KINETIC) * BELT_GRAVITY / HOLDING,
+    KINETIC * BELT_GRAVITY / HOLDING,
+)
+SLIP = 2 / BELT_OMEGA * (np.pi - np.arctan(BELT_OMEGA * AWAY / BELT_SPEED))
+PERIOD = 2 * AWAY / BELT_SPEED + SLIP
+FURTHEST = MIDDLE + np.hypot(AWAY, BELT_SPEED / BELT_OMEGA)
+"""By Coulomb's law: how long it slips, the whole period, and the furthest place."""
+
+
+def belt(group: str = "R3xSO3", **friction: Any) -> tuple[Model, Node]:
+    """Belt and block from where the spring is free; the model and the block."""
+    model = Model(group, gravity=(0, 0, -BELT_GRAVITY))
+    strap, block = (model.add_node((0, 0, 0), velocity=(BELT_SPEED, 0, 0), name=name) for name in ("belt", "block"))
+    for node in (strap, block):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(PrismaticJoint(model.ground, strap, (1, 0, 0), drive=lambda t: BELT_SPEED * t))
+    contact = model.add(PrismaticJoint(strap, block, (1, 0, 0)))
+    model.add(SpringDamper(model.ground, block, HOLDING, point_a=(-10, 0, 0)))
+    model.add(JointFriction(contact, KINETIC, STATIC, **friction))
+    return model, block
+
+
+def block_place(t: Array) -> Array:
+    """Place of the block: with the belt to the static limit, then a piece of an oscillation about the kinetic one."""
+    since = t - (MIDDLE + AWAY) / BELT_SPEED  # the first slip
+    phase = np.where(since < 0.0, since, since % PERIOD)
+    slips = MIDDLE + AWAY * np.cos(BELT_OMEGA * phase) + BELT_SPEED / BELT_OMEGA * np.sin(BELT_OMEGA * phase)
+    sticks = np.where(phase < 0.0, MIDDLE + AWAY + BELT_SPEED * phase, MIDDLE - AWAY + BELT_SPEED * (phase - SLIP))
+    return np.where((phase >= 0.0) & (phase < SLIP), slips, sticks)
+
+
+def turning_back(t: Array, v: Array) -> Array:
+    """Times at which a velocity ``v`` becomes positive again."""
+    k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
+    return t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
+
+
+@case("block on a belt", "joints", slow=True)
+def block_on_a_belt() -> Iterator[Quantity]:
+    """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
+
+    It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
+    """
+    for name, friction in LAWS.items():
+        model, block = belt(**friction)
+        solution = simulate(model, 2.2, 1e-3)
+        back = turning_back(solution.t, solution.velocity(block)[:, 0])
+        found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
+        names, references = (f"{name}: period (s)", f"{name}: furthest place (m)"), (PERIOD, FURTHEST)
+        yield from compared(names, found, references, 1e-2, "exact: Coulomb's law, closed form")
+
+
+LENGTH, EI, MASS, PUSH = 10.0, 1e5, 20.0, 1.0
+"""The beam, which does not shear, and the load; ``MASS`` is per length."""
+OMEGA = (np.pi / LENGTH) ** 2 * np.sqrt(EI / MASS)
+"""Lowest frequency."""
+CRITICAL = OMEGA * LENGTH / np.pi
+"""The speed that resonates."""
+
+
+def bridge(
+    speed: float, group: str = "R3xSO3", elements: int = 6, order: int = 3, mass: float = 1e-6
+) -> tuple[Model, Node]:
+    """A beam along x on hinges, which "load" crosses from t = 0 on; the model and the middle of the beam."""
+    model = Model(group)
+    section = BeamSection(EA=1e9, GA=1e9, GJ=1e5, EI=EI, mass=MASS, inertia=(2e-4, 1e-4, 1e-4))
+    beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements, order=order)
+    along, about = (False, True, True), (True, False, False)
+    model.add(GeneralJoint(model.ground, beam.nodes[0], rotation=about))
+    model.add(GeneralJoint(model.ground, beam.nodes[-1], translation=along, rotation=(False, False, False)))
+    load = model.add_node((0, 0, 0), velocity=(speed, 0, 0), name="load")
+    model.add(RigidBody(load, mass, (1e-6, 1e-6, 1e-6)))
+    slide = model.add(SlidingJoint(beam, load))
+    model.add(JointDrive(slide, lambda t: speed * t))
+    model.add(Force(load, (0, 0, -PUSH)))
+    return model, beam.nodes[len(beam.nodes) // 2]
+
+
+def deflection(t: Array, speed: float, modes: int = 200) -> Array:
+    """Of the middle of a slender beam under the force alone, a mode at a time."""
+    n = np.arange(1, modes + 1)[:, None]
+    passing, frequency = n * np.pi * speed / LENGTH, n**2 * OMEGA
+    share = np.sin(n * np.pi / 2) / n**4 / (1 - (passing / frequency) ** 2)
+    parts = share * (np.sin(passing * t) - passing / frequency * np.sin(frequency * t))
+    return 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
+
+
+@case("moving load", "joints", slow=True)
+def passing_load() -> list[Quantity]:
+    """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
+    shares, steps, speed = (0.25, 0.5, 0.75, 0.9), 360, 0.3 * CRITICAL
+    model, middle = bridge(speed)
+    t_end = shares[-1] * LENGTH / speed
+    solution = simulate(model, t_end, t_end / steps)
+    times = np.array(shares) * LENGTH / speed
+    values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
+    exact = 1e3 * deflection(times, speed)
+    names = [f"load at {share:g} of the length (mm)" for share in shares]
+    return compared(names, values, exact, 5e-4, "exact: series of modes", float(exact.max()))

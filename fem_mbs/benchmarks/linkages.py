@@ -1,13 +1,15 @@
-"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01, A02, A04.
+"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01 to A04.
 
-The series of the library are not public; the references are solutions of the same data in minimal coordinates.
+The series of the library are not public; the references are solutions of the same data in minimal coordinates. A03,
+Andrews' squeezing mechanism, is as in the test set of initial value problems (Mazzia, Magherini 2008): seven bodies in
+a plane; three rods and a triangle meet at E. Angles ``q`` and lengths are named as in the test set.
 
 And Bennett's linkage (1903): four hinges in space, in a ring that should not move by the count of its equations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,9 +17,10 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check, compared, rows, solve
-from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
-from fem_mbs.initial.projection import project_velocities
+from fem_mbs.benchmarks.case import TEST_SET, BenchmarkProblem, Quantity, case, check, compared, rows, solve
+from fem_mbs.contracts import Node
+from fem_mbs.elements import Moment, PointMass, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
@@ -72,8 +75,7 @@ def windows(count: int, group: str = "R3xSO3") -> Model:
 
 def _point(node: str, place: Sequence[float], solution: Solution) -> Array:
     """A point ``(nt, 3)`` of a body."""
-    where: Array = solution.position(node) + solution.rotation(node) @ np.array(place)
-    return where
+    return solution.position(node) + solution.rotation(node) @ np.array(place)
 
 
 def _windows(count: int) -> BenchmarkProblem:
@@ -179,7 +181,7 @@ TWISTS = np.radians((40.0, 75.0))
 LENGTHS = 0.3 * np.sin(TWISTS) / np.sin(TWISTS[0])
 """Of neighbours: angles between the axes of the hinges, and lengths in m, which are as the sines of the angles."""
 RATIO = np.sin(TWISTS.sum() / 2) / np.sin((TWISTS[1] - TWISTS[0]) / 2)
-START, MASS, INERTIA = np.radians(50.0), 1.5, np.array((2e-3, 1.2e-2, 1.1e-2))
+BENNETT_START, MASS, INERTIA = np.radians(50.0), 1.5, np.array((2e-3, 1.2e-2, 1.1e-2))
 
 
 class Drive:
@@ -216,7 +218,7 @@ def links(u: float) -> list[tuple[Array, Rotation]]:
 
 def bennett(group: str = "R3xSO3") -> Model:
     """Three bodies and the ground on hinges "1" to "4"; the first is driven."""
-    model, ring = Model(group, gravity=(0, 0, -GRAVITY)), links(START)
+    model, ring = Model(group, gravity=(0, 0, -GRAVITY)), links(BENNETT_START)
     last = model.ground
     for k, ((x, R), length) in enumerate(zip(ring[:3], (*LENGTHS, LENGTHS[0]), strict=True), 1):
         node = model.add_node(x + R.apply((length / 2, 0, 0)), R.as_matrix())
@@ -232,7 +234,7 @@ def bennett(group: str = "R3xSO3") -> Model:
 def energy(t: float) -> float:
     """Of the three bodies, in J, from the places of the hinges."""
     h = 1e-5
-    u, rate = START + Drive()(t), Drive().velocity(t)
+    u, rate = BENNETT_START + Drive()(t), Drive().velocity(t)
     total = 0.0
     for before, now, after, length in zip(links(u - h), links(u), links(u + h), (*LENGTHS, LENGTHS[0]), strict=False):
         low, middle, high = (x + R.apply((length / 2, 0, 0)) for x, R in (before, now, after))
@@ -242,7 +244,7 @@ def energy(t: float) -> float:
 
 
 @case("Bennett's linkage", "machines")
-def bennett_case() -> list[Quantity]:
+def bennett_case() -> Iterator[Quantity]:
     """Three bodies on four skew hinges move by one drive: angle of the second hinge, and the torque that it takes.
 
     The torque is what the energy of the bodies changes by, over the rate of the drive.
@@ -250,22 +252,115 @@ def bennett_case() -> list[Quantity]:
     times, h = (0.5, 1.0, 1.5), 1e-4
     solution = simulate(bennett(), 1.5, 0.01, RadauIIA())
     at = rows(solution.t, times)
-    angles = [second(START + Drive()(t)) - second(START) for t in times]
+    angles = [second(BENNETT_START + Drive()(t)) - second(BENNETT_START) for t in times]
     torques = [(energy(t + h) - energy(t - h)) / (2 * h) / Drive().velocity(t) for t in times]
-    return [
-        *compared(
-            [f"angle at {t} s (rad)" for t in times],
-            solution.coordinate("2")[at],
-            angles,
-            1e-10,
-            "exact: Bennett 1903",
-            1.0,
-        ),
-        *compared(
-            [f"torque at {t} s (N m)" for t in times],
-            solution.reaction("1")[1][at, 2],
-            torques,
-            1e-5,
-            "exact: energy of the bodies",
-        ),
-    ]
+    yield from compared(
+        [f"angle at {t} s (rad)" for t in times],
+        solution.coordinate("2")[at],
+        angles,
+        1e-10,
+        "exact: Bennett 1903",
+        1.0,
+    )
+    yield from compared(
+        [f"torque at {t} s (N m)" for t in times],
+        solution.reaction("1")[1][at, 2],
+        torques,
+        1e-5,
+        "exact: energy of the bodies",
+    )
+
+
+MOTION = {  # of each angle: at the start, after 30 ms, and its rate then
+    "beta": (-0.0617138900142764496, 15.81077119629904, 1139.920302151208),
+    "Theta": (0.0, -15.75637105984298, -1424.379294994111),
+    "gamma": (0.455279819163070380, 0.04082224013073101, 11.03291221937134),
+    "Phi": (0.222668390165885885, -0.5347301163226948, 19.29337464421385),
+    "delta": (0.487364979543842551, 0.5244099658805304, 0.5735699284790808),
+    "Omega": (-0.222668390165885885, 0.5347301163226948, -19.29337464421385),
+    "epsilon": (1.23054744454982119, 1.048080741042263, 0.3231791658026955),
+}
+NAMES, (START, ANGLES, RATES) = tuple(MOTION), zip(*MOTION.values(), strict=True)
+FORCES = (
+    199.1753333731910,
+    -29.75531228015052,
+    23.06654119098399,
+    31.45271365475927,
+    22.64249232082739,
+    11.61740700019673,
+)
+"""Multipliers at the end: what the triangle, the rod from G and the rod from H are pushed with at E."""
+AT_E = ("E 1", "E 2", "E 3")
+
+
+def _along(angle: float, x: float, y: float) -> Array:
+    """A place that is given along a line at an angle from x, and across it to the left."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([c * x - s * y, s * x + c * y, 0.0])
+
+
+def squeezer(group: str = "R3xSO3") -> Model:
+    """Bodies by the points of the test set, the hinges of its angles by name, and hinges "E 1" to "E 3" at E."""
+    beta, Theta, gamma, Phi, delta, Omega, epsilon = START
+    A, B = np.array([-0.06934, -0.00227, 0]), np.array([-0.03635, 0.03273, 0])
+    F = _along(beta, 0.007, 0)
+    E = F - _along(beta + Theta, 0.028, 0)
+    G, H = A + _along(delta, 0.04, 0), A + _along(epsilon, 0, -0.04)
+    model = Model(group)
+
+    def body(name: str, mass: float, inertia: float, place: Array) -> Node:
+        node = model.add_node(place, name=name)
+        model.add(RigidBody(node, mass, (inertia, inertia, inertia)))
+        return node
+
+    crank = body("OF", 0.04325, 2.194e-6, _along(beta, 0.00092, 0))
+    fe = body("FE", 0.00365, 4.41e-7, F - _along(beta + Theta, 0.0115, 0))
+    triangle = body("BDE", 0.02373, 5.255e-6, B + _along(gamma, 0.01043, -0.01874))
+    ge = body("GE", 0.00706, 5.667e-7, G + _along(Phi + delta, 0, 0.01421 - 0.02))
+    ag = body("AG", 0.0705, 1.169e-5, A + _along(delta, 0.02308, 0.00916))
+    he = body("HE", 0.00706, 5.667e-7, H + _along(Omega + epsilon, 0.02 - 0.01421, 0))
+    ah = body("AH", 0.05498, 1.912e-5, A + _along(epsilon, -0.00449, -0.01228))
+
+    def hinge(name: str, a: Node, b: Node, point: Array) -> None:
+        model.add(RevoluteJoint(a, b, axis=(0, 0, 1), point=point), name=name)
+
+    ground = model.ground
+    hinge("beta", ground, crank, np.zeros(3))
+    hinge("Theta", crank, fe, F)
+    hinge("gamma", ground, triangle, B)
+    hinge("Phi", ag, ge, G)
+    hinge("delta", ground, ag, A)
+    hinge("Omega", ah, he, H)
+    hinge("epsilon", ground, ah, A)
+    for name, other in zip(AT_E, (triangle, ge, he), strict=True):
+        hinge(name, fe, other, E)
+    model.add(Moment(crank, (0, 0, 0.033)))
+    D, C = B + _along(gamma, 0.02, -0.018), np.array([0.014, 0.072, 0])
+    model.add(SpringDamper(ground, triangle, 4530.0, free_length=0.07785, point_a=C, point_b=D))
+    return model
+
+
+def read(solution: Solution) -> Array:
+    """Angles, rates and forces at E ``(nt, 20)``."""
+    angles = np.array(START) + np.stack([solution.angle(name) for name in NAMES], axis=-1)
+    rates = np.stack([solution.coordinate_rate(name) for name in NAMES], axis=-1)
+    forces = np.concatenate([solution.reaction(name)[0][:, :2] for name in AT_E], axis=-1)
+    return np.concatenate([angles, rates, forces], axis=-1)
+
+
+SQUEEZER = BenchmarkProblem(
+    "A03 squeezer",
+    0.03,
+    squeezer,
+    read,
+    (*NAMES, *(f"rate of {name}" for name in NAMES), *(f"force {k} at E" for k in range(1, 7))),
+    (0.03,),
+    lambda: np.array([[*ANGLES, *RATES, *FORCES]]),
+    (15.8, 15.8, *5 * [1.0], 1140.0, 1424.0, *5 * [19.3], *6 * [199.0]),
+)
+
+
+@case("IFToMM A03, Andrews' squeezer", "machines")
+def squeezer_case() -> list[Quantity]:
+    """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
+    return check(SQUEEZER, (250, 500, 1000), 2e-4, TEST_SET)

@@ -6,7 +6,7 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,8 +89,7 @@ def commanded(t: float, compensated: bool = True) -> Array:
     A spring and a damper go from each angle to its reference; compensated, what would hold the weight there is added.
     """
     angles, rates = reference(t)
-    torques: Array = P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
-    return torques
+    return P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
 
 
 def _motor(k: int, compensated: bool) -> Callable[[float, float, float], float]:
@@ -118,30 +117,27 @@ def puma(group: str = "R3xSO3", compensated: bool = True) -> Model:
 
 def read(solution: Solution) -> Array:
     """Angles of the joints ``(nt, 6)`` in rad."""
-    angles: Array = START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
-    return angles
+    return START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
 
 
-def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
+def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> Iterator[Quantity]:
     runs = []
     for steps in (320, 640, 1280):
         solution = simulate(puma(compensated=compensated), DURATION, DURATION / steps)
         runs.append(read(solution)[rows(solution.t, [*table])])
-    quantities = []
     for t, found in zip(table, twice_extrapolated(*runs), strict=True):
         names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
         source = "exact: minimal coordinates, and absolute ones with multipliers"
-        quantities += compared(names, found, table[t], 1e-6, source, 1.0)
-    return quantities
+        yield from compared(names, found, table[t], 1e-6, source, 1.0)
 
 
 @case("Puma 560", "machines", slow=True)
-def compensated() -> list[Quantity]:
+def compensated() -> Iterator[Quantity]:
     """A robot with six hinges follows angles in time by stiff springs and dampers; motors bear the weight at rest."""
     return _robot(True, COMPENSATED)
 
 
 @case("Puma 560 without compensation", "machines", slow=True)
-def plain() -> list[Quantity]:
+def plain() -> Iterator[Quantity]:
     """The same robot, which sags under its weight until the springs hold it."""
     return _robot(False, PLAIN)

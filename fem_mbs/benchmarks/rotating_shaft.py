@@ -7,7 +7,7 @@ shear, rotary and gyroscopic inertia, linear in the motion across. Others carry 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -64,8 +64,7 @@ def _shapes(factor: Chebyshev, count: int) -> tuple[Array, Array, Array]:
 
 
 def _product(a: Array, b: Array) -> Array:
-    result: Array = (a * WEIGHTS) @ b.T
-    return result
+    return (a * WEIGHTS) @ b.T
 
 
 RISING = Chebyshev((HALF / 2, HALF / 2), domain=(0, HALF))
@@ -150,7 +149,7 @@ def rotating_shaft(
 
 
 @case("rotating shaft", "machines", slow=True)
-def shaft() -> list[Quantity]:
+def shaft() -> Iterator[Quantity]:
     """A shaft of 6 m under its weight, driven through its critical speed: whirl of a disk a little out of balance.
 
     The sag and the motion without weight are compared each for itself. With the published offset of 50 mm the shaft
@@ -162,19 +161,16 @@ def shaft() -> list[Quantity]:
         model, disk = rotating_shaft(small, gravity=0.0)
         solution = simulate(model, 2.5, 2.5 / steps)
         across = solution.position(disk)[:, 1:]
-        moved: Array = ((across[rows(solution.t, times)] - across[0]) / small).ravel()
-        return moved
+        return ((across[rows(solution.t, times)] - across[0]) / small).ravel()
 
     still, disk = rotating_shaft(small, _held)
     hanging = statics(still, ramp=False).displacement(disk)[-1, 2]
     exact = motion(np.array(times))
     references = np.stack([exact.real, exact.imag], axis=-1).ravel()
     names = [f"{axis} over the offset at t = {t} s" for t in times for axis in "yz"]
-    return [
-        Quantity("static sag (m)", -hanging, sag(), 1e-5, "exact: Ritz, linear"),
-        *converged(names, run, (1000, 2000, 4000), references, 2e-4, "exact: Ritz, linear", 5.0, STEP),
-        _work(),
-    ]
+    yield Quantity("static sag (m)", -hanging, sag(), 1e-5, "exact: Ritz, linear")
+    yield from converged(names, run, (1000, 2000, 4000), references, 2e-4, "exact: Ritz, linear", 5.0, STEP)
+    yield _work()
 
 
 def _held(t: float) -> float:

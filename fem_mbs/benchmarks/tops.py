@@ -8,6 +8,7 @@ every turn.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +86,7 @@ def top_on_joint(group: str = "R3xSO3", spin: float = FAST, tilted: bool = False
 def mass_center(solution: Solution, tilted: bool = False) -> Array:
     """Mass centre ``(nt, 3)`` of either top by its rotation, upright."""
     world, body = _axes(tilted)
-    place: Array = solution.rotation("top") @ (body @ CENTER) @ world
-    return place
+    return solution.rotation("top") @ (body @ CENTER) @ world
 
 
 class TopMotion(NamedTuple):
@@ -127,8 +127,7 @@ def heavy_top() -> list[Quantity]:
 
     def run(steps: int) -> Array:
         solution = simulate(top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
-        place: Array = solution.position("top")[-1]
-        return place
+        return solution.position("top")[-1]
 
     source = "exact: eighth-order Runge-Kutta"
     return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), TABLE[1.0][0], 1e-5, source, of=BOTH)
@@ -136,8 +135,7 @@ def heavy_top() -> list[Quantity]:
 
 def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
     """Mass centre after 1 s."""
-    place: Array = mass_center(simulate(model, 1.0, h, method), tilted)[-1]
-    return place
+    return mass_center(simulate(model, 1.0, h, method), tilted)[-1]
 
 
 def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
@@ -147,24 +145,20 @@ def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
 
 
 @case("heavy top without joints", "dynamics")
-def free() -> list[Quantity]:
+def free() -> Iterator[Quantity]:
     """The fast and the slow top about a fixed node by explicit methods, the tilted one in angles: where they get."""
     group = RungeKuttaMuntheKaas("RK6")
     upright = _top(free_top(), 1e-3, group)
     tilted = _top(free_top(tilted=True), 2e-3, ClassicalRungeKutta(tableau="RK6"), tilted=True)
     slow = _top(free_top(spin=SLOW), 4e-3, group)
-    return [
-        *_beside("upright", upright, FAST),
-        *_beside("tilted", tilted, FAST),
-        *_beside("slow", slow, SLOW),
-    ]
+    yield from _beside("upright", upright, FAST)
+    yield from _beside("tilted", tilted, FAST)
+    yield from _beside("slow", slow, SLOW)
 
 
 @case("heavy top by joint", "dynamics", slow=True)
-def jointed() -> list[Quantity]:
+def jointed() -> Iterator[Quantity]:
     """The fast and the slow top with a ball joint, extrapolated from three steps: where it is at 1 s."""
-    quantities = []
     for name, spin, steps in (("fast", FAST, (2000, 4000, 8000)), ("slow", SLOW, (500, 1000, 2000))):
         runs = [_top(top_on_joint(spin=spin), 1 / n, GeneralizedAlpha()) for n in steps]
-        quantities += _beside(name, twice_extrapolated(*runs), spin)
-    return quantities
+        yield from _beside(name, twice_extrapolated(*runs), spin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -256,33 +257,28 @@ def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
 
 
 @case("turning blade", "modes")
-def turning_blade() -> list[Quantity]:
+def turning_blade() -> Iterator[Quantity]:
     """A slender blade stiffens as it turns about its root: frequencies out of the plane of rotation."""
-    quantities: list[Quantity] = []
     for speed, references in HODGES.items():
         values, _ = refine(partial(_blade, speed, 0.0, 1e3), (10, 20, 40))
         names = [f"frequency {k + 1} at speed {speed}" for k in range(2)]
-        quantities += compared(names, values[:2], references, 2e-4, "published: Hodges and Rutkowski 1981")
-    return quantities
+        yield from compared(names, values[:2], references, 2e-4, "published: Hodges and Rutkowski 1981")
 
 
 @case("blade on a hub", "modes")
-def blade_on_a_hub() -> list[Quantity]:
+def blade_on_a_hub() -> Iterator[Quantity]:
     """The same on hubs of a fifth of the blade's length and of all of it: out of the plane (flap) and in it (lag)."""
     speed = 10.0
-    quantities: list[Quantity] = []
     for hub in (0.0, 0.2, 1.0):
         names = [f"{name} {k} at hub ratio {hub}" for name in ("flap", "lag") for k in (1, 2)]
         exact = southwell(speed, hub)
         run = partial(_blade, speed, hub, 1.0)
-        quantities += converged(names, run, (10, 20, 40), exact, 1e-4, "exact: Ritz, 24 polynomials")
-    return quantities
+        yield from converged(names, run, (10, 20, 40), exact, 1e-4, "exact: Ritz, 24 polynomials")
 
 
 @case("overhung rotor", "modes")
-def overhung_rotor_case() -> list[Quantity]:
+def overhung_rotor_case() -> Iterator[Quantity]:
     """Stodola's disk at the end of a shaft without mass: forward and backward whirl at three speeds."""
-    quantities: list[Quantity] = []
     for spin in (0.0, 60.0, 300.0):
         exact = whirl(spin)
 
@@ -296,5 +292,4 @@ def overhung_rotor_case() -> list[Quantity]:
             f"{'forward' if value > 0 else 'backward'} whirl {abs(value):.3g} rad/s at {spin:g} rad/s"
             for value in exact
         ]
-        quantities += converged(names, run, (10, 20, 40), exact, 1e-5, "exact: two coordinates")
-    return quantities
+        yield from converged(names, run, (10, 20, 40), exact, 1e-5, "exact: two coordinates")

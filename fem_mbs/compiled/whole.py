@@ -23,7 +23,7 @@ from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.nodes import compiled
 from fem_mbs.compiled.one_cell import LAST, PARTS, Untouchable, known
-from fem_mbs.compiled.tape import CannotRecordError, Tape, recording
+from fem_mbs.compiled.tape import CannotRecordError, Guard, Tape, recording
 from fem_mbs.contracts import Numbering
 from fem_mbs.linear.solvers import DENSE_SIZE
 from fem_mbs.system.system import Prescribed, System
@@ -110,7 +110,7 @@ class Lines:
         """What the lines depend on beside inputs."""
         self._sources: dict[str, InputRows] = {}
         self._uniform = {0}
-        self._guards = 0
+        self._guards, self._shared = 0, list[Guard]()
 
     def input(self, sample: Any, uniform: bool = False) -> Array:
         """Numbers on the tape for an array ``(copies, ...)``, or one for all copies, that is given."""
@@ -129,10 +129,15 @@ class Lines:
             numbers[~there] = 0.0
         return numbers
 
+    def share_guards(self) -> None:
+        """Give all lines that follow the guards that were recorded so far."""
+        assert self.tape is not None
+        self._shared, self._guards = list(self.tape.guards), len(self.tape.guards)
+
     def line(self, *results: Any) -> tuple[str, tuple[int, ...]]:
         """The program of a kernel to results, of which each has an array of its own, and the lengths of these.
 
-        Its guards are those that were recorded since the line before.
+        Its guards are those that were recorded since the line before, and those that all share.
         """
         tape, sinks = self.tape, []
         assert tape is not None
@@ -141,7 +146,7 @@ class Lines:
             values = np.asarray(result, object).ravel()
             places = [(c, tape.number_of(value)) for c, value in enumerate(values)]
             sinks.append(OutputRows(first + k, len(values), places))
-        guards = list(tape.guards)[self._guards :]
+        guards = self._shared + list(tape.guards)[self._guards :]
         self._guards = len(tape.guards)
         text = program(tape, self._sources, sinks, guards, 0, 0, 1 if self.copies == 1 else lanes())
         self.results(*(sink.width for sink in sinks))
@@ -214,6 +219,9 @@ class RecordedSystem(System):
         for name in BATCHES:
             pairs = zip(getattr(one, name), getattr(system, name), strict=True)
             vars(self)[name] = [self._batch(own, every, name) for own, every in pairs]
+        joints = zip(self.constraint_batches, one.constraint_batches, strict=True)
+        recorded = {id(batch): own for own, batch in joints}
+        self.end_checks = [(recorded[id(batch)], rows) for batch, rows in one.end_checks]
         self.diagonal_mass, self.constraint_mass = lines.parameter(diagonal_mass), lines.parameter(constraint_mass)
         self.weight = lines.input(system.weight[: one.N], uniform=True)
         self.constraint_weight = lines.input(system.constraint_weight[whole.equations[0]], uniform=True)

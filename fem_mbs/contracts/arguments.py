@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path as FilePath
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -47,6 +48,13 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     """The first items of many, in words."""
     texts = [str(item) for item in items]
     return (", ".join(texts[:most]) or "none") + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
+    """Which of the ``known`` names one that is not among them may stand for; where none is near, all of them."""
+    known = list(known)
+    near = get_close_matches(name, known, 3, 0.5)
+    return f"is it {' or '.join(map(repr, near))}?" if near else f"{else_} {listed(known, 16)}"
 
 
 def real(value: object) -> Array | None:

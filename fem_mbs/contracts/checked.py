@@ -19,9 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.arguments import function, number, shown, text, truth, whole_number
-from fem_mbs.contracts.changes import MADE, moments
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
-from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, misfit, snapshot
+from fem_mbs.contracts.public import (
+    MADE,
+    ConstructorArguments,
+    ModelPart,
+    Public,
+    called,
+    complete,
+    misfit,
+    moments,
+    snapshot,
+)
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]

@@ -1,16 +1,21 @@
-"""The contract of a constraint: whatever closes relative motions of nodes, of positions or of velocities."""
+"""The contract of a constraint, whatever closes relative motions of nodes, of positions or of velocities.
+
+And how nodes, elements and joints are taken by their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts.component import Batch, Component
+from fem_mbs.contracts.arguments import shown
+from fem_mbs.contracts.component import Batch, Component, Numbering
+from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.numbering import Numbering
+from fem_mbs.contracts.node import Node
 from fem_mbs.errors import ModelError
 
 
@@ -240,4 +245,37 @@ class ConstraintBatch(Batch):
 
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
-        return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]
+        return np.vecmat(V[self.cell], self.second(context))
+
+
+Part: TypeAlias = Node | Element | Constraint
+Kind = TypeVar("Kind", bound=Part)
+
+CALLED: dict[Any, str] = {
+    Node: "a node made by model.add_node",
+    Element: "an element that was added to the model",
+    Constraint: "a joint that was added to the model",
+}
+
+
+def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
+    """A part, if it is of a kind, or a :class:`ModelError`."""
+    if not isinstance(part, kind):
+        raise ModelError(f"{label} must be {CALLED[kind]}, or its name, received {shown(part)}{hint}")
+    return part
+
+
+def _rule(kind: type[Part]) -> Callable[[Any, Any], Any]:
+    return lambda value, label: value if isinstance(value, str) else of_kind(value, kind, label)
+
+
+NodeOrName = Annotated[Node | str, _rule(Node)]
+ElementOrName = Annotated[Element | str, _rule(Element)]
+JointOrName: TypeAlias = Constraint | str
+
+if TYPE_CHECKING:
+    NodeLike: TypeAlias = Any
+else:
+    NodeLike = Node
+"""A node of a model or its name, where a constructor takes it: the name is looked up before the constructor runs, which
+so gets a node; a type checker lets both pass."""

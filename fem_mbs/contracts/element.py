@@ -9,10 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.component import Batch, Component
+from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
-from fem_mbs.contracts.numbering import Numbering
 
 
 class ModelContext(NamedTuple):
@@ -49,7 +48,7 @@ class Element(Component):
     1. ``__init__`` stores the nodes in ``self.nodes`` and checks every value it is given; an element that exists is
        valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
     2. ``internal_variables`` lists what it has of its own beside the six of each node; see
-       :class:`~fem_mbs.contracts.numbering.InternalVariable`.
+       :class:`~fem_mbs.contracts.component.InternalVariable`.
     3. ``class MyBatch(ElementBatch, of=MyElement)`` computes for all elements of the class. It is made of these and
        their numbering, ``MyBatch(elements, number)``: ``number(node)`` is the row of a node in the arrays of
        :class:`~fem_mbs.contracts.motion.Motion`, ``number.own(element)`` has the rows of internal variables. A class

@@ -62,6 +62,8 @@ class Report:
     """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
     local_error: Array | None = None
     """Where there may be kinks, the local error ``(N,)`` of the step in group components."""
+    end_checked: bool = False
+    """Whether the method has asked ``system.check_end`` itself."""
 
 
 class Limit(NamedTuple):

@@ -7,10 +7,9 @@ A function that has a model among its arguments looks names up at once. A constr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from fem_mbs.contracts.arguments import listed, shown
+from fem_mbs.contracts.arguments import nearest, shown
 from fem_mbs.contracts.public import ModelPart, Public
 from fem_mbs.errors import ModelError
 
@@ -25,9 +24,7 @@ def look_up(parts: Mapping[str, Any], name: str, label: str) -> Any:
     """The part of a name, or a :class:`ModelError` that begins with ``label`` and says which names are near."""
     if name in parts:
         return parts[name]
-    near = get_close_matches(name, parts, 3, 0.5)
-    hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {listed(map(repr, parts))}"
-    raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {hint}")
+    raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {nearest(name, parts)}")
 
 
 class Slots(NamedTuple):

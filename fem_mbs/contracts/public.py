@@ -1,21 +1,112 @@
-"""What users hold in their hands: which names they see of it, that no other names are accepted, and former names."""
+"""What users hold: the names they see of it, that no others are accepted, former names, and what was changed of it.
+
+Results are of the parts of a model as they were, and these of nodes where these were. Queries of a result make batches
+again from elements and joints. A part whose attribute is set, or a node that is moved, keeps the value before, once for
+each moment at which something was made of it; :func:`as_of` gives it back for as long as batches are made, or a part is
+made again. What is never changed keeps nothing.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
-from fem_mbs.contracts.arguments import shown
-from fem_mbs.contracts.changes import MADE, moments, remember
+from fem_mbs.contracts.arguments import nearest, shown
 from fem_mbs.errors import ModelError
 
-ARGUMENTS = {
+PAST = "_past"
+"""Where a part keeps its changes."""
+MADE = "constructor_arguments"
+"""Where a part keeps what it was made of."""
+
+
+class Change(NamedTuple):
+    """A value that an attribute had up to a moment."""
+
+    until: int
+    name: str
+    value: Any
+
+
+class Moments:
+    """Counts the moments at which models were frozen and nodes moved, and how often parts were changed."""
+
+    def __init__(self) -> None:
+        self.now = self.changes = 0
+        self.changed: WeakSet[Any] = WeakSet()
+        self.lock = RLock()
+
+    def next(self) -> int:
+        """What is changed from now on is changed after this moment."""
+        self.now += 1
+        return self.now
+
+
+moments = Moments()
+
+
+def remember(part: Any, name: str) -> None:
+    """Keep the value of an attribute that is about to change, for what was made of the part at this moment."""
+    own = vars(part)
+    if name not in own:
+        return
+    with moments.lock:
+        moments.changes += 1
+        past = own.setdefault(PAST, [])
+        if not any(change.until == moments.now and change.name == name for change in past):
+            past.append(Change(moments.now, name, own[name]))
+            moments.changed.add(part)
+
+
+def earlier(part: Any, name: str) -> list[Change]:
+    """The values that an attribute has had before, first to last."""
+    return [change for change in vars(part).get(PAST, ()) if change.name == name]
+
+
+def changes_since(part: Any, moment: int) -> dict[str, Any]:
+    """Attributes of a part that were changed since a moment, with their values then."""
+    values: dict[str, Any] = {}
+    for change in vars(part).get(PAST, ()):
+        if change.until >= moment:
+            values.setdefault(change.name, change.value)
+    return values
+
+
+def changed_since(parts: Iterable[Any], moment: int) -> str:
+    """The parts that were changed since, each with the names of its attributes; empty if none was."""
+    changed = ((part, changes_since(part, moment)) for part in parts if part in moments.changed)
+    names = ((part, ", ".join(name for name in values if name != MADE)) for part, values in changed)
+    return "; ".join(f"{part}: {text}" for part, text in names if text)
+
+
+@contextmanager
+def as_of(parts: Container[int], moment: int) -> Iterator[None]:
+    """Within it, parts of these identities are as they were at a moment."""
+    if not moments.changed:
+        yield
+        return
+    with moments.lock:
+        own = [part for part in moments.changed if id(part) in parts]
+        then = [(part, changes_since(part, moment)) for part in own]
+        now = [(part, {name: vars(part)[name] for name in values}) for part, values in then]
+        try:
+            for part, values in then:
+                vars(part).update(values)
+            yield
+        finally:
+            for part, values in now:
+                vars(part).update(values)
+
+
+FORMER = {
     "drives": ("drive",),
     "free": ("release",),
     "end": ("side", "final"),
@@ -23,12 +114,18 @@ ARGUMENTS = {
     "size": ("nominal",),
     "offset": ("begin",),
     "unknown": ("variable",),
+    "unknowns": ("internal_variables",),
+    "Actuator": ("FirstOrderActuator",),
+    "SlipSpring": ("FrictionSpring",),
+    "Unknown": ("InternalVariable",),
 }
-"""Former names of arguments, and those of today; told where a call has the former and the function has the new one."""
-CLASSES = {"Actuator": "FirstOrderActuator", "SlipSpring": "FrictionSpring", "Unknown": "InternalVariable"}
-"""Former names of classes and functions, and those of today."""
-ATTRIBUTES = {"unknowns": "internal_variables"}
-"""Former names of attributes and queries, and those of today."""
+"""Former names of arguments, attributes, queries and classes, and those of today."""
+
+
+def renamed(name: str, known: Container[str]) -> str:
+    """What is said of a former name, where that of today is known; empty if it is none."""
+    new = next((own for own in FORMER.get(name, ()) if own in known), "")
+    return f"'{name}' is called '{new}' now" if new else ""
 
 
 def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[str, Any], method: bool) -> str:
@@ -36,37 +133,26 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
 
     ``method`` is whether the first of the ``given`` arguments is the object or the class that it is called on.
     """
-    given = list(given)
-    own = list(inspect.signature(function).parameters.values())
-    places = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
-    known = [*places, *(each.name for each in own if each.kind is each.KEYWORD_ONLY)]
-    if all(each.kind is not each.VAR_POSITIONAL for each in own) and len(given) > len(places):
-        byname = known[len(places) :]
-        rest = f"; give the others by name: {', '.join(f'{name}=' for name in byname)}" if byname else ""
-        taken = ", ".join(places[method:]) or "none"
-        return f"takes {taken} by position, received {len(given) - method} arguments{rest}"
-    if all(each.kind is not each.VAR_KEYWORD for each in own):
-        for name in named:
-            if name not in known:
-                new = next((each for each in ARGUMENTS.get(name, ()) if each in known), None)
-                near = [new] if new in known else get_close_matches(name, known[method:], 3, 0.5)
-                what = f"'{name}' is called '{new}' now" if new in known else f"has no argument '{name}'"
-                hint = f"is it {' or '.join(map(repr, near))}?" if near else f"it takes {', '.join(known[method:])}"
-                return what if new in known else f"{what}; {hint}"
-    for name in places[: len(given)]:
-        if name in named:
-            return f"'{name}' is given twice, by position and by name"
-    missing = [each.name for each in own if each.name in known[len(given) :] and each.default is each.empty]
-    missing = [name for name in missing if name not in named]
-    return f"needs {', '.join(map(repr, missing))}" if missing else ""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL][method:]
+        other = next((name for name in named if name not in known), None)
+        if other is None:
+            alone = [each.name for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
+            byname = f"; by name alone {', '.join(alone)}" if alone else ""
+            return f"{error}; it takes {', '.join(known[: len(known) - len(alone)])}{byname}"
+        return renamed(other, known) or f"has no argument '{other}'; {nearest(other, known, 'it takes')}"
+    return ""
 
 
 def former(module: dict[str, Any]) -> Callable[[str], Any]:
     """A ``__getattr__`` of a module, which tells how what is looked for is called now."""
 
     def look_up(name: str) -> Any:
-        if CLASSES.get(name) in module:
-            raise ModelError(f"{module['__name__']}: '{name}' is called '{CLASSES[name]}' now")
+        if told := renamed(name, module):
+            raise ModelError(f"{module['__name__']}: {told}")
         raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
 
     return look_up
@@ -119,17 +205,14 @@ class Public:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name[0] != "_" and COMPLETE in vars(self) and name not in vars(self) and not _declared(type(self), name):
-            known = dir(self)
-            near = get_close_matches(name, known, 3, 0.5)
-            hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
-            raise ModelError(f"{shown(self)} has no attribute '{name}' that could be set; {hint}")
+            raise ModelError(f"{shown(self)} has no attribute '{name}' that could be set; {nearest(name, dir(self))}")
         object.__setattr__(self, name, value)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in ATTRIBUTES:
-                raise ModelError(f"{shown(self)}: '{name}' is called '{ATTRIBUTES[name]}' now")
+            if name in FORMER and (told := renamed(name, dir(type(self)))):
+                raise ModelError(f"{shown(self)}: {told}")
             return object.__getattribute__(self, name)
 
     def __dir__(self) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.numbering import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.signal import ControlElement
 
 SENSOR_VALUE = InternalVariable("value", "algebraic")

@@ -15,10 +15,10 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.arguments import function, name_of, number, real, shown
 from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.component import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element, ElementBatch
 from fem_mbs.contracts.functions import evaluate, next_jump
-from fem_mbs.contracts.numbering import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.public import Public
 from fem_mbs.errors import ModelError
 

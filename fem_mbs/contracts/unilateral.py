@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.numbering import InternalVariable, Numbering, node_rows
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
@@ -115,7 +115,7 @@ class UnilateralBatch(ElementBatch):
         """Forces on node b, the last, in the world, ``(n, r, 3)``."""
         carried = motion.u[self.carried[..., FORCES]]
         G = self.measure(motion).gradient[..., -6:-3]
-        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)  # type: ignore[no-any-return]
+        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """What the forces that it carries put on the nodes."""

@@ -1,26 +1,28 @@
 """Derivatives of goals, backwards along a run: what they cost does not grow with the number of parameters.
 
-From the last step to the first, :meth:`StepDerivative.transposed` takes derivatives of the goals at the end of a step
-to those at its start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more
-than that is kept of the method's memory; states are those of the solution, in memory or in a file.
+From the last step to the first, its transposed maps take derivatives of the goals at the end of a step to those at its
+start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more than that is kept
+of the method's memory; states are those of the solution, in memory or in a file.
 """
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import same
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError, TakenStep, Tangent
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
+from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.signals import KINDS, Seeds
-from fem_mbs.derivatives.step import EndDerivatives, RunDerivative, StepDerivative
+from fem_mbs.derivatives.signals import GoalSlopes
+from fem_mbs.derivatives.step import Derivatives, RunDerivative, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -35,8 +37,7 @@ class AdjointIntegration(KeptSteps):
         super().__init__(system, method, step, t_end)
         self.every = max(1, math.isqrt(math.ceil(t_end / self.length)))
         """Steps from a checkpoint to the next."""
-        self.lengths: list[float] = []
-        self.ends: list[float] = []
+        self.lengths, self.ends = array("d"), array("d")
         self.checkpoints: list[tuple[State, AlphaMemory]] = []
 
     def advance(self) -> AcceptedStep | None:
@@ -56,67 +57,73 @@ class AdjointIntegration(KeptSteps):
         self.ends.append(self.state.t)
         return accepted
 
-    def backwards(self) -> Iterator[tuple[int, TakenStep]]:
-        """The steps with their numbers, the last one first."""
+    def backwards(self, together: int) -> Iterator[tuple[range, list[TakenStep]]]:
+        """So many steps at a time, with their numbers, the last ones first."""
         for k, (state, memory) in reversed(list(enumerate(self.checkpoints))):
-            steps = []
+            steps: list[TakenStep] = []
             numbers = range(k * self.every, min((k + 1) * self.every, len(self.lengths)))
             for i in numbers:
-                result: Step = self.alpha.inner_step(self.system, state, self.lengths[i], memory)
-                steps.append((i, TakenStep(state, memory._replace(matrix=None), self.lengths[i], result)))
+                h = self.lengths[i]
+                result: Step = self.alpha.inner_step(self.system, state, h, memory)
+                if not memory.steps:
+                    memory = self.alpha.started(self.system, state, h, memory)
+                steps.append(TakenStep(state, memory._replace(matrix=None), h, result))
                 state, memory = result.state.at(self.ends[i]), result.memory
-            yield from reversed(steps)
+            last = len(steps)
+            while last:
+                alike = next((i + 1 for i in reversed(range(last)) if not same(steps[i].h, steps[last - 1].h)), 0)
+                first = max(alike, last - together)
+                yield numbers[first:last], steps[first:last]
+                last = first
 
 
-def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
-    """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
-    system, method, count = integration.system, integration.alpha, len(seeds)
-    run = RunDerivative(method, system, variations)
+def gradients(integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes]) -> Array:
+    """Derivatives ``(G, P)`` of goals against the parameters."""
+    system, count = integration.system, len(goals)
+    run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
-    none = EndDerivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
-    now, entry = _seeded(none, seeds, len(integration.lengths)), [none.v] * 3
+    none = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
+    now, entry = none, none
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
-    history = 6 * system.n + np.flatnonzero(system.order < 0)
-    for k, taken in integration.backwards():
-        state, memory, h, after = taken.state, taken.memory, taken.h, taken.result.state
-        first = not memory.steps
-        if first:
-            memory = method.started(system, state, h, memory)
-        derivative = StepDerivative(run, state, memory, h, after)
-        if system.has_history:
-            _refuse_history(system, now.q[history], derivative.point.motion)
-        start, gradient = derivative.transposed(now)
-        result += gradient
-        now = none._replace(q=start.q, multipliers=start.multipliers)
-        if first:  # what Newmark's formulas begin with is apart from the state, which goals may look at
-            entry = [start.v, start.lead, start.a]
-        else:
-            v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
-            now = EndDerivatives(start.q, v, vdot, start.a, start.multipliers, start.missed, start.missed_multipliers)
-        now = _seeded(now, seeds, k)
-    return result + _at_start(integration, variations, now, np.stack(entry))
+
+    def seeds(times: IntArray) -> Array:
+        """What the goals depend on the states at some instants themselves, ``(times, S, G)``."""
+        nonlocal result
+        result = result + np.stack([own.explicit(variations, times) for own in goals], axis=1)
+        return np.stack([own.at(times) for own in goals], axis=2)
+
+    for numbers, steps in integration.backwards(run.together):
+        cursor, own = Cursor(len(steps)), seeds(np.array(numbers) + 1)
+        back = linearised(run, steps).at(cursor).transposed()
+        for cursor.step in reversed(range(len(steps))):
+            now = _seeded(now, own[cursor.step])
+            if system.has_history:
+                after = system.motion(steps[cursor.step].result.state)
+                _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
+            entry, gradient = back(now)
+            result += gradient
+            v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
+            now = entry._replace(v=v, lead=vdot)
+    # what Newmark's formulas begin with is apart from the state, which goals may look at
+    now = _seeded(none._replace(q=entry.q, multipliers=entry.multipliers), seeds(np.zeros(1, np.intp))[0])
+    return (result + _at_start(integration, variations, now, entry)).T
 
 
-def _seeded(end: EndDerivatives, seeds: Sequence[Seeds], k: int) -> EndDerivatives:
-    """With what goals depend on the state number ``k`` themselves."""
-    result = end._replace(**{kind: getattr(end, kind).copy() for kind in KINDS})
-    for goal, own in enumerate(seeds):
-        for kind in KINDS:
-            getattr(result, kind)[own.rows[kind], goal] += own.values[kind][k]
-    return result
+def _seeded(end: Derivatives, seed: Array) -> Derivatives:
+    """With what goals depend on a state themselves."""
+    q, v, vdot, multipliers = np.split(seed, np.cumsum(3 * [len(end.q)]))
+    return end._replace(q=end.q + q, v=end.v + v, lead=end.lead + vdot, multipliers=end.multipliers + multipliers)
 
 
-def _at_start(integration: AdjointIntegration, variations: list[Variation], now: EndDerivatives, entry: Array) -> Array:
+def _at_start(
+    integration: AdjointIntegration, variations: list[Variation], now: Derivatives, entry: Derivatives
+) -> Array:
     """What goals depend on where the run begins, which is differenced."""
-    start: Tangent = DirectIntegration(
-        integration.system, integration.alpha, integration.length, integration.t_end, variations
-    ).tangents[0]
-    rates = np.stack([now.v, now.vdot, now.a])
-    parts = (start.q, now.q), (start.rates, rates), (start.multipliers, now.multipliers), (start.entry, entry)
-    result = np.zeros((len(variations), now.q.shape[1]))
-    for forwards, backwards in parts:
-        count = backwards.shape[-1]
-        result += forwards.reshape(-1, len(variations)).T @ backwards.reshape(-1, count)
+    run = DirectIntegration(integration.system, integration.alpha, integration.length, integration.t_end, variations)
+    start = run.tangents[0]
+    pairs = (start.q, now.q), (start.v, now.v), (start.vdot, now.lead), (start.multipliers, now.multipliers)
+    of_entry = zip(run.now[1:4], entry[1:4], strict=True)
+    result: Array = sum(forwards.T @ backwards for forwards, backwards in (*pairs, *of_entry))
     return result
 
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Likeness, Variation
-from fem_mbs.derivatives.residual import EquationDerivatives
+from fem_mbs.derivatives.residual import Instants
+from fem_mbs.derivatives.together import Ask, Together
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
 from fem_mbs.system.system import System
@@ -89,6 +90,8 @@ class ParameterDerivatives:
         self._shifts = np.array([[0.0, 0.0], *((k, shift) for k, own in enumerate(varied) for shift in own.shifts)])
         self._history = system.order < 0
         self._steps = np.array([own.step for own in varied])
+        self.cells = 0
+        """Of all differences."""
         self._elements: list[tuple[Array, _Differences]] = []
         self._joints: list[_Differences] = []
         for gravity, shares in self._differing().items():
@@ -97,7 +100,11 @@ class ParameterDerivatives:
                 of_parts.setdefault(id(share.part), []).append(share)
             for parts in grouped(own[0].part for own in of_parts.values()):
                 batch = type(parts[0]).batch(parts, number)
-                own = _Differences(system, batch, [of_parts[id(owner)] for owner in batch.owners], len(varied))
+                together = Together(
+                    batch, parts, number, (system.n, len(self._shifts) * system.k, system.m), system.end
+                )
+                own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], len(varied))
+                self.cells += len(batch.nodes)
                 if isinstance(batch, ElementBatch):
                     self._elements.append((np.array(gravity), own))
                 else:
@@ -127,77 +134,93 @@ class ParameterDerivatives:
                     result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
         return result
 
-    def rows(
-        self, motion: Motion, multipliers: Array, h: float, history: Array, look: bool = False
-    ) -> EquationDerivatives:
-        """Derivatives ``(N, P)``, ``(m, P)``, ``(m, P)``; ``look`` for kinks.
+    def rows(self, at: Instants, history: Array | None, look: bool = False) -> Array:
+        """Derivatives ``(s, R, P)`` of the rows of steps; ``look`` for kinks.
 
         ``history`` (k, P) are derivatives of internal variables of kind "history".
         """
-        system, count = self.system, len(self.varied)
-        slots, values = [np.empty(0, np.intp)], [np.empty(0)]
-        motion = self._with_variables(motion, history)
+        system, steps, count = self.system, at.steps, len(self.varied)
+        N, m, times, none = system.N, system.m, at.times, at.multipliers[:, :0]
+        slots, values = [np.empty(0, np.intp)], [np.empty((steps, 0))]
+
+        def add(places: IntArray, weighted: Array) -> None:
+            slots.append(places)
+            values.append(weighted.reshape(steps, -1))
+
+        motion = self._with_variables(at.motion, steps, history)
         for gravity, own in self._elements:
-            here = replace(
-                motion, gravity=gravity, momentum=motion.momentum and replace(motion.momentum, gravity=gravity)
-            )
-            force = own.batch.force(here, own.batch.at(min(motion.t, system.end)))[0][own.cells]
-            slots.append(own.slots)
-            values.append((own.weights * force.reshape(len(force), -1)).ravel())
+            momentum = motion.momentum and replace(motion.momentum, gravity=gravity)
+            here = replace(motion, gravity=gravity, momentum=momentum)
+            force = own.asked(_force, here, times, none)[0]
+            add(own.slots, own.weights * force)
             if look:
-                self._look(own, force, motion.t)
-        closing, hidden = np.zeros((2, system.m * count))
+                self._look(own, force, times)
         motion = motion.momentum or motion
         for own in self._joints:
-            batch = own.batch
-            phi, gradient, context = batch.evaluate(motion, batch.at(min(motion.t, system.end)))
-            rate = constraints.rate(batch, motion, phi, gradient, context)
-            np.add.at(closing, own.equations, own.weights[:, 0] * phi[own.cells])
-            np.add.at(hidden, own.equations, own.weights[:, 0] * rate[own.cells])
-            slots.append(own.slots)
-            values.append((own.weights * multipliers[own.equations // count, None] * gradient[own.cells]).ravel())
-        sums: Array = np.bincount(np.concatenate(slots), np.concatenate(values), system.N * count)  # type: ignore[assignment]
-        closing, hidden = closing.reshape(-1, count), h * hidden.reshape(-1, count)
-        return EquationDerivatives(
-            sums.reshape(-1, count), np.where(system.velocity_level[:, None], hidden, closing), hidden
-        )
+            phi, rate, gradient = own.asked(_joint, motion, times, none)
+            add(own.slots, own.weights * at.multipliers[:, own.equations // count, None] * gradient)
+            add(N * count + own.equations, own.weights * phi)
+            add((N + m) * count + own.equations, own.weights * rate)
+        size = (N + 2 * m) * count
+        every = np.concatenate(slots) + size * np.arange(steps)[:, None]
+        found: Any = np.bincount(every.ravel(), np.concatenate(values, axis=1).ravel(), steps * size)
+        force, closing, hidden = np.split(found.reshape(steps, -1, count), [N, N + m], axis=1)
+        level = system.velocity_level[:, None]
+        rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
+        return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma)], axis=1)
 
-    def _with_variables(self, motion: Motion, history: Array) -> Motion:
-        """With the internal variables of all models, one after the other."""
+    def _with_variables(self, motion: Motion, steps: int, history: Array | None) -> Motion:
+        """With the internal variables of all models, one after the other, at each instant."""
         if not self.system.k:
             return motion
         count = len(self._shifts)
-        u = np.tile(motion.u, (count, 1))
-        u += np.where(self._history, self._shifts[:, 1:] * history.T[self._shifts[:, 0].astype(int)], 0.0)
-        udot, uddot = np.tile(motion.udot, count), np.tile(motion.uddot, count)
-        inner = motion.momentum and replace(
-            motion.momentum, u=u.ravel(), udot=np.tile(motion.momentum.udot, count), uddot=uddot
-        )
-        return replace(motion, u=u.ravel(), udot=udot, uddot=uddot, momentum=inner)
 
-    def _look(self, own: _Differences, force: Array, t: float) -> None:
+        def of_all(values: Array) -> Array:
+            return np.repeat(values.reshape(steps, 1, -1), count, axis=1)
+
+        u = of_all(motion.u)
+        if history is not None:
+            u += np.where(self._history, self._shifts[:, 1:] * history.T[self._shifts[:, 0].astype(int)], 0.0)
+        u, udot, uddot = u.ravel(), of_all(motion.udot).ravel(), of_all(motion.uddot).ravel()
+        inner = motion.momentum and replace(
+            motion.momentum, u=u, udot=of_all(motion.momentum.udot).ravel(), uddot=uddot
+        )
+        return replace(motion, u=u, udot=udot, uddot=uddot, momentum=inner)
+
+    def _look(self, own: _Differences, forces: Array, times: Array) -> None:
         """See whether the two halves of central differences agree."""
-        force = force.reshape(len(force), -1)
-        halves, sizes, here = np.zeros((3, len(own.pairs), force.shape[1]))
-        np.add.at(halves, own.pair, own.bends * force)
-        np.add.at(sizes, own.pair, own.weights * force)
-        np.maximum.at(here, own.pair, np.abs(force))
         numbers = np.array([k for k, _ in own.pairs], np.intp)
-        largest = np.zeros((2, len(self.varied)))
-        np.maximum.at(largest[0], numbers, np.abs(sizes).max(axis=1) * self._steps[numbers])
-        np.maximum.at(largest[1], numbers, here.max(axis=1))
-        limits = KINK * largest[0] + 1e-9 * largest[1]
-        for pair in np.flatnonzero(np.abs(halves).max(axis=1) > limits[numbers]):
-            k, element = own.pairs[pair]
-            if own.central[pair]:
-                self.kinks.setdefault((self.varied[k].label, str(element)), t)
+        for force, t in zip(forces, times.tolist(), strict=True):
+            halves, sizes, here = np.zeros((3, len(own.pairs), force.shape[1]))
+            np.add.at(halves, own.pair, own.bends * force)
+            np.add.at(sizes, own.pair, own.weights * force)
+            np.maximum.at(here, own.pair, np.abs(force))
+            largest = np.zeros((2, len(self.varied)))
+            np.maximum.at(largest[0], numbers, np.abs(sizes).max(axis=1) * self._steps[numbers])
+            np.maximum.at(largest[1], numbers, here.max(axis=1))
+            limits = KINK * largest[0] + 1e-9 * largest[1]
+            for pair in np.flatnonzero(np.abs(halves).max(axis=1) > limits[numbers]):
+                k, element = own.pairs[pair]
+                if own.central[pair]:
+                    self.kinks.setdefault((self.varied[k].label, str(element)), t)
+
+
+def _force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+    force = batch.force(motion, prescribed)[0]
+    return [force.reshape(len(force), -1)]
+
+
+def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+    """``Phi``, ``B V + Phi_t`` and ``B``."""
+    phi, gradient, context = batch.evaluate(motion, prescribed)
+    return [phi[:, None], constraints.rate(batch, motion, phi, gradient, context)[:, None], gradient]
 
 
 class _Differences:
     """A batch of parts of several models, and what its cells, or equations, add to the differences."""
 
-    def __init__(self, system: System, batch: Any, shares: Sequence[Sequence[_Share]], count: int) -> None:
-        self.batch = batch
+    def __init__(self, system: System, together: Together, shares: Sequence[Sequence[_Share]], count: int) -> None:
+        self._together, batch = together, together.one
         joint = not isinstance(batch, ElementBatch)
         own = None if batch.own is None else 6 * system.n + batch.own % system.k
         nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
@@ -219,3 +242,8 @@ class _Differences:
         self.pairs, order = list(names.values()), {key: i for i, key in enumerate(names)}
         self.pair = np.array([order[share.k, id(share.of)] for _, share in entries], np.intp)
         self.central = np.bincount(self.pair, self.bends[:, 0] < 0.0, len(self.pairs)) > 0.0
+
+    def asked(self, ask: Ask, motion: Motion, times: Array, none: Array) -> list[Array]:
+        """What is asked of the cells that have a share, ``(s, entries, ...)``."""
+        found = self._together.ask(ask, motion, times, none)
+        return [own.reshape(len(times), -1, own.shape[-1])[:, self.cells] for own in found if own is not None]

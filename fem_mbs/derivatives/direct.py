@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,13 +22,15 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
+from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
+    Derivatives,
     RunDerivative,
-    StartDerivatives,
-    StepDerivative,
+    TakenStep,
     Weights,
     displaced,
+    linearised,
     taken_increment,
 )
 from fem_mbs.errors import ModelError
@@ -35,8 +38,7 @@ from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import Store
-from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
@@ -47,32 +49,15 @@ LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
 
-class Tangent(NamedTuple):
-    """Derivatives of a state and of what the method remembers, one column a parameter."""
+class StateDerivatives(NamedTuple):
+    """Derivatives of a state, one column a parameter."""
 
     q: Array
     """Body increments of the nodes, then internal variables, ``(N, P)``."""
-    rates: Array
-    """Velocities, accelerations and algorithmic accelerations ``(3, N, P)``."""
+    v: Array
+    vdot: Array
     multipliers: Array
     """``(m, P)``."""
-    entry: Array
-    """``(3, N, P)``: velocities, accelerations and algorithmic ones that Newmark's formulas of the next step take."""
-    leads: Array
-    """Highest time derivatives now, one and two steps ago, as the memory has them, ``(3, N, P)``."""
-    missed: Array
-    """What the last two guesses missed, ``(2 N, P)``."""
-    missed_multipliers: Array
-    """The same, ``(2 m, P)``."""
-
-
-class TakenStep(NamedTuple):
-    """A step that was accepted, and what it began with."""
-
-    state: State
-    memory: AlphaMemory
-    h: float
-    result: Step
 
 
 class _Listening:
@@ -160,7 +145,7 @@ class KeptSteps(TimeIntegration):
 
 
 class DirectIntegration(KeptSteps):
-    """A run in time with derivatives, ``tangents`` after each step."""
+    """A run in time with derivatives, ``tangents`` of each state."""
 
     asked = "sensitivities: how='direct'"
 
@@ -174,13 +159,22 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._derivative = RunDerivative(self.alpha, system, variations)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
+        self._of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
+        self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
-        self.tangents = [self._from_models(self._begun, self.state)]
+        self._restarted_at = 0
+        """Number of the state at which the history of accelerations begins."""
+        tangent, self.now = self._from_models(self._begun, self.state)
+        """What the next step begins with."""
+        self.tangents = [tangent]
+
+    @cached_property
+    def _derivative(self) -> RunDerivative:
+        return RunDerivative(self.alpha, self.system, self.varied)
 
     def advance(self) -> AcceptedStep | None:
-        """The next step, and its derivatives."""
+        """The next step; derivatives follow when enough of them can be linearised together."""
         before = self.state
         if (accepted := super().advance()) is None:
             return None
@@ -190,14 +184,50 @@ class DirectIntegration(KeptSteps):
                 f"sensitivities: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
                 "differences of whole runs"
             )
-        self.tangents.append(self._after(taken, self.tangents[-1]))
+        state, memory, h, result = taken
+        if self._waiting and not same(h, self._waiting[0].h):
+            self._catch_up()
+        if not (memory.steps and same(h, memory.h)):
+            self._catch_up()
+            memory = self._anew(taken)
+        self._waiting.append(taken._replace(memory=memory))
         self._before = taken
+        if self.has_jumped or len(self._waiting) == self._derivative.together:
+            self._catch_up()
+        if result.memory.accelerations.t_old == result.state.t:
+            self._restarted_at = len(self.tangents) + len(self._waiting) - 1
         if self.has_jumped:
-            end, t = taken.result.state, self.state.t
-            self.tangents[-1] = self._from_models(
+            end, t = result.state, self.state.t
+            self.tangents[-1], self.now = self._from_models(
                 lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state
             )
         return accepted
+
+    def finished(self, store: Store | None = None) -> Solution:
+        """The whole run, with the derivatives of all states."""
+        solution = super().finished(store)
+        self._catch_up()
+        return solution
+
+    def _catch_up(self) -> None:
+        """Derivatives of the ends of the steps that wait."""
+        if not self._waiting:
+            return
+        derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
+        unit, cursor = np.eye(len(self.varied)), Cursor(len(self._waiting))
+        step = derivative.at(cursor)
+        for cursor.step, own in enumerate(self._waiting):
+            end = step.times(self.now, unit)
+            tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
+            if self.system.has_history:
+                tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
+            self.tangents.append(tangent)
+            self.now = end._replace(q=tangent.q, lead=self._lead(tangent))
+        self._waiting = []
+
+    def _lead(self, tangent: StateDerivatives) -> Array:
+        """Of the highest time derivatives of a state."""
+        return np.where(self._of_states, tangent.v, tangent.vdot)
 
     # a start
 
@@ -212,10 +242,6 @@ class DirectIntegration(KeptSteps):
         state = jumped(other, there)
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
         return self._with_trial(k, other, state, memory, self.memory.h)
-
-    def _restarted(self, k: int, other: System, state: State, h: float) -> tuple[State, AlphaMemory]:
-        """State and memory of a model beside after far shorter steps."""
-        return self._with_trial(k, other, state, self.alpha.restart(other, state, h), h)
 
     def _with_trial(
         self, k: int, other: System, state: State, memory: AlphaMemory, h: float
@@ -234,63 +260,54 @@ class DirectIntegration(KeptSteps):
                 "jumps, or take what the instant depends on out of the parameters"
             )
 
-    def _from_models(self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State) -> Tangent:
+    def _from_models(
+        self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State
+    ) -> tuple[StateDerivatives, Derivatives]:
         """Derivatives where the run begins, at the start or anew, from the states of the models beside."""
         columns = []
         for k, own in enumerate(self.varied):
             models = [of(k, other, shift) for other, shift in zip(own.systems, own.shifts, strict=True)]
-            parts = zip(
-                *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)),
-                strict=True,
-            )
-            columns.append([own.difference(values) for values in parts])
-        q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
-        missed = (np.zeros((2 * len(own), len(self.varied))) for own in (q, multipliers))
-        return Tangent(q, rates, multipliers, entry, leads, *missed)
+            arrays = (self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True))
+            columns.append([own.difference(values) for values in zip(*arrays, strict=True)])
+        q, v, vdot, multipliers, *entry = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
+        missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
+        starts: Any = q, *entry, multipliers, *missed
+        return StateDerivatives(q, v, vdot, multipliers), Derivatives(*starts)
 
     def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
-        """State and memory of a model beside, the configuration as increments of that of the run."""
+        """State of a model beside, as increments of that of the run; then what Newmark's formulas take."""
         system = self.system
         x = state.x + (other.origin - system.origin)
         nodes = system.kinematics.relative(here.x, here.R, x, state.R)
-        q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
-        now = rate(state)
-        entry = now if memory.velocity_perturbation is None else now + memory.velocity_perturbation
-        lead = memory.accelerations.now
-        rates = np.stack([now, np.append(state.vdot, state.uddot), memory.a])
-        return q, rates, state.multipliers, np.stack([entry, lead, memory.a]), np.stack([lead] * 3)
+        q, v = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u), rate(state)
+        entry = v if memory.velocity_perturbation is None else v + memory.velocity_perturbation
+        vdot = np.append(state.vdot, state.uddot)
+        return q, v, vdot, state.multipliers, entry, memory.accelerations.now, memory.a
 
-    # a step
+    # a step that begins anew, or has another length than that before
 
-    def _after(self, taken: TakenStep, before: Tangent) -> Tangent:
-        state, memory, h, result = taken
-        system = self.system
-        if memory.steps and h > GROWTH * memory.h:  # starting values are new
-            before = self._from_models(
-                lambda k, other, shift: self._restarted(k, other, self._displaced(other, state, before, k, shift), h),
-                state,
-            )
-            memory = self.alpha.restart(system, state, h)
-        if not memory.steps:
-            if not same(h, memory.h):  # it was cut
-                begun = self._begun_with
-                before = self._from_models(lambda k, other, _: self._with_trial(k, other, *begun[other], h), state)
-            memory = self.alpha.started(system, state, h, memory)
-        elif not same(h, memory.h):
+    def _anew(self, taken: TakenStep) -> AlphaMemory:
+        """What such a step has begun with: its memory, and the derivatives."""
+        state, memory, h, _ = taken
+        if memory.steps and h <= GROWTH * memory.h:
             self._refuse_index3(state)
-            before = before._replace(entry=self._adapted(taken, before))
-        derivative = StepDerivative(self._derivative, state, memory, h, result.state, before.q[6 * system.n :])
-        v, lead, a = before.entry
-        start = StartDerivatives(before.q, v, lead, a, before.multipliers, before.missed, before.missed_multipliers)
-        end = derivative.times(start, np.eye(len(self.varied)))
-        of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
-        lead = np.where(of_states, end.v, end.vdot)
-        leads = np.stack([lead, *before.leads[:2]])
-        if result.memory.accelerations.t_old == result.state.t:
-            leads = np.stack([lead] * 3)
-        rates, entry = np.stack(end[1:4]), np.stack([end.v, lead, end.a])
-        tangent = Tangent(end.q, rates, end.multipliers, entry, leads, *end[5:])
-        return self._with_history(tangent, result.state) if system.has_history else tangent
+            v, lead, a = self._adapted(taken)
+            self.now = self.now._replace(v=v, lead=lead, a=a)
+            return memory
+        tangent, begun = self.tangents[-1], self._begun_with
+        if memory.steps:  # starting values are new, after far shorter steps
+
+            def restarted(k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
+                there = self._displaced(other, state, tangent, k, shift)
+                return self._with_trial(k, other, there, self.alpha.restart(other, there, h), h)
+
+            self.tangents[-1], self.now = self._from_models(restarted, state)
+            memory = self.alpha.restart(self.system, state, h)
+        elif not same(h, memory.h):  # it was cut
+            self.tangents[-1], self.now = self._from_models(
+                lambda k, other, _: self._with_trial(k, other, *begun[other], h), state
+            )
+        return self.alpha.started(self.system, state, h, memory)
 
     def _refuse_index3(self, state: State) -> None:
         """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
@@ -300,26 +317,28 @@ class DirectIntegration(KeptSteps):
                 "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
             )
 
-    def _adapted(self, taken: TakenStep, before: Tangent) -> Array:
+    def _adapted(self, taken: TakenStep) -> Array:
         """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
         assert self._before is not None
+        last, earliest = len(self.tangents) - 1, self._restarted_at
+        leads = [self._lead(self.tangents[max(last - k, earliest)]) for k in range(3)]
         columns = []
         for k, own in enumerate(self.varied):
             values = []
             for other, by in zip(own.systems, own.shifts, strict=True):
-                there = self._displaced(other, state, before, k, by)
+                there = self._displaced(other, state, self.tangents[-1], k, by)
                 was = memory.accelerations
-                leads = [
-                    value + by * change
-                    for value, change in zip((was.now, was.old, was.older), before.leads[..., k], strict=True)
-                ]
-                history = AccelerationHistory(leads[0], was.t_old, leads[1], was.t_older, leads[2], was.error)
+                now, old, older = (
+                    value + by * change[:, k]
+                    for value, change in zip((was.now, was.old, was.older), leads, strict=True)
+                )
+                history = AccelerationHistory(now, was.t_old, old, was.t_older, older, was.error)
                 earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
                 matrix = self._matrix(other, earlier, there, self._before.h)
-                moved = memory._replace(a=memory.a + by * before.rates[2, :, k], accelerations=history, matrix=matrix)
+                moved = memory._replace(a=memory.a + by * self.now.a[:, k], accelerations=history, matrix=matrix)
                 v, a = adapted(self.alpha.scheme(other), there, h, moved)
-                values.append(np.stack([v, leads[0], a]))
+                values.append(np.stack([v, now, a]))
             columns.append(own.difference(values))
         return np.stack(columns, axis=-1)
 
@@ -335,8 +354,8 @@ class DirectIntegration(KeptSteps):
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *tangent.factorized(other, values).arrays
 
-    def _with_history(self, tangent: Tangent, state: State) -> Tangent:
-        """With internal variables of kind "history" as the batches of models beside leave them."""
+    def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
+        """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""
         q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
         for k, own in enumerate(self.varied):
             values = []
@@ -344,11 +363,10 @@ class DirectIntegration(KeptSteps):
                 there = self._displaced(other, state, tangent, k, by)
                 values.append(other.history(other.motion(there))[kept])
             q[6 * self.system.n + kept, k] = own.difference(values)
-        return tangent._replace(q=q)
+        return q
 
-    def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
-        along = by * tangent.q[..., k], by * tangent.rates[..., k], by * tangent.multipliers[..., k]
-        arrays: Any = displaced(self.system, other, state, *along)
+    def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
+        arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])
         return State(state.t, **arrays)
 
     def notes(self) -> list[str]:

@@ -21,8 +21,7 @@ from fem_mbs.contracts import State
 from fem_mbs.derivatives.equilibria import moved
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.initial.redundant import independent
-from fem_mbs.modal.linear_model import LinearModel
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import LinearModel, linearize
 from fem_mbs.modal.modes import Modes
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.solution.history import constant, proportional

@@ -19,9 +19,9 @@ from fem_mbs.derivatives.goals import Misfit
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
 from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.run.sweep import sweep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
-from fem_mbs.studies.sweep import sweep
 
 LOG = logging.getLogger("fem_mbs")
 ALIKE = 0.99

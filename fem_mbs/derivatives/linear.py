@@ -1,7 +1,9 @@
 """Linear maps that are written once, forwards: their transposes go back along what was recorded.
 
-A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays, one column each, or a :class:`Column`, which
-records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``: those of this file.
+A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays ``(r, P)``, one column each, or a
+:class:`Column`, which records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``:
+those of this file. Operators of several steps stand in one, whose arrays have these in front, or in a list; a
+:class:`Cursor` takes one after the other.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.linear.solvers import Factors
@@ -89,6 +90,33 @@ class Operator:
         raise NotImplementedError
 
 
+class OfStep(Operator):
+    """Of operators of several steps, which stand in one, that of the step at which the cursor is."""
+
+    def __init__(self, every: Sequence[Any], cursor: Cursor) -> None:
+        self._every, self._cursor = every, cursor
+
+    def times(self, x: Array) -> Array:
+        result: Array = self._every[self._cursor.step] @ x
+        return result
+
+    @property
+    def T(self) -> OfStep:  # noqa: N802
+        """The transposes."""
+        return OfStep([own.T for own in self._every], self._cursor)
+
+
+class Cursor:
+    """At which of several steps one is."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.step = steps, 0
+
+    def of(self, operator: Any) -> Any:
+        """The operator of the step, of those of all."""
+        return None if operator is None else OfStep([operator[k] for k in range(self.steps)], self)
+
+
 class Recorded(Operator):
     """A function of one column as an operator."""
 
@@ -107,28 +135,30 @@ class Recorded(Operator):
 
 
 class Diagonal(Operator):
-    """Numbers ``(r,)`` times the rows."""
+    """Numbers ``(r,)``, or one, times the rows."""
 
     def __init__(self, values: Any) -> None:
-        self._values = values[:, None]
-        self.T = self
+        self.values, self.T = values[..., None], self
 
     def times(self, x: Array) -> Array:
-        result: Array = self._values * x
+        result: Array = self.values * x
         return result
+
+    def __getitem__(self, k: int) -> Diagonal:
+        return Diagonal(self.values[k, ..., 0])
 
 
 class Rows(Operator):
     """Rows at their places ``index`` among ``count``; transposed, they are taken from there."""
 
-    def __init__(self, index: IntArray, count: int, back: bool = False) -> None:
+    def __init__(self, index: slice | IntArray, count: int, back: bool = False) -> None:
         self._index, self._count, self._back = index, count, back
 
     def times(self, x: Array) -> Array:
         if self._back:
-            return x[self._index]
-        result = np.zeros((self._count, x.shape[1]))
-        result[self._index] = x
+            return x[..., self._index, :]
+        result = np.zeros((*x.shape[:-2], self._count, x.shape[-1]))
+        result[..., self._index, :] = x
         return result
 
     @property
@@ -144,9 +174,16 @@ class NodeMaps(Operator):
         self.maps, self._own = maps, own
 
     def times(self, x: Array) -> Array:
-        n = 6 * len(self.maps)
-        nodes: Array = (self.maps @ x[:n].reshape(-1, 6, x.shape[1])).reshape(n, -1)
-        return nodes if len(x) == n else np.concatenate([nodes, self._own * x[n:]])
+        n, count = 6 * self.maps.shape[-3], x.shape[-1]
+        nodes: Array = self.maps @ x[..., :n, :].reshape(*x.shape[:-2], -1, 6, count)
+        nodes = nodes.reshape(*nodes.shape[:-3], n, count)
+        if x.shape[-2] == n:
+            return nodes
+        own = np.broadcast_to(self._own * x[..., n:, :], (*nodes.shape[:-2], x.shape[-2] - n, count))
+        return np.concatenate([nodes, own], axis=-2)
+
+    def __getitem__(self, k: int) -> NodeMaps:
+        return NodeMaps(self.maps[k], self._own)
 
     @property
     def T(self) -> NodeMaps:  # noqa: N802
@@ -154,26 +191,19 @@ class NodeMaps(Operator):
         return NodeMaps(self.maps.mT, self._own)
 
 
-class Inverse(Operator):
+class Solver(Operator):
     """The solution with a factorised matrix."""
 
     def __init__(self, factors: Factors) -> None:
-        self.factors = factors
-
-    @classmethod
-    def of(cls, matrix: Array) -> Inverse:
-        """Of a full matrix."""
-        lu, pivots, _ = lapack.dgetrf(matrix)
-        solve = lapack.dgetrs
-        return cls(Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0]))
+        self._factors = factors
 
     def times(self, x: Array) -> Array:
-        return self.factors.solve(x)
+        return self._factors.solve(x)
 
     @property
-    def T(self) -> Inverse:  # noqa: N802
+    def T(self) -> Solver:  # noqa: N802
         """That of the transpose."""
-        return Inverse(Factors(self.factors.solve_transposed, (), self.factors.solve))
+        return Solver(Factors(self._factors.solve_transposed, (), self._factors.solve))
 
 
 class Refined(Operator):
@@ -187,13 +217,13 @@ class Refined(Operator):
 
     def times(self, x: Array) -> Array:
         result: Array = self._near @ x
-        last = np.inf
+        last = 1.0
         for _ in range(ROUNDS):
             change = self._near @ (x - self._A @ result)
             result = result + change
             largest, size = (np.abs(own[self._moves]).max(axis=0, initial=0.0) for own in (change, result))
             share = float((largest / np.maximum(size, 1e-300)).max(initial=0.0))
-            if share <= LEFT or (share > 0.5 * last and share <= POOR):
+            if share * share / last <= LEFT or (share > 0.5 * last and share <= POOR):  # as the next round would find
                 return result
             last = share
         raise self._unsolved(share)

@@ -20,7 +20,7 @@ from fem_mbs.contracts.component import KEPT_UP
 from fem_mbs.contracts.public import ConstructorArguments
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
-from fem_mbs.run.checkpoint import names_of
+from fem_mbs.run.interfaces import names_of
 from fem_mbs.system.system import System
 
 STEP = 1e-5

@@ -26,11 +26,9 @@ from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
-from fem_mbs.run.simulate import simulate
-from fem_mbs.run.simulate_many import simulate_many
+from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation
@@ -321,12 +319,12 @@ def _direct(
     run = DirectIntegration(system, method, step, t_end, variations)
     solution = run.finished()
     history, pairs = solution.history, []
-    q, rates, multipliers = (np.stack(parts) for parts in list(zip(*run.tangents, strict=True))[:3])
+    tangents = [np.stack(parts) for parts in zip(*run.tangents, strict=True)]
     for k, own in enumerate(variations):
         solutions = []
         for other, by in zip(own.systems, own.shifts, strict=True):
-            along = by * q[..., k], by * rates[..., k].swapaxes(0, 1), by * multipliers[..., k]
-            states = History(other, solution.t, displaced(system, other, history, *along))
+            along = [by * own[..., k] for own in tangents]
+            states = History(other, solution.t, displaced(system, other, history, along))
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
         pairs.append((own, solutions))
     return Sensitivities(solution, parameters, pairs, run.notes())

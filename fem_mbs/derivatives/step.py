@@ -1,4 +1,4 @@
-"""The derivative of one accepted step of the generalised-alpha method, forwards and backwards.
+"""The derivative of accepted steps of the generalised-alpha method, forwards and backwards.
 
 A step solves ``F(u; s, p) = 0`` for ``u = (D, lambda, Z)``, from values ``s`` at its start: the configuration, and the
 velocities, accelerations and algorithmic accelerations of Newmark's formulas. Of the solution,
@@ -20,12 +20,14 @@ As ``S w`` is the derivative of the equations at the guess along ``w``, ``S' w``
 derivatives along everything else: two more points of the step serve all parameters (:class:`Directions`).
 
 Derivatives of the configuration are body increments at the instant they belong to; arrays have one column a parameter,
-or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad(exp(-D)) q_n'``.
+or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad(exp(-D)) q_n'``. Steps of one length
+are linearised together, and taken one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,61 +36,67 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, first_guess, newmark, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
-from fem_mbs.alpha.step import StepEquations, Unknowns, exact_entries
+from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State
+from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.beside import ParameterDerivatives
-from fem_mbs.derivatives.linear import Diagonal, Inverse, NodeMaps, Recorded, Refined, Rows, total, transposed
+from fem_mbs.derivatives.linear import (
+    Cursor,
+    Diagonal,
+    NodeMaps,
+    Operator,
+    Recorded,
+    Refined,
+    Rows,
+    Solver,
+    total,
+    transposed,
+)
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums, EquationDerivatives, ResidualDerivative
+from fem_mbs.derivatives.residual import Instants, Jacobian, Residual
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
+from fem_mbs.solution.copies import NEVER
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.system import System
 
 SMALL = 150
-"""Equations, those of ``Z`` included, up to which the matrix is made and factored as a whole."""
+"""Equations, those of ``Z`` included, up to which the matrix is made and inverted as a whole."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
 ALONG = 1e-7
 """How far, over the extent or in rad, the equations are looked at along ``w``."""
 DIFFERENCE = 1e-5
 """Of inverse tangent operators."""
+CELLS, TOGETHER = 10_000, 32
+"""Cells of elements and joints that are linearised together, and steps at most."""
 
 
-class StartDerivatives(NamedTuple):
-    """Derivatives of what a step begins with, each ``(N, P)`` or ``(m, P)``."""
+class Derivatives(NamedTuple):
+    """Derivatives of what a step begins with, or of what it leads to, each ``(N, P)`` or ``(m, P)``."""
 
     q: Any
     v: Any
     lead: Any
-    """What Newmark's formulas take for the highest time derivatives."""
+    """Accelerations at the end; at the start what Newmark's formulas take for the highest time derivatives."""
     a: Any
     multipliers: Any
     missed: Any
-    """What the last two guesses of the increment missed, one after the other ``(2 N, P)``."""
+    """What the last guess of the increment missed, and the one before."""
+    missed_before: Any
     missed_multipliers: Any
-
-
-class EndDerivatives(NamedTuple):
-    """Derivatives at the end of a step."""
-
-    q: Any
-    v: Any
-    vdot: Any
-    a: Any
-    multipliers: Any
-    missed: Any
-    missed_multipliers: Any
+    missed_multipliers_before: Any
 
 
 class Weights:
-    """Newmark's formulas of one step, which are linear: rates are ``factors D + constants (v, lead, a)``."""
+    """Newmark's formulas of steps of one length, which are linear: rates are ``factors D + constants (v, lead, a)``."""
 
     def __init__(self, method: GeneralizedAlpha, system: System, h: float) -> None:
         one, none = np.ones(system.N), np.zeros(system.N)
         units = (one, none, none), (none, one, none), (none, none, one)
         made = [newmark(method.coefficients, h, unit, system.order) for unit in units]
+        self.h = h
         self.factors = np.broadcast_to(made[0].factors, (3, system.N))
         """``(3, N)``."""
         self._factors = [Diagonal(own) for own in self.factors]
@@ -97,21 +105,22 @@ class Weights:
         ]
         self._guess = [Diagonal(own.guess) if own.guess.any() else None for own in made]
 
-    def rates(self, start: StartDerivatives | None, increment: Any, count: int = 3) -> list[Any]:
+    def rates(self, start: Derivatives | None, increment: Any, count: int = 3) -> list[Any]:
         """The first of velocities, accelerations and algorithmic ones of an increment of Newmark's formulas."""
         return [
-            total(self._of(self._constants[k], start), increment is not None and self._factors[k] @ increment)
+            total(_of(self._constants[k], start), increment is not None and self._factors[k] @ increment)
             for k in range(count)
         ]
 
-    def plain(self, start: StartDerivatives) -> Any:
+    def plain(self, start: Derivatives) -> Any:
         """The plain guess of the increment."""
-        return self._of(self._guess, start)
+        return _of(self._guess, start)
 
-    def _of(self, weights: list[Diagonal | None], start: StartDerivatives | None) -> Any:
-        if start is None:
-            return None
-        return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
+
+def _of(weights: list[Diagonal | None], start: Derivatives | None) -> Any:
+    if start is None:
+        return None
+    return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
 
 
 class RunDerivative:
@@ -119,14 +128,21 @@ class RunDerivative:
 
     def __init__(self, method: GeneralizedAlpha, system: System, varied: Sequence[Variation]) -> None:
         self.method, self.system = method, system
-        self.assembly, self.explicit = CellSums(system), ParameterDerivatives(system, varied)
+        self.closes_velocities = method.scheme(system).kind is StabilizedEquations
+        self.residual, self.explicit = Residual(system, self.closes_velocities), ParameterDerivatives(system, varied)
         self._weights: tuple[float, Weights] | None = None
-        N, n, m = system.N, system.n_free, system.m
-        self.free = Rows(np.arange(N)[system.free_index], N)
-        self.first, self.last = Rows(np.arange(n), n + m), Rows(np.arange(n, n + m), n + m)
-        self.halves, self.halves_m = _halves(N), _halves(m)
+        N, n, m, rows = system.N, system.n_free, system.m, self.residual.rows
+        cells = sum(len(batch.nodes) for batch in system.all_batches) + self.explicit.cells
+        self.together = 1 if system.has_history else min(TOGETHER, 1 + CELLS // cells)
+        """So many steps are linearised together."""
+        self.small = rows <= SMALL
+        self.free = Rows(system.free_index, N)
+        self.first, self.last = Rows(slice(0, n), n + m), Rows(slice(n, n + m), n + m)
+        self.moves, self.closes, self.hides, self.index3 = (
+            Rows(slice(*own), rows) for own in ((0, n), (n, n + m), (rows - m, rows), (0, n + m))
+        )
         self.level, self.not_level = Diagonal(system.velocity_level * 1.0), Diagonal(~system.velocity_level * 1.0)
-        self.moves = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
+        self.moving = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
         """Zero where there are no velocities."""
         self.kept = Diagonal(np.append(np.ones(6 * system.n), system.order >= 0)) if system.has_history else None
 
@@ -137,270 +153,341 @@ class RunDerivative:
         return self._weights[1]
 
 
-class StepPoint:
-    """The equations of a step at some unknowns, and their derivatives there."""
+class StepPoint(NamedTuple):
+    """The equations of steps at some unknowns, and their derivatives there; operators of one step or of several."""
 
-    def __init__(
-        self, run: RunDerivative, equations: StepEquations, unknown: Unknowns, history: Array, look: bool = False
-    ) -> None:
-        self.run, self.equations, self.unknown = run, equations, unknown
-        self.weights, state = run.weights(equations.h), equations.state
-        self.system = system = equations.system
-        self.residual = equations.evaluate(unknown)
-        place = self.residual.place
-        self.R, motion = place.R, self.residual.evaluation.motion
-        if len(unknown.Z):
-            motion = equations.seen(unknown, place, motion)
-        self.motion = motion
-        self.of_motion = ResidualDerivative(equations, unknown, self.residual, run.assembly)
-        self.explicit = run.explicit.rows(motion, unknown.multipliers, equations.h, history, look)
-        """Derivatives of the equations against the parameters."""
-        self._transport = NodeMaps(transport(system, state.x, state.R, place.x, place.R), 1.0)
-        P = self.of_motion.P.maps
-        self.to_body = NodeMaps(system.kinematics.tangent(place.D) @ P, 1.0)
-        """``T P``: body increments at the end with a change of the coordinates of the step."""
-        self.from_body = NodeMaps(P.mT @ system.kinematics.inverse_tangent(place.D), 1.0)
+    run: RunDerivative
+    weights: Weights
+    jacobian: Jacobian
+    explicit: Array | None
+    """Derivatives of the rows against the parameters, ``(R, P)``, where they are asked for."""
+    transport: NodeMaps
+    to_body: NodeMaps
+    """``T P``: body increments at the end with a change of the coordinates of the step."""
+    from_body: NodeMaps
+    P: NodeMaps
 
-    def factor(self) -> Inverse:
-        """The iteration matrix of index 3."""
-        values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
-        return Inverse(tangent.factorized(self.system, values))
+    def at(self, cursor: Cursor) -> StepPoint:
+        """That of one step."""
+        return StepPoint(self.run, self.weights, self.jacobian.at(cursor), *map(cursor.of, self[3:]))
 
-    def moved(self, start: StartDerivatives | None, D: Any) -> Any:
+    def moved(self, start: Derivatives | None, D: Any) -> Any:
         """Body increments at the end."""
-        return total(start is not None and self._transport @ start.q, D is not None and self.to_body @ D)
+        return total(start is not None and self.transport @ start.q, D is not None and self.to_body @ D)
 
-    def times(
-        self, start: StartDerivatives | None, D: Any, Z: Any = None, multipliers: Any = None, p: Any = None
-    ) -> EquationDerivatives:
+    def rows(self, start: Derivatives | None, D: Any, Z: Any = None, multipliers: Any = None, p: Any = None) -> Any:
         """Derivatives of the equations along start, increment, multipliers and parameters, where they are given."""
         v, vdot = self.weights.rates(start, D if Z is None else D - Z if D is not None else -1.0 * Z, 2)
         q = self.moved(start, D)
-        if self.run.kept is not None:
+        if q is not None and self.run.kept is not None:
             q = self.run.kept @ q
-        along = self.of_motion.times(q, v, vdot, Z, multipliers)
-        return (
-            along
-            if p is None
-            else EquationDerivatives(*(a + own @ p for a, own in zip(along, self.explicit, strict=True)))
-        )
+        return total(self.jacobian.times(q, v, vdot, Z, multipliers), p is not None and self.explicit @ p)
 
 
-class StepDerivative:
-    """A step that was taken: a linear map from what it began with, and from the parameters, to where it led.
+class Directions(NamedTuple):
+    """Those of ``Z`` in steps: the matrix at their first guess, and how they turn."""
 
-    Parameters
-    ----------
-    state, memory, h
-        What the step was taken from, and its length.
-    after : State
-        Where it led.
-    history : (k, P), optional
-        Derivatives of internal variables at the start: those of kind "history" go with the parameters.
-    """
+    point: StepPoint
+    """The guess, or the solution where ``Z`` is zero throughout and does not turn."""
+    solver: Any
+    beyond: tuple[tuple[Any, StepPoint], ...] = ()
+    """Points on both sides of the guess along ``w``, with their weights."""
+    turn_of_w: NodeMaps | None = None
+    turn_of_coordinates: NodeMaps | None = None
+    bend: NodeMaps | None = None
 
-    def __init__(
-        self,
-        run: RunDerivative,
-        state: State,
-        memory: AlphaMemory,
-        h: float,
-        after: State,
-        history: Array | None = None,
-    ) -> None:
-        self.run, self.system, self.h, self._predictor = run, run.system, h, memory.predictor
-        system, self.weights = run.system, run.weights(h)
-        equations = run.method.equations(system, state, h, memory)
-        own = np.zeros((system.k, len(run.explicit.varied))) if history is None else history
-        unknown = taken(equations, state, after)
-        self.point = StepPoint(run, equations, unknown, own, history is not None)
-        self._directions: Directions | None = None
-        if unknown.Z.any():
-            guess = first_guess(equations.formulas.guess, state.multipliers, h, memory.predictor)
+    def at(self, cursor: Cursor) -> Directions:
+        """Those of one step."""
+        beyond = tuple((cursor.of(weight), own.at(cursor)) for weight, own in self.beyond)
+        return Directions(self.point.at(cursor), cursor.of(self.solver), beyond, *map(cursor.of, self[3:]))
 
-            def at(D: Array, multipliers: Array) -> StepPoint:
-                return StepPoint(run, equations, equations.predict(D, multipliers), own)
+    def along(self, zeta: Any) -> Any:
+        """``P zeta`` (N, P), in the coordinates of the step."""
+        return self._coordinates_of(self.point.run.last @ zeta)
 
-            self._directions = Directions(at, guess.D, guess.multipliers, unknown.Z)
-        elif len(unknown.Z):  # as of the matrix at the solution: Z stays zero
-            self._directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
-        n, m = system.n_free, system.m
-        self._size = n + (1 if self._directions is None else 2) * m
-        self._moves, self._closes, self._hides = (
-            Rows(np.arange(first, last), self._size)
-            for first, last in ((0, n), (n, n + m), (self._size - m, self._size))
-        )
-        self._per_rate = Diagonal(~system.velocity_level / (h * equations.gamma))
-        matrix = Recorded(lambda y: self._values(self.point.times(None, *self._unknowns(y)), y))
-        self._inverse: Inverse | Refined
-        if self._size <= SMALL:
-            self._inverse = Inverse.of(matrix @ np.eye(self._size))
-        else:
-            self._factors, moves = self.point.factor(), np.ones(self._size, np.bool_)
-            moves[n : n + m] = False
-            self._inverse = Refined(matrix, Recorded(self._nearly), moves, self._unsolved)
+    def _coordinates_of(self, right: Any) -> Any:
+        """What the solution with these right-hand sides moves."""
+        run = self.point.run
+        return run.moving @ (self.point.P.T @ (run.free @ (run.first.T @ (self.solver @ right))))
 
-    def times(self, start: StartDerivatives, p: Any) -> EndDerivatives:
+    def turned(self, start: Derivatives, D: Any, multipliers: Any, p: Any) -> Any:
+        """``P' zeta`` (N, P), where the guess follows these."""
+        q = self.point.moved(start, D)
+        bent = self.turn_of_coordinates @ q + self.bend @ D
+        rows = self.point.rows(None, bent)
+        for weight, there in self.beyond:
+            rows = rows + weight @ there.rows(start, D, None, multipliers, p)
+        return self.turn_of_w @ q - self._coordinates_of(self.point.run.index3.T @ rows)
+
+
+class StepDerivative(NamedTuple):
+    """Steps that were taken: linear maps from what they began with, and from the parameters, to where they led."""
+
+    point: StepPoint
+    directions: Directions | None
+    inverse: Any
+    """Of the matrix of all unknowns; that of index 3 for larger models."""
+    expected: tuple[Diagonal, Diagonal, Diagonal, Diagonal]
+    """What the guess has of what the last two have missed, increment and multipliers."""
+    alone: Diagonal
+    """One where nothing was missed before, else zero."""
+    ends: Array
+    """Instants of the ends of the steps."""
+
+    def at(self, cursor: Cursor) -> StepDerivative:
+        """That of one step."""
+        directions = None if self.directions is None else self.directions.at(cursor)
+        expected: Any = tuple(map(cursor.of, self.expected))
+        inverse, alone = cursor.of(self.inverse), cursor.of(self.alone)
+        one = StepDerivative(self.point.at(cursor), directions, inverse, expected, alone, self.ends)
+        return one if one.point.run.small else one._replace(inverse=one._refined(inverse, cursor))
+
+    def times(self, start: Derivatives, p: Any) -> Derivatives:
         """Derivatives at the end; arrays, or columns that record."""
-        guess, guess_multipliers = self._expected(start)
-        plain = self.weights.plain(start)
-        Z = None
-        if self._directions is not None and self._directions.turns:
-            D, multipliers = total(plain, guess), total(start.multipliers, guess_multipliers)
-            Z = self._directions.turned(start, D, multipliers, p)
-        rows = self.point.times(start, None, Z, None, p)
-        D, more, multipliers = self._unknowns(-1.0 * (self._inverse @ self._values(rows)))
+        weights = self.point.weights
+        plain, Z = weights.plain(start), None
+        if self.directions is not None and self.directions.beyond:
+            of_D, of_D_before, of_multipliers, of_multipliers_before = self.expected
+            D = plain + of_D @ start.missed + of_D_before @ start.missed_before
+            multipliers = start.multipliers + of_multipliers @ start.missed_multipliers
+            multipliers = multipliers + of_multipliers_before @ start.missed_multipliers_before
+            Z = self.directions.turned(start, D, multipliers, p)
+        rows = self.point.rows(start, None, Z, None, p)
+        D, more, multipliers = self._unknowns(-1.0 * (self.inverse @ rows))
         Z = total(Z, more)
-        v, vdot, a = self.weights.rates(start, D if Z is None else D - Z)
-        missed = self._both(D - plain, start.missed, self.run.halves)
-        missed_multipliers = self._both(multipliers - start.multipliers, start.missed_multipliers, self.run.halves_m)
-        return EndDerivatives(self.point.moved(start, D), v, vdot, a, multipliers, missed, missed_multipliers)
+        v, vdot, a = weights.rates(start, D if Z is None else D - Z)
+        missed, missed_multipliers = D - plain, multipliers - start.multipliers
+        before = start.missed + self.alone @ (missed - start.missed)
+        multipliers_before = start.missed_multipliers + self.alone @ (missed_multipliers - start.missed_multipliers)
+        q = self.point.moved(start, D)
+        return Derivatives(q, v, vdot, a, multipliers, missed, before, missed_multipliers, multipliers_before)
 
-    def transposed(self, end: Sequence[Array]) -> tuple[StartDerivatives, Array]:
+    def transposed(self) -> Callable[[Derivatives], tuple[Derivatives, Array]]:
         """Derivatives of goals at the start, and against the parameters, from those at the end."""
-        *start, p = transposed(lambda *given: self.times(StartDerivatives(*given[:-1]), given[-1]), 8)(end)
-        N, m, count = self.system.N, self.system.m, end[0].shape[1]
-        sizes = (N, N, N, N, m, 2 * N, 2 * m)
-        none = (np.zeros((size, count)) for size in sizes)
-        return StartDerivatives(*(zero if own is None else own for own, zero in zip(start, none, strict=True))), p
+        back = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)
 
-    def _expected(self, start: StartDerivatives) -> tuple[Any, Any]:
-        """What the first guess has beyond the plain one."""
-        predictor = self._predictor
-        if predictor is None or predictor.best == PLAIN:
-            return None, None
-        weights = weights_of_missed(self.h, predictor.h, predictor.h_before)
-        parts = (start.missed, self.run.halves), (start.missed_multipliers, self.run.halves_m)
-        D, multipliers = (
-            total(*(share * (half.T @ missed) for share, half in zip(own[predictor.best - 1], halves, strict=True)))
-            for own, (missed, halves) in zip(weights, parts, strict=True)
-        )
-        return D, multipliers
+        def of(end: Derivatives) -> tuple[Derivatives, Array]:
+            *start, p = back(end)
+            return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
 
-    def _both(self, missed: Any, before: Any, halves: tuple[Rows, Rows]) -> Any:
-        """What this guess has missed and that before, or twice the first."""
-        first, second = halves
-        return first @ missed + second @ (missed if self._predictor is None else first.T @ before)
+        return of
 
     # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
 
     def _unknowns(self, y: Any) -> tuple[Any, Any, Any]:
         """``D``, ``Z`` and multipliers."""
-        D, Z = self.point.from_body @ (self.run.free @ (self._moves.T @ y)), None
-        if self._directions is not None:
-            Z = self._directions.along(self.run.not_level @ (self._hides.T @ y))
-        return D, Z, self.h**-2 * (self._closes.T @ y)
+        run = self.point.run
+        D, Z = self.point.from_body @ (run.free @ (run.moves.T @ y)), None
+        if self.directions is not None:
+            Z = self.directions.along(run.not_level @ (run.hides.T @ y))
+        return D, Z, self.point.weights.h**-2 * (run.closes.T @ y)
 
-    def _values(self, rows: EquationDerivatives, y: Any = None) -> Any:
-        """The equations; those of ``zeta`` that are none leave it at zero."""
-        values = self._moves @ (self.h**2 * (self.run.free.T @ rows.force)) + self._closes @ rows.closing
-        if self._directions is None:
-            return values
-        values = values + self._hides @ (self._per_rate @ rows.hidden)
-        return values if y is None else values + self._hides @ (self.run.level @ (self._hides.T @ y))
+    def matrix(self, y: Any) -> Any:
+        """The equations along unknowns; those of ``zeta`` that are none leave it at zero."""
+        run, rows = self.point.run, self.point.rows(None, *self._unknowns(y))
+        return rows if self.directions is None else rows + run.hides @ (run.level @ (run.hides.T @ y))
 
-    def _nearly(self, r: Any) -> Any:
-        """The unknowns of what is left, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
-        size = self.system.size
-        first = Rows(np.arange(size), self._size)
-        y = first @ (self._factors @ (first.T @ r))
-        if self._directions is None:
-            return y
-        D = self.point.from_body @ (self.run.free @ (self._moves.T @ y))
-        hidden = self._per_rate @ self.point.times(None, D).hidden
-        return y + self._hides @ (hidden - self._hides.T @ r)
+    def _refined(self, near: Operator, cursor: Cursor) -> Refined:
+        """The inverse, of one step, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
+        run = self.point.run
 
-    def _unsolved(self, size: float) -> ModelError:
-        return ModelError(
-            f"sensitivities: the derivatives of the step to t = {self.point.equations.t:g} s do not converge "
-            f"({size:.1e}); try a smaller step, or how='copies'"
-        )
+        def nearly(r: Any) -> Any:
+            y = run.index3 @ (near @ (run.index3.T @ r))
+            if self.directions is None:
+                return y
+            D = self.point.from_body @ (run.free @ (run.moves.T @ y))
+            return y + run.hides @ (run.hides.T @ self.point.rows(None, D) - run.hides.T @ r)
+
+        moves = np.ones(run.residual.rows, np.bool_)
+        moves[run.system.n_free : run.system.size] = False
+
+        def unsolved(size: float) -> ModelError:
+            return ModelError(
+                f"sensitivities: the derivatives of the step to t = {self.ends[cursor.step]:g} s do not converge "
+                f"({size:.1e}); try a smaller step, or how='copies'"
+            )
+
+        return Refined(Recorded(self.matrix), Recorded(nearly), moves, unsolved)
 
 
-class Directions:
-    """Those of ``Z`` in a step: the matrix at its first guess, and how they turn.
+class TakenStep(NamedTuple):
+    """A step that was accepted, and what it began with."""
+
+    state: State
+    memory: AlphaMemory
+    h: float
+    result: Step
+
+
+def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | None = None) -> StepDerivative:
+    """Steps of one length as they were taken, together.
+
+    ``history`` (k, P) are derivatives of internal variables at the start: those of kind "history" go with the
+    parameters. None of a goal that goes back, where kinks are not looked for either.
+    """
+    system, h = run.system, steps[0].h
+    made = [run.method.equations(system, own.state, h, own.memory) for own in steps]
+    found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
+    points = _Points(run, made, history)
+    D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
+    Z = np.array([own.Z for own in found]) if run.closes_velocities else None
+    here, directions = points.at(D, multipliers, Z, look=history is not None), None
+    if Z is not None:
+        directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, steps, Z)
+    weights = np.array([_expected(own.memory.predictor, h) for own in steps])
+    expected: Any = tuple(Diagonal(own[:, None]) for own in weights.T)
+    alone = Diagonal(np.array([[float(own.memory.predictor is None)] for own in steps]))
+    result = StepDerivative(here.point, directions, None, expected, alone, points.times)
+    if not run.small:
+        return result._replace(inverse=here.solver())
+    return result._replace(inverse=np.linalg.inv(result.matrix(np.eye(run.residual.rows))))
+
+
+def _expected(predictor: Any, h: float) -> list[float]:
+    """Weights of what was missed in the last step and before in the guess: of the increment, then of multipliers."""
+    if predictor is None or predictor.best == PLAIN:
+        return [0.0] * 4
+    weights = weights_of_missed(h, predictor.h, predictor.h_before)
+    return [float(share) for own in weights for share in own[predictor.best - 1]]
+
+
+class _Linearised(NamedTuple):
+    """A point, and what its matrix is made of."""
+
+    point: StepPoint
+    R: Array
+    values: Any
+    """Makes the entries of the matrix of index 3, one step after the other."""
+
+    def solver(self) -> Any:
+        """That of the matrix of index 3 ``(n + m, n + m)``, with ``h^2`` times multipliers."""
+        run, point = self.point.run, self.point
+        if not run.small:
+            return [Solver(tangent.factorized(run.system, values)) for values in self.values()]
+        unit = np.eye(run.system.size)
+        multipliers = point.weights.h**-2 * (run.last.T @ unit)
+        rows = point.rows(None, point.from_body @ (run.free @ (run.first.T @ unit)), None, multipliers)
+        return np.linalg.inv(run.index3.T @ rows)
+
+
+class _Points:
+    """What some steps of one length begin with; makes points of all of them."""
+
+    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations], history: Array | None) -> None:
+        self.run, self.system, self.history = run, run.system, history
+        self.kinematics: Kinematics = run.system.stacked(len(steps))
+        self.weights, self.times = run.weights(steps[0].h), np.array([own.t for own in steps])
+        states = [own.state for own in steps]
+        self.x, self.R = (np.concatenate([getattr(own, name) for own in states]) for name in ("x", "R"))
+        self.u = np.array([own.u for own in states])
+        self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
+        self.guess = np.array([own.formulas.guess for own in steps])
+
+    def at(
+        self, D: Array, multipliers: Array, Z: Array | None = None, *, look: bool = False, follows: bool = True
+    ) -> _Linearised:
+        """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
+        run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
+        rates = self.weights.factors[:, None] * (D if Z is None else D - Z) + self.constants
+        increments = D[:, :nodes].reshape(-1, 6)
+        x, R = kinematics.retract(self.x, self.R, increments)
+        body = kinematics.motion(R, rates[:2, :, :nodes].reshape(2, -1, 6))
+        u = (self.u + D[:, nodes:]).ravel()
+        udot, uddot = rates[:2, :, nodes:].reshape(2, -1)
+        V, A = body
+        motion = Motion(NEVER, x, R, V, A, self.system.gravity, u, udot, uddot, multipliers.ravel())
+        one, none = np.broadcast_to(np.eye(6), (len(x), 6, 6)), np.zeros((len(x), 6, 6))
+        P = kinematics.body_transfer(none[:, :3, :3] + np.eye(3), R)
+        turn_V, turn_A = kinematics.body_derivatives(body, np.stack([none, none]))
+        cross = kinematics.body_derivatives(body, np.stack([one, none]))[1] - turn_A
+        turn_Z = None
+        if Z is not None and Z.any():
+            beside = kinematics.to_body(R, Z[:, :nodes].reshape(-1, 6) / h)
+            turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
+            udot = udot + Z[:, nodes:].ravel() / h
+            motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
+        gamma = float(self.weights.factors[0, 0])
+        instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
+        jacobian, cells = run.residual.jacobian(instants)
+        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows] if follows else None
+        to_body = kinematics.tangent(increments) @ P
+        from_body = P.mT @ kinematics.inverse_tangent(increments)
+        transport = _transport(kinematics, self.x, self.R, x, R)
+        shape = len(D), -1, 6, 6
+        maps_of = (NodeMaps(own.reshape(shape), 1.0) for own in (transport, to_body, from_body, P))
+        point = StepPoint(run, self.weights, jacobian, explicit, *maps_of)
+        return _Linearised(point, R, lambda: run.residual.entries(cells, from_body, self.weights.factors, len(D)))
+
+
+def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Directions:
+    """Directions at the first guess, which turn.
 
     Parameters
     ----------
-    point : function
-        Makes the point of the step at an increment and multipliers.
-    D, multipliers : arrays
-        The first guess.
-    Z : (N,)
+    Z : (s, N)
         Of the solution.
     """
-
-    def __init__(self, point: Callable[[Array, Array], StepPoint], D: Array, multipliers: Array, Z: Array) -> None:
-        self.point = point(D, multipliers)
-        self.system = system = self.point.system
-        self.factors, self.turns = self.point.factor(), bool(Z.any())
-        self.run, n = self.point.run, system.n_free
-        if not self.turns:
-            return
-        of_motion = self.point.of_motion
-        zeta = np.where(system.velocity_level[:, None], 0.0, of_motion.B @ (of_motion.P @ Z[:, None]))
-        w = (self.factors @ (self.run.last @ zeta))[:, 0]
-        missing = np.abs((self.along(zeta)[:, 0] - Z) * system.weight).max()
-        if missing > OUTSIDE * np.abs(Z * system.weight).max() + 1e-12:
-            raise ModelError(
-                f"sensitivities: the step to t = {self.point.equations.t:g} s did not begin with its guess; "
-                "how='copies' takes differences of whole runs"
-            )
-        whole = self.run.free @ w[:n, None]
-        coordinates = self.point.from_body @ whole
-        share = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
-        h = self.point.equations.h
-        self._points = [
-            (0.5 / by, point(D + by * coordinates[:, 0], multipliers + by * w[n:] / h**2)) for by in (share, -share)
-        ]
-        self._turn_of_w = NodeMaps(self._turning(whole))
-        self._turn_of_coordinates = NodeMaps(self._turning(self.point.of_motion.P @ coordinates))
-        self._bend = NodeMaps(self._bending(whole))
-
-    def along(self, zeta: Any) -> Any:
-        """``P zeta`` (N, P), in the coordinates of the step."""
-        return self._coordinates_of(self.run.last @ zeta)
-
-    def _coordinates_of(self, right: Any) -> Any:
-        """What the solution with these right-hand sides moves."""
-        moved = self.run.free @ (self.run.first.T @ (self.factors @ right))
-        return self.run.moves @ (self.point.of_motion.P.T @ moved)
-
-    def turned(self, start: StartDerivatives, D: Any, multipliers: Any, p: Any) -> Any:
-        """``P' zeta`` (N, P), where the guess follows these."""
-        point = self.point
-        q = point.moved(start, D)
-        bent = self._turn_of_coordinates @ q + self._bend @ D
-        rows = [(1.0, point.times(None, bent))]
-        rows += [(weight, there.times(start, D, None, multipliers, p)) for weight, there in self._points]
-        force = total(*(weight * own.force for weight, own in rows))
-        closing = total(*(weight * own.closing for weight, own in rows))
-        right = self.run.first @ (point.equations.h**2 * (self.run.free.T @ force)) + self.run.last @ closing
-        return self._turn_of_w @ q - self._coordinates_of(right)
-
-    def _turning(self, body: Array) -> Array:
-        """How ``P^-1`` times body components ``(N, 1)`` that stay follows body increments, ``(n, 6, 6)``."""
-        result = np.zeros((self.system.n, 6, 6))
-        for group, rows in self.system.kinematics.parts:
-            if not group.coupled:
-                ahead = self.system.nodes_of(body[:, 0])[rows, :3]
-                result[rows, :3, 3:] = -self.point.R[rows] @ so3.skew(ahead)
-        return result
-
-    def _bending(self, body: Array) -> Array:
-        """How ``P^-1 T^-1(D)`` times body components ``(N, 1)`` follows ``D``, ``(n, 6, 6)``."""
-        D, w = self.point.residual.place.D, self.system.nodes_of(body[:, 0])
-        result = np.zeros((self.system.n, 6, 6))
-        steps = DIFFERENCE * np.concatenate([np.eye(6), -np.eye(6)])[:, None]
-        for group, rows in self.system.kinematics.parts:
-            ahead = np.matvec(group.inverse_tangent(D[rows] + steps), w[rows])
-            result[rows] = np.moveaxis(ahead[:6] - ahead[6:], 0, -1) / (2.0 * DIFFERENCE)
-        return self.point.of_motion.P.maps.mT @ result
+    run, system, h = points.run, points.system, points.weights.h
+    guesses = [
+        first_guess(plain, own.state.multipliers, h, own.memory.predictor)
+        for plain, own in zip(points.guess, steps, strict=True)
+    ]
+    D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
+    guess = points.at(D, multipliers, follows=False)
+    point, solver = guess.point, guess.solver()
+    moved, body = Z[..., None], point.P @ Z[..., None]
+    gaps = [own @ along for own, along in zip(point.jacobian.q, body, strict=True)]
+    closing = np.array([run.closes.T @ own for own in gaps])
+    zeta = np.where(system.velocity_level[:, None], 0.0, closing)
+    result = Directions(point, solver)
+    cursor = Cursor(len(steps))
+    one, solved, along = result.at(cursor), [], []
+    for cursor.step, own in enumerate(zeta):
+        solved.append(one.solver @ (run.last @ own))
+        along.append(one.along(own))
+    missing = np.abs(np.array(along) - moved)[..., 0]
+    limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
+    wrong = np.flatnonzero((missing * system.weight).max(axis=1) > limits)
+    if len(wrong):
+        raise ModelError(
+            f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
+            "how='copies' takes differences of whole runs"
+        )
+    solution = np.array(solved)
+    whole = run.free @ solution[:, : system.n_free]
+    w, of_multipliers = whole[..., 0], solution[:, system.n_free :, 0] / h**2
+    coordinates = point.from_body @ whole
+    sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
+    share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
+    beyond = tuple(
+        (Diagonal(0.5 / by), points.at(D + by * coordinates[..., 0], multipliers + by * of_multipliers).point)
+        for by in (share, -share)
+    )
+    back = point.P @ coordinates[:, : 6 * system.n]
+    kinematics, R = points.kinematics, guess.R
+    turns = (_turning(kinematics, R, own[:, : 6 * system.n].reshape(-1, 6)) for own in (whole, back))
+    bend = _bending(kinematics, D[:, : 6 * system.n].reshape(-1, 6), w[:, : 6 * system.n].reshape(-1, 6))
+    maps = (*turns, point.P.maps.mT.reshape(bend.shape) @ bend)
+    return Directions(point, solver, beyond, *(NodeMaps(own.reshape(point.P.maps.shape)) for own in maps))
 
 
-def _halves(size: int) -> tuple[Rows, Rows]:
-    """Places of two arrays one after the other."""
-    return Rows(np.arange(size), 2 * size), Rows(np.arange(size, 2 * size), 2 * size)
+def _turning(kinematics: Kinematics, R: Array, body: Array) -> Array:
+    """How ``P^-1`` times body components ``(n, 6)`` that stay follows body increments, ``(n, 6, 6)``."""
+    result = np.zeros((len(R), 6, 6))
+    for group, rows in kinematics.parts:
+        if not group.coupled:
+            result[rows, :3, 3:] = -R[rows] @ so3.skew(body[rows, :3])
+    return result
+
+
+def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
+    """How ``T^-1(D) w`` (n, 6) follows ``D``, ``(n, 6, 6)``."""
+    result = np.zeros((len(D), 6, 6))
+    steps = DIFFERENCE * np.concatenate([np.eye(6), -np.eye(6)])[:, None]
+    for group, rows in kinematics.parts:
+        ahead = np.matvec(group.inverse_tangent(D[rows] + steps), w[rows])
+        result[rows] = np.moveaxis(ahead[:6] - ahead[6:], 0, -1) / (2.0 * DIFFERENCE)
+    return result
 
 
 def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
@@ -424,20 +511,19 @@ def taken_increment(system: System, state: State, after: State) -> Array:
     return np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
 
 
-def transport(system: System, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:
+def _transport(kinematics: Kinematics, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:
     """``Ad(exp(-D))`` (n, 6, 6): of body increments before a step to those after it, the step held."""
     turn, way = R_after.mT @ R, np.vecmat(x_after - x, R)
-    for group, rows in system.kinematics.parts:
+    for group, rows in kinematics.parts:
         if not group.coupled:
             way[rows] = 0.0
     return se3.adjoint(turn, -np.matvec(turn, way))
 
 
-def displaced(
-    system: System, other: System, arrays: Any, q: Array, rates: Array, multipliers: Array
-) -> dict[str, Array]:
+def displaced(system: System, other: System, arrays: Any, along: Sequence[Array]) -> dict[str, Array]:
     """Arrays of states, or of one, in another model, moved by body increments ``(..., N)``, rates, multipliers."""
-    n, (v, vdot) = 6 * system.n, rates[:2]
+    q, v, vdot, multipliers = along
+    n = 6 * system.n
     shape = (*q.shape[:-1], system.n, 6)
     d = q[..., :n].reshape(shape)
     return {  # to first order the same on both groups

@@ -35,8 +35,8 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
+from fem_mbs.model.description import held_by
 from fem_mbs.model.model import Model
-from fem_mbs.model.parts import held_by
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start

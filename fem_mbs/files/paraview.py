@@ -1,29 +1,34 @@
-"""A run as files for ParaView: a collection with the true times and one ``.vtu`` mesh a frame, or one ``.vtkhdf`` file.
+"""A run as files for other programs: for ParaView, and plain HDF5.
 
-``.vtu`` has VTK's own cell names; meshes that are read are the business of the elements. ``.vtkhdf`` is an unstructured
-grid whose points move and whose cells stay, in the format of VTK 9.3 and later, ParaView 5.12 and later (VTK File
-Formats, "VTKHDF", versions 2.0 and 2.2).
+ParaView gets a collection with the true times and one ``.vtu`` mesh a frame, or one ``.vtkhdf`` file. ``.vtu`` has
+VTK's own cell names; meshes that are read are the business of the elements. ``.vtkhdf`` is an unstructured grid whose
+points move and whose cells stay, in the format of VTK 9.3 and later, ParaView 5.12 and later (VTK File Formats,
+"VTKHDF", versions 2.0 and 2.2).
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from html import escape
+from io import SEEK_CUR, FileIO
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, PositiveInt, checked, whole_number
-from fem_mbs.errors import ModelError
-from fem_mbs.files.hdf5 import hdf5_file
+from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, whole_number
+from fem_mbs.errors import MissingPackageError, ModelError, StoreError
 from fem_mbs.files.scene import Scene
+from fem_mbs.files.store.database import reason, replacing
 from fem_mbs.solution.queries import Queries
+from fem_mbs.system.states import in_world
+from fem_mbs.version import __version__
 
 LOG = logging.getLogger("fem_mbs")
 Frames: TypeAlias = Iterable[tuple[Array, dict[str, Array]]]
@@ -199,3 +204,81 @@ def _write_steps(root: Any, times: Array, scene: Scene, data: list[str]) -> None
         steps[f"PointDataOffsets/{name}"] = moving
     for name in scene.cell_data:
         steps[f"CellDataOffsets/{name}"] = np.zeros(count, "i8")
+
+
+BLOCK = 256
+"""States that are written together."""
+
+
+class OutputFile(FileIO):
+    """A file as the HDF5 library sees it, which never sees that it cannot be written.
+
+    Where a disk is full, the library ends the process when it closes the file (seen with HDF5 2.0). So the first error
+    is kept for whoever made the file, and from then on nothing is written.
+    """
+
+    error: OSError | None = None
+
+    def write(self, content: Any) -> int:
+        """All of it, or nothing any more."""
+        view = memoryview(content).cast("B")
+        size = len(view)
+        try:
+            while len(view) and self.error is None:
+                view = view[super().write(view) :]
+        except OSError as error:
+            self.error = error
+        self.seek(len(view), SEEK_CUR)
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        """To a size, which may be beyond the end."""
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
+
+
+@contextlib.contextmanager
+def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
+    """An ``h5py.File`` to write to, which takes the place of another file once it is complete.
+
+    Raises
+    ------
+    MissingPackageError
+        If h5py is not installed.
+    OSError
+        If it cannot be written; what was there stays.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise MissingPackageError(f"{label} needs h5py; install it with pip install fem_mbs[hdf5]") from None
+    with replacing(path) as new:
+        with OutputFile(new, "w+") as output:
+            with h5py.File(output, "w") as file:
+                yield file
+            if output.error is not None:
+                raise output.error
+
+
+def to_hdf5(solution: Queries, path: FilePath) -> FilePath:
+    """Write the states of a run as plain datasets; see :meth:`fem_mbs.Solution.to_hdf5`."""
+    history, system, count = solution.history, solution.system, len(solution.t)
+    try:
+        with hdf5_file(path, "to_hdf5") as file:
+            file.attrs.update({"format": "fem_mbs states", "fem_mbs_version": __version__})
+            file.attrs["nodes"] = [str(node.name) for node in system.nodes]
+            file["t"] = solution.t
+            own = {name: getattr(history, name) for name in ARRAYS} if not history.columns else {}
+            for name, values in own.items():
+                data = file.create_dataset(name, values.shape, "<f8")
+                for k in range(0, count, BLOCK):
+                    block = np.asarray(values[k : k + BLOCK])
+                    data[k : k + BLOCK] = in_world(system, block) if name == "x" else block
+            for name, values in history.columns.items():
+                file[f"channels/{name}"] = values
+    except OSError as error:
+        raise StoreError(f"to_hdf5: cannot write '{path}': {reason(error)}; what was there stays") from error
+    return path

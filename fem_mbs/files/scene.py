@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Shape
-from fem_mbs.elements.bodies.rigid_body import RigidBody
+from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
 

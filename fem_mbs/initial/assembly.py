@@ -24,7 +24,7 @@ from scipy.sparse.linalg import splu
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.initial.projection import project_velocities
+from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, largest_speed, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
@@ -138,8 +138,7 @@ class Closing:
 
     def _gaps(self, evaluation: Evaluation) -> Array:
         """Dimensionless gaps of the equations of positions."""
-        gaps: Array = (evaluation.constraint * self.system.constraint_weight)[self.rows]
-        return gaps
+        return (evaluation.constraint * self.system.constraint_weight)[self.rows]
 
     def _moved(self, pose: Pose, d: Array, share: float) -> Pose:
         """The pose after a share of a dimensionless correction."""

@@ -1,7 +1,7 @@
 """Joints that repeat each other: which, whether they contradict each other, and how they are handled.
 
 Equations that repeat each other wherever the model can go leave the motion unique, and of the reactions what they do
-together; the multipliers of least norm are taken (``fem_mbs/linear/least_norm.py``; docs/redundant.md).
+together; the multipliers of least norm are taken (``fem_mbs/linear/constrained.py``; docs/redundant.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, Element, Motion
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.state_point import by_joint, worst_joint
-from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.null_space import count_repeated
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent

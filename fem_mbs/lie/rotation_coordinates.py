@@ -181,18 +181,15 @@ class EulerParameters(RotationCoordinates):
 
     @staticmethod
     def closed(c: Array) -> Array:
-        unit: Array = c / np.sqrt(np.vecdot(c, c))[..., None]
-        return unit
+        return c / np.sqrt(np.vecdot(c, c))[..., None]
 
     @staticmethod
     def missed(c: Array, dc: Array) -> Array:
-        part: Array = np.vecdot(c, dc)[..., None] * c
-        return part
+        return np.vecdot(c, dc)[..., None] * c
 
     @staticmethod
     def bend(c: Array, dc: Array) -> Array:
-        part: Array = -np.vecdot(dc, dc)[..., None] * c
-        return part
+        return -np.vecdot(dc, dc)[..., None] * c
 
 
 COORDINATES: dict[str, type[RotationCoordinates]] = {"tait_bryan": TaitBryan, "euler_parameters": EulerParameters}

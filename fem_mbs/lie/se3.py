@@ -27,14 +27,12 @@ _DUAL_FLAT = np.ascontiguousarray(np.einsum("dsi->sid", _BRACKET).reshape(6, 36)
 
 def bracket(d: Array) -> Array:
     """Matrix of the Lie bracket, ``bracket(d) w = [d, w]``, shape ``(..., 6, 6)``."""
-    result: Array = d.reshape(-1, 6).dot(_BRACKET_FLAT).reshape(*d.shape, 6)
-    return result
+    return d.reshape(-1, 6).dot(_BRACKET_FLAT).reshape(*d.shape, 6)
 
 
 def dual(s: Array) -> Array:
     """Matrix with ``dual(s) d = bracket(d)^T s`` for a wrench ``s = (force, moment)``, shape ``(..., 6, 6)``."""
-    result: Array = s.reshape(-1, 6).dot(_DUAL_FLAT).reshape(*s.shape, 6)
-    return result
+    return s.reshape(-1, 6).dot(_DUAL_FLAT).reshape(*s.shape, 6)
 
 
 def compose(R: Array, x: Array, S: Array, y: Array) -> tuple[Array, Array]:
@@ -108,8 +106,7 @@ class InverseTangent:
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
         A2 = self.A @ self.A
-        result: Array = IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
-        return result
+        return IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
 
     def derivative(self, u: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""

@@ -46,8 +46,7 @@ _SMALLEST = 1e-300
 
 def skew(a: Array) -> Array:
     """Skew matrix with ``skew(a) b = a x b``, shape ``(..., 3, 3)`` from ``(..., 3)``."""
-    result: Array = a.reshape(-1, 3).dot(_SKEW_FLAT).reshape(*a.shape, 3)
-    return result
+    return a.reshape(-1, 3).dot(_SKEW_FLAT).reshape(*a.shape, 3)
 
 
 def axial(A: Array) -> Array:
@@ -57,21 +56,18 @@ def axial(A: Array) -> Array:
 
 def outer(a: Array, b: Array) -> Array:
     """``a b^T`` of vectors ``(..., m)`` and ``(..., n)``, ``(..., m, n)``."""
-    product: Array = a[..., :, None] * b[..., None, :]
-    return product
+    return a[..., :, None] * b[..., None, :]
 
 
 def cross(a: Array, b: Array) -> Array:
     """``a x b`` of broadcast vectors; on small batches several times faster than numpy's."""
-    result: Array = np.matvec(skew(a), b)
-    return result
+    return np.matvec(skew(a), b)
 
 
 def quadratic(J: Array) -> Array:
     """Coefficients ``(..., 9, 3)``, entry by entry, of the derivative of ``w x J w`` against ``w``, linear in ``w``."""
     turned = np.einsum("jil,...lk->...ikj", skew(IDENTITY), J)
-    result: Array = (turned + turned.swapaxes(-1, -2)).reshape(*J.shape[:-2], 9, 3)
-    return result
+    return (turned + turned.swapaxes(-1, -2)).reshape(*J.shape[:-2], 9, 3)
 
 
 def exp(w: Array) -> Array:
@@ -89,15 +85,13 @@ def exp(w: Array) -> Array:
 def from_quaternion(q: Array) -> Array:
     """Rotation matrices ``(..., 3, 3)`` of unit quaternions ``(..., 4)``, scalar first."""
     products = q.take(_FIRST, -1) * q.take(_SECOND, -1)
-    result: Array = products.reshape(-1, 10).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
-    return result
+    return products.reshape(-1, 10).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
 
 
 def quaternion(R: Array) -> Array:
     """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``."""
     row = _quaternion_row(R)
-    unit: Array = row / np.sqrt(np.vecdot(row, row))[..., None]
-    return unit
+    return row / np.sqrt(np.vecdot(row, row))[..., None]
 
 
 def log(R: Array) -> Array:
@@ -106,8 +100,7 @@ def log(R: Array) -> Array:
     axis, cosine = q[..., 1:], q[..., 0]
     # 2 atan(sine/cosine)/sine is regular at zero; the smallest sine keeps 0/0 away
     sine = np.maximum(np.sqrt(np.vecdot(axis, axis)), _SMALLEST)
-    result: Array = (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
-    return result
+    return (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
 
 
 def _quaternion_row(R: Array) -> Array:
@@ -130,8 +123,7 @@ def tangent_operator(w: Array) -> Array:
     """
     b, c, _, _ = TANGENT(np.vecdot(w, w))
     W = skew(w)
-    result: Array = IDENTITY - b * W + c * (W @ W)
-    return result
+    return IDENTITY - b * W + c * (W @ W)
 
 
 def inverse_tangent_operator(w: Array) -> Array:
@@ -143,8 +135,7 @@ def inverse_tangent_operator(w: Array) -> Array:
     half = 0.5 * np.sqrt(squared)
     e = (1.0 - half / np.tan(half)) / squared
     W = skew(w)
-    result: Array = IDENTITY + 0.5 * W + e[..., None, None] * (W @ W)
-    return result
+    return IDENTITY + 0.5 * W + e[..., None, None] * (W @ W)
 
 
 SWITCH = 2.0

@@ -140,8 +140,8 @@ def scaled(matrix: Matrix, rows: Array, columns: Array) -> Matrix:
 def lengths(matrix: Matrix, axis: int) -> Array:
     """Norms of the columns (axis 0) or rows (axis 1)."""
     if isinstance(matrix, np.ndarray):
-        return np.sqrt(np.square(matrix).sum(axis=axis))  # type: ignore[no-any-return]
-    return norm(matrix, axis=axis)  # type: ignore[no-any-return]
+        return np.sqrt(np.square(matrix).sum(axis=axis))
+    return norm(matrix, axis=axis)
 
 
 def _solver(M: Matrix, B: Matrix) -> Solve:
@@ -149,7 +149,7 @@ def _solver(M: Matrix, B: Matrix) -> Solve:
     n, m = M.shape[0], B.shape[0]
     if not isinstance(M, np.ndarray):
         shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
-        return splu(shifted).solve  # type: ignore[no-any-return]
+        return splu(shifted).solve
     shifted = _blocks([[M, B.T], [B, np.zeros((m, m))]])
     shifted[np.diag_indices(n + m)] += np.repeat([SHIFT, -SHIFT], [n, m])
     lu, pivots, info = lapack.dgetrf(shifted, overwrite_a=1)

@@ -192,7 +192,7 @@ class Radau:
         self.kinematics = system.stacked(3)
         self._x, self._R = np.tile(state.x, (3, 1)), np.tile(state.R, (3, 1, 1))
         self.begin = rate(state)
-        self.order = np.append(np.full(6 * system.n, 2), system.order)
+        self.order = system.orders
         self.moving, self.second = self.order > 0, self.order == 2
         """Components with a rate, and with an acceleration, ``(N,)``."""
 
@@ -207,8 +207,7 @@ class Radau:
 
     def slopes(self, rates: Array) -> Array:
         """Derivatives (3, N) of the polynomial through the rates at the start and at the stages."""
-        result: Array = (RATES / self.h) @ (rates - self.begin)
-        return result
+        return (RATES / self.h) @ (rates - self.begin)
 
     def place(self, D: Array) -> tuple[Array, Array, Array]:
         """Positions, rotations, and rates of first and second order, of all stages."""

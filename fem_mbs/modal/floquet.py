@@ -45,8 +45,7 @@ class PeriodicEquations(NamedTuple):
         """``(3, k, n, n)``."""
         m = self.series.shape[1]
         turns = np.exp(2j * np.pi * np.outer(times / self.period, np.fft.fftfreq(m, 1.0 / m)))
-        result: Array = np.einsum("tk,akij->atij", turns, self.series).real
-        return result
+        return np.einsum("tk,akij->atij", turns, self.series).real
 
 
 class FloquetModes(NamedTuple):

@@ -12,19 +12,13 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    PositiveInt,
-    State,
-    Vector3,
-    checked,
-)
+from fem_mbs.contracts import PositiveInt, State, Vector3, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import describe_leaning, independent, leaning
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
-from fem_mbs.modal.linear_model import LinearModel, second_order
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pictures import page
@@ -273,8 +267,7 @@ class Modes(ShapesOfMotion):
         """How much mass moves in motions ``(..., n, 2, 3)`` of displacements and rotations."""
         system = self.linear.system
         mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
-        weights: Array = mass * np.vecdot(motions, motions).real
-        return weights
+        return mass * np.vecdot(motions, motions).real
 
     def _told(self, mode: int) -> str:
         return f"{self.frequencies[mode]:.4g} Hz"
@@ -309,5 +302,4 @@ class Modes(ShapesOfMotion):
 def _distinct(values: Array) -> Array:
     """Values that differ, ascending."""
     values = np.sort(np.where(values > SAME * max(values.max(initial=0.0), 1.0), values, 0.0))
-    result: Array = values[np.diff(values, prepend=-np.inf) > SAME * max(values.max(initial=0.0), 1.0)]
-    return result
+    return values[np.diff(values, prepend=-np.inf) > SAME * max(values.max(initial=0.0), 1.0)]

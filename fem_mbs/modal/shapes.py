@@ -18,7 +18,7 @@ from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, Film, Size, View
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 
 Frames = Annotated[int, partial(whole_number, least=2)]
@@ -105,8 +105,7 @@ class ShapesOfMotion(Public):
         ``amplitude`` as for :meth:`animation`, ``size`` as for :meth:`fem_mbs.Model.plot`.
         """
         picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size)
-        view: View = pictures.saved(picture, file)
-        return view
+        return pictures.saved(picture, file)
 
     @checked
     def animate(
@@ -123,8 +122,7 @@ class ShapesOfMotion(Public):
         motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         titles = [self._title(mode)] * len(states)
-        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size), file)
-        return film
+        return pictures.saved(pictures.of_states(motion.system, states, titles, fps, size), file)
 
     def _title(self, mode: int) -> str:
         """What a picture of a shape is called; refuses one that there is not."""

@@ -195,10 +195,7 @@ class _Changes:
             pairs.append(np.array([cells.parts[cell, row], cells.parts[cell, column]]))
         graph = np.concatenate(pairs, axis=1)
         shape = (len(self.free), len(self.free))
-        label: IntArray = connected_components(
-            csr_array((np.ones(graph.shape[1]), tuple(graph)), shape), directed=False
-        )[1]
-        return label
+        return connected_components(csr_array((np.ones(graph.shape[1]), tuple(graph)), shape), directed=False)[1]
 
 
 class _Cells:
@@ -232,8 +229,7 @@ def _sizes(blocks: Array, fastest: float) -> Array:
 def _between(size: Array, cells: _Cells) -> Array:
     """What the blocks of two motions of nodes say of the one that couples them."""
     of_nodes = np.where(cells.kinds < 2, np.diagonal(size, axis1=-2, axis2=-1), 0.0)
-    between: Array = np.sqrt(of_nodes[..., :, None] * of_nodes[..., None, :])
-    return between
+    return np.sqrt(of_nodes[..., :, None] * of_nodes[..., None, :])
 
 
 def _largest(cells: list[_Cells], sizes: list[Array]) -> Array:

@@ -94,7 +94,7 @@ class TurnedModel:
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
             shape = self.rows[k := len(cells)].shape
             K = np.zeros((3, *shape, shape[1]))
-            K[0] = _whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
+            K[0] = whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
             cells.append(self._turned(k, N, K, force))
         return TurnedMatrices(
@@ -103,8 +103,7 @@ class TurnedModel:
 
     def _seen(self, motion: Motion, s: float) -> Array:
         """``N`` (n, 3, 3) of all nodes."""
-        turned: Array = (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
-        return turned
+        return (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
 
     def _joints(self, motion: Motion, N: Array) -> list[_Joints]:
         """The equations of all joints, in units that make their columns comparable."""
@@ -136,13 +135,11 @@ class TurnedModel:
         S = _diagonal(self._S, nodes, b, 0.0)
         MS = M @ S
         turn = self._turn(k, N)
-        seen: Array = turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
-        return seen
+        return turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
 
     def _turn(self, k: int, N: Array) -> Array:
         """``N`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
-        result: Array = _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
-        return result
+        return _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
 
     def _reading(self, k: int, N: Array, context: object, changes: list[Array]) -> csr_array:
         """How forces of a batch depend on the multipliers that are such and such at the start."""
@@ -242,7 +239,7 @@ def _of_components(force: Array, p: int) -> Array:
     return result
 
 
-def _whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
+def whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
     """Geometric stiffness ``(n, b, b)``, also of joints that give blocks of it."""
     if batch.geometric_blocks is None:
         return blocks

@@ -1,10 +1,11 @@
-"""What a model is made of: named nodes, elements and constraints."""
+"""What a model is made of: named nodes, elements and constraints, which are built on which, and their numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -17,10 +18,12 @@ from fem_mbs.contracts import (
     Group,
     Name,
     Node,
+    Part,
     PartNames,
     RotationLike,
     Vector3,
     array,
+    attributes_of,
     check_internal_variables,
     check_node,
     checked,
@@ -28,17 +31,96 @@ from fem_mbs.contracts import (
     listed,
     look_up,
     make,
-    make_node,
     shown,
     still_nodes,
     text,
     vector,
 )
-from fem_mbs.contracts import Part as Named
 from fem_mbs.errors import ModelError
-from fem_mbs.model.parts import counted, summary, users
 
-Part = TypeVar("Part", bound=Element | Constraint)
+ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
+"""What holds no part, or is not looked into."""
+TOGETHER = (list, tuple, set, frozenset)
+
+
+def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
+    """Nodes, parts by their classes, and degrees of freedom, as ``print(model)`` shows them."""
+    groups = " and ".join(dict.fromkeys(node.group for node in nodes[1:])) or group
+    fixed = sum(node.fixed_translation and node.fixed_rotation for node in nodes)
+    idle = idle_rotations(parts)
+    free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in nodes)
+    equations = sum(len(part.equations) for part in parts if isinstance(part, Constraint))
+    acting = ", ".join(f"{g:g}" for g in gravity)
+    lines = [f"Model on {groups}" + (f" with gravity ({acting})" if gravity.any() else "")]
+    lines.append(
+        f"  {counted(len(nodes), 'node')}, {fixed} of them fixed: "
+        f"{counted(free, 'degree')} of freedom before constraints"
+    )
+    kinds = Counter(type(part).__name__ for part in parts)
+    lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
+    own = Counter(variable.kind for part in parts for variable in part.internal_variables)
+    if own:
+        lines.append(f"  internal variables: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
+        free += own["coordinate"]
+    if rigid := sum(len(part.contacts) for part in parts if isinstance(part, Element) and not part.yields):
+        lines.append(f"  {counted(rigid, 'point')} of rigid contact: NonsmoothAlpha integrates it")
+    left = f"{counted(free - equations, 'degree')} of freedom left"
+    if equations > free:
+        left = f"{equations - free} more than degrees of freedom"
+    lines.append(f"  {counted(equations, 'constraint equation')}: {left}")
+    return "\n".join(lines)
+
+
+def idle_rotations(parts: Iterable[Element | Constraint]) -> set[Node]:
+    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
+    parts = list(parts)
+    pinned = {node for part in parts for node in part.rotation_free}
+    if not pinned:
+        return pinned
+    turned = {node for part in parts for node in part.rotation_dependent}
+    return {node for node in pinned - turned if not node.angular_velocity.any()}
+
+
+def extent(nodes: list[Node]) -> float:
+    """Largest extent of the initial node positions, a length to compare small lengths with; 0 for one node."""
+    positions = np.array([node.position for node in nodes])
+    return float(np.ptp(positions, axis=0).max())
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 node", "2 nodes"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def users(owner: object, parts: Sequence[Part], wanted: Iterable[Part]) -> dict[Part, list[Part]]:
+    """Which ``parts`` of a model, the ``owner``, hold each of the ``wanted``, if any do."""
+    ends = {id(own) for own in (owner, *parts)}
+    found: dict[Part, list[Part]] = {own: [] for own in wanted}
+    for part in parts:
+        held = [own for value in vars(part).values() for own in held_by(value, ends, set())]
+        for own in {id(own): own for own in held if isinstance(own, Part) and own is not part}.values():
+            if own in found:
+                found[own].append(part)
+    return {own: using for own, using in found.items() if using}
+
+
+def held_by(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
+    """A value and all that it holds, in turn; not what those hold that are ``ends``."""
+    if value is None or isinstance(value, ENDS) or id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    if id(value) in ends:
+        return
+    if isinstance(value, Mapping):
+        inner: Iterable[Any] = [*value.keys(), *value.values()]
+    else:
+        inner = value if isinstance(value, TOGETHER) else attributes_of(value).values()
+    for own in inner:
+        yield from held_by(own, ends, seen)
+
+
+Added = TypeVar("Added", bound=Element | Constraint)
 
 
 @checked
@@ -57,7 +139,7 @@ class ModelDescription(PartNames):
         self.nodes: list[Node] = []
         self.elements: list[Element] = []
         self.constraints: list[Constraint] = []
-        self._parts: dict[str, Named] = {}
+        self._parts: dict[str, Part] = {}
         self._members: set[Node] = set()
         self._added: Counter[type] = Counter()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
@@ -107,7 +189,9 @@ class ModelDescription(PartNames):
         """
         name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
-        node = make_node(name, group, position, rotation, velocity=velocity, angular_velocity=angular_velocity)
+        still, R = np.zeros(3), np.eye(3) if rotation is None else rotation
+        v, spin = (still if own is None else own for own in (velocity, angular_velocity))
+        node = Node(name=name, group=group, position=position, rotation=R, velocity=v, angular_velocity=spin)  # type: ignore[arg-type]
         self._parts[name] = node
         self._added[Node] += 1
         self.nodes.append(node)
@@ -143,10 +227,10 @@ class ModelDescription(PartNames):
         node.fixed_rotation |= rotation
 
     @overload
-    def add(self, element: Part, name: Name | None = None) -> Part: ...
+    def add(self, element: Added, name: Name | None = None) -> Added: ...
 
     @overload
-    def add(self, element: list[Part], name: Name | None = None) -> list[Part]: ...
+    def add(self, element: list[Added], name: Name | None = None) -> list[Added]: ...
 
     @checked
     def add(self, element: Any, name: Name | None = None) -> Any:
@@ -190,7 +274,7 @@ class ModelDescription(PartNames):
             self.remove(*(part for parts, count in zip(lists, counts, strict=True) for part in parts[count:]))
             raise
 
-    def remove(self, *parts: Named | str) -> None:
+    def remove(self, *parts: Part | str) -> None:
         """Take elements, loads, joints and nodes out of the model; their names are free again.
 
         Systems and solutions that were made before keep them. What was removed cannot be added again: make a new one.
@@ -208,7 +292,7 @@ class ModelDescription(PartNames):
             is removed then.
         """
         gone = dict.fromkeys(self._part(part) for part in parts)
-        every: list[Named] = [*self.nodes, *self.elements, *self.constraints]
+        every: list[Part] = [*self.nodes, *self.elements, *self.constraints]
         left = [own for own in every if own not in gone]
         for part, using in users(self, left, gone).items():
             them = "these" if len(using) > 1 else "that"
@@ -220,15 +304,15 @@ class ModelDescription(PartNames):
         for kind in lists:
             kind[:] = [part for part in kind if part not in gone]
 
-    def __getitem__(self, name: str) -> Named:
+    def __getitem__(self, name: str) -> Part:
         """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
-        found: Named = look_up(self._parts, text(name, "Model[...]: name"), "Model")
+        found: Part = look_up(self._parts, text(name, "Model[...]: name"), "Model")
         return found
 
     def __contains__(self, part: object) -> bool:
         if isinstance(part, str):
             return part in self._parts
-        return isinstance(part, Named) and self._parts.get(part.name or "") is part
+        return isinstance(part, Part) and self._parts.get(part.name or "") is part
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._parts)
@@ -245,7 +329,7 @@ class ModelDescription(PartNames):
         parts = counted(len(self.elements), "element"), counted(len(self.constraints), "joint")
         return f"Model on {self.group} with {counted(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
 
-    def _part(self, part: Named | str) -> Named:
+    def _part(self, part: Part | str) -> Part:
         """What is to be removed, which is in the model."""
         member = self[part] if isinstance(part, str) else part
         if member not in self:

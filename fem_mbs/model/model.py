@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fem_mbs.checks.examine import examine
-from fem_mbs.checks.report import Check
 from fem_mbs.contracts import Flags, Node, NodeLike, Path, checked
 from fem_mbs.elements.joints.lower_pairs import GeneralJoint
 from fem_mbs.initial.assembly import Assembly, assemble
+from fem_mbs.model.check import Check, examine
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Size, View, page

@@ -145,7 +145,7 @@ class Drawing:
 
     def _world(self, motion: Motion, rows: IntArray, offsets: Array) -> Array:
         """Places ``(n, 3)`` in the world of points in the frames of nodes."""
-        return motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin  # type: ignore[no-any-return]
+        return motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin
 
     def _layer(self, kind: Kind) -> Layer | None:
         """The cells of one kind."""
@@ -210,7 +210,7 @@ class Drawing:
         """Arrows that are as long as seen well, longer for larger ones."""
         size = np.linalg.norm(vectors, axis=1, keepdims=True)
         length = SHORTEST + (LONGEST - SHORTEST) * size / size.max()
-        return self.size * length * vectors / size  # type: ignore[no-any-return]
+        return self.size * length * vectors / size
 
 
 def _by_default(part: Any) -> bool:

@@ -12,10 +12,14 @@ from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Kinks, Plan
 
-MAX_HALVINGS = 8
+MAX_HALVINGS, OF_START = 8, 12
+"""Of a step without a solution, and of a hard start."""
 BEYOND_AFTER = 4
 """After so many halvings a step tries to pass the end of the nominal one, which may be a singular position."""
 MAX_STEPS = 10_000_000
+EASY, HARD = 3, 4
+"""A start that takes more corrections of Newton's method than ``HARD`` bends by more than a step follows; after one
+that takes up to ``EASY`` the next part is twice as long."""
 LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
@@ -83,6 +87,10 @@ class FixedStep(Public):
     with the next nominal step. However short, the last part of a step has the same end. Where that is a position that
     no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
 
+    Until the first nominal step after a start or a jump has passed, what Newton's method finds hard is halved, too, and
+    the part after one that it finds easily is twice as long: forces that fall by far within a step, as the drag of a
+    fast start, make an implicit step end with a velocity that is wrong, or opposite, and stays so.
+
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
     error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
     local error that is suddenly large tells of a kink.
@@ -127,6 +135,8 @@ class FixedStep(Public):
         if memory.part:
             parts = math.ceil(rest / memory.part - LEFT_OVER)
             return Plan(rest / parts, None) if parts > 1 else Plan(rest, end)
+        if target == 1 and halvings:
+            part = rest / math.ceil(rest / part - LEFT_OVER)
         # what is left of a step by rounding is no step
         return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
 
@@ -134,23 +144,29 @@ class FixedStep(Public):
         """Halve the step, or once try to pass its end."""
         if memory.part > SHORTEST * memory.h:
             return memory._replace(part=SHRINK * plan.h)
-        if memory.halvings == MAX_HALVINGS or memory.part:
+        if memory.halvings >= MAX_HALVINGS or memory.part:
             return None
         if memory.halvings == BEYOND_AFTER and not memory.beyond:
             return memory._replace(beyond=True)
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(
-        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
     ) -> tuple[bool, FixedStepMemory]:
-        """Accept every step that crosses no kink of a law."""
+        """Accept every step that crosses no kink of a law, and is no hard start."""
         changes: dict[str, Any] = {}
+        starts, halvings = memory.target == 1 and not memory.part and not memory.beyond, memory.halvings
+        hard = corrections > HARD and error is not None and error > ALLOWED
+        if starts and hard and halvings < OF_START:
+            return False, memory._replace(halvings=halvings + 1)
         if kinks is not None and error is not None:
             passed, changes = self._across(memory, plan.h, error, kinks)
             if not passed:
                 return False, memory._replace(halvings=0, **changes)
         if plan.end is not None or memory.beyond:
             changes.update(target=memory.target + 1, halvings=0, beyond=False)
+        elif starts and halvings and corrections <= EASY:
+            changes.update(halvings=halvings - 1)
         return True, memory._replace(**changes) if changes else memory
 
     def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:

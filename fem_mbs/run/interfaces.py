@@ -1,18 +1,20 @@
-"""What the time loop works with: steps one after the other, how long they are, and what receives them."""
+"""What the time loop works with: steps one after the other, how long they are, where they stand, what receives them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Limit, Method, Report, State, Step, function
-from fem_mbs.errors import FemMbsError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, function
+from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
@@ -114,8 +116,10 @@ class StepControl(Protocol):
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
-    def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, and the memory after it."""
+    def judge(
+        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
+    ) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, that took so many matrices, and the memory after it."""
 
     def across_kink(self, memory: Any) -> bool:
         """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""
@@ -143,3 +147,57 @@ class Recorder(Protocol):
         self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
     ) -> Solution:
         """The solution so far."""
+
+
+@dataclass(frozen=True, repr=False)
+class Checkpoint(Public):
+    """Where a run stands: ``solution.checkpoint``, to be given to :func:`simulate` as ``initial``.
+
+    It is all that a run takes to go on as if it had never stopped; ``solution.save`` keeps it in the file of the run.
+
+    Attributes
+    ----------
+    state : State
+        The last state.
+    memory : NamedTuple
+        What the method goes on with.
+    control : StepControl
+        How the steps were chosen.
+    control_memory : NamedTuple
+        What the step control goes on with.
+    names : tuple of str
+        Names of the nodes and internal variables of the model, and of its constraint equations.
+    """
+
+    state: State
+    memory: Any
+    control: StepControl
+    control_memory: Any
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Checkpoint at t = {self.state.t:g} s"
+
+
+def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> None:
+    """Refuse a checkpoint of another model or of another method."""
+    here, there = names_of(system), checkpoint.names
+    if here != there:
+        other = next((a for a, b in zip(there, here, strict=False) if a != b), "more or fewer parts")
+        raise ModelError(
+            f"simulate: the checkpoint is one of another model: it has {len(there)} nodes, variables and constraint "
+            f"equations, this model {len(here)}; the first that differs there is {other}"
+        )
+    from_user(system, checkpoint.state, "simulate: initial.state")
+    if not isinstance(checkpoint.memory, type(method).Memory):
+        raise ModelError(
+            f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the method "
+            "of its run, or start from its state"
+        )
+
+
+def names_of(system: System) -> tuple[str, ...]:
+    """What tells a model from another: nodes, their groups and how they are held, internal variables, and equations."""
+    nodes, variables, equations = system.source
+    held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
+    return (*nodes, *held, *variables, *equations)

@@ -20,24 +20,25 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
-from fem_mbs.initial.failure import explain_failure
 from fem_mbs.initial.redundant import listed
-from fem_mbs.initial.singular import explain_singular
+from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
-from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
+    Checkpoint,
     Kinks,
     Plan,
     Progress,
     Recorder,
     StepControl,
     StepSequence,
+    check_checkpoint,
+    names_of,
 )
 from fem_mbs.run.recorder import GlobalError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
@@ -224,11 +225,13 @@ class TimeIntegration:
                     step = self._stepper.inner_step(self.system, self.state, h, self.memory)
                 else:
                     step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
-                if self.system.end_checks:
+                if self.system.end_checks and not step.report.end_checked:
                     end = step.state
                     self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
                 self.failed += 1
+                if isinstance(failure, NotConvergedError) and failure.report is not None:
+                    self._error.rounds += failure.report.factorizations * plan.h
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
                 shorter = self.control.failed(self.control_memory, plan)
                 broken = isinstance(failure, LawError) and not failure.of_motion
@@ -237,7 +240,9 @@ class TimeIntegration:
                 self.control_memory = shorter
                 continue
             kinks = self._kinks(step) if self.system.watched else None
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
+            passed, self.control_memory = self.control.judge(
+                self.control_memory, plan, step.error, kinks, step.report.factorizations
+            )
             if not passed:
                 self.rejected += 1
                 continue
@@ -245,7 +250,7 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
-            self._error.rounds += step.report.factorizations
+            self._error.rounds += step.report.factorizations * plan.h
             if kinks is not None:
                 self._error.parts += self.control.across_kink(self.control_memory)
                 if creeps := self.control.creeps(self.control_memory):
@@ -296,7 +301,7 @@ class TimeIntegration:
     @property
     def error(self) -> Accuracy | None:
         """Estimated error since the run began."""
-        return self._error.at(self.state.t, self.steps)
+        return self._error.at(self.state.t)
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""

@@ -18,10 +18,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import EventLike, Limit, Method, State
 from fem_mbs.errors import FemMbsError
-from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import AtTimes
+from fem_mbs.run.interfaces import AcceptedStep, Checkpoint
+from fem_mbs.run.recorder import AtTimes
 from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.run.variable_step import ROUNDING, VariableStep, VariableStepMemory
 from fem_mbs.system.system import System

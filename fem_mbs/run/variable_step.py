@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
-from fem_mbs.methods.tableaus import WITH_ESTIMATE
+from fem_mbs.methods.runge_kutta import WITH_ESTIMATE
 from fem_mbs.run.interfaces import Kinks, Plan
 
 AIM, SAFETY = 0.7, 0.9
@@ -163,7 +163,7 @@ class VariableStep(Public):
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
     def judge(
-        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
     ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 

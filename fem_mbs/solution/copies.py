@@ -176,7 +176,7 @@ class _Never:
     __pow__ = __neg__ = __abs__ = __float__ = __int__ = __index__ = __format__ = __str__ = _refuse
 
 
-_NEVER: Any = _Never()
+NEVER: Any = _Never()
 
 
 def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None) -> Array:
@@ -209,7 +209,7 @@ def _over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask
     def together(count: int) -> Array:
         many, last = copies(parts, number, count), nt - 1
         blocks = (np.minimum(np.arange(first, first + count), last) for first in range(0, nt, count))
-        result = np.concatenate([asked(many, times, _NEVER) for times in blocks])[:nt]
+        result = np.concatenate([asked(many, times, NEVER) for times in blocks])[:nt]
         ends = np.array([0, nt // 2, last])
         here = one_by_one(ends)
         if not np.allclose(result[ends], here, CLOSE, CLOSE * np.abs(here).max()):

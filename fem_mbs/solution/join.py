@@ -11,8 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, checked, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Stats
+from fem_mbs.solution.history import History, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns, principal, whole_turns
 
@@ -62,7 +61,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
 
 def _array(run: Solution, name: str) -> Array:
     own: Any = getattr(run, "multipliers_all" if name == "multipliers" else name)
-    return own - run.system.origin if name == "x" and run.system.origin.any() else own  # type: ignore[no-any-return]
+    return own - run.system.origin if name == "x" and run.system.origin.any() else own
 
 
 def _stats(first: Stats, second: Stats) -> Stats:

@@ -34,10 +34,19 @@ from fem_mbs.elements.shells.results import FACES
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
-from fem_mbs.solution.contacts import ContactLosses, Impulse, contacts_over_time, impulses, losses
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.balance import (
+    ConstraintResidual,
+    ContactLosses,
+    EnergyHistory,
+    Impulse,
+    contacts_over_time,
+    energies,
+    impulses,
+    losses,
+    reactions_over_time,
+    residuals,
+)
+from fem_mbs.solution.history import History, Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System

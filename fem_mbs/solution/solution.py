@@ -12,19 +12,15 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Method, Path, Positive, State, checked, named_file
 from fem_mbs.errors import ModelError
-from fem_mbs.files.hdf5 import to_hdf5
-from fem_mbs.files.paraview import write_paraview
+from fem_mbs.files.paraview import to_hdf5, write_paraview
 from fem_mbs.files.store.save import save
 from fem_mbs.initial.redundant import leaning, listed, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.curves import curves
-from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, page
-from fem_mbs.solution.channels import parse
-from fem_mbs.solution.history import History, Instant
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
+from fem_mbs.solution.channels import parse, to_csv, to_pandas, to_xarray
+from fem_mbs.solution.history import History, Instant, Outcome, Stats
 from fem_mbs.solution.queries import Queries
-from fem_mbs.solution.tables import to_csv, to_pandas, to_xarray
 from fem_mbs.solution.turns import Turns
 from fem_mbs.system.states import interpolate
 from fem_mbs.system.system import System
@@ -257,7 +253,7 @@ class Solution(Queries):
         """Write the run to a file for :func:`fem_mbs.load` in any process; returns the path.
 
         The file, a database of SQLite, holds states, names, the model, counts and where the run stands, as numbers and
-        text. Functions and classes of a script do not travel: docs/store.md says what they leave behind.
+        text. Functions of a script stay behind, and :func:`fem_mbs.load` takes its model where they are needed.
 
         Raises
         ------

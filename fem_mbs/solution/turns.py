@@ -20,8 +20,8 @@ from fem_mbs.system.system import System
 
 Turns: TypeAlias = dict[Constraint, Array]
 """Whole turns ``(nt, c)`` of the coordinates of joints."""
-MANY = 256
-"""Steps that are counted together."""
+MANY, SMALL = 256, 16
+"""Steps that are counted together; of fewer nodes than so many, as many more."""
 TOGETHER = 4096
 """Steps whose coordinates are measured together."""
 
@@ -82,7 +82,7 @@ class TurnCounter:
 
     def __init__(self, system: System) -> None:
         self._joints = turning_joints(system)
-        self._system = system
+        self._system, self._many = system, MANY * max(1, SMALL // max(1, system.n))
         self._states: list[State] = []
         self._kept: list[int] = []
         self._before = {joint: np.zeros(len(joint.coordinates)) for joint in self._joints}
@@ -96,7 +96,7 @@ class TurnCounter:
         first = len(self._states)
         self._kept += range(first, first + len(kept))
         self._states += [*within, state]
-        if len(self._states) > MANY:
+        if len(self._states) > self._many:
             self._count()
 
     def keep_last(self) -> None:

@@ -16,8 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
-from fem_mbs.modal.linear_model import LinearModel
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import LinearModel, linearize
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
@@ -182,7 +181,7 @@ def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:
     first = np.random.default_rng(1).normal(size=operator.shape[0])
     for subspace in (None, 4 * count + 40):
         try:
-            return eigs(operator, count, which="LR", v0=first, ncv=subspace)  # type: ignore[no-any-return]
+            return eigs(operator, count, which="LR", v0=first, ncv=subspace)
         except ArpackError:
             continue
     raise ConvergenceError(f"buckling: {count - SPARE} factors did not converge; ask for a few more or fewer")

@@ -17,26 +17,14 @@ from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Direction,
-    NodeOrName,
-    Path,
-    Positive,
-    PositiveInt,
-    Public,
-    checked,
-    real,
-    shaped,
-    shown,
-)
+from fem_mbs.contracts import Direction, NodeOrName, Path, Positive, PositiveInt, Public, checked, real, shaped, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
-from fem_mbs.modal.linear_model import LinearModel
-from fem_mbs.modal.linearize import linear_equations
+from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, solve_modes
 from fem_mbs.model.model import Model
-from fem_mbs.pictures.extras import need, written
+from fem_mbs.pictures.pyvista_canvas import need, written
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.system.system import System
 
@@ -116,8 +104,7 @@ class Rotor:
 
 def _masses(system: System) -> Array:
     """Mass and mean rotational inertia of each node, ``(n, 2)``."""
-    result: Array = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
-    return result
+    return system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
 
 
 class Vibration(NamedTuple):

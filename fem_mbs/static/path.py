@@ -19,12 +19,21 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
-from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
+from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.step import NEUTRAL, UNKNOWN, Arc, Direction, Metric, StepProblem, unstable_motions
+from fem_mbs.static.equations import (
+    NEUTRAL,
+    UNKNOWN,
+    Arc,
+    Direction,
+    Equations,
+    Metric,
+    Point,
+    StepProblem,
+    unstable_motions,
+)
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 
@@ -125,11 +134,11 @@ def eigenvalues(solve: Solve, matrix: csc_array, which: str) -> tuple[Array, Arr
     """The eigenvalue of ``solve(matrix)`` that stands out as ``which`` says, and its vector; none if none does."""
     n = matrix.shape[0]
     if n <= DENSE:
-        return eig(solve(matrix.toarray()))  # type: ignore[no-any-return]
+        return eig(solve(matrix.toarray()))
     operator = LinearOperator((n, n), lambda x: solve(matrix @ x), dtype=float)
     first = np.random.default_rng(1).normal(size=n)
     try:
-        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)  # type: ignore[no-any-return]
+        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)
     except ArpackNoConvergence as error:
         return error.eigenvalues, error.eigenvectors
 

@@ -10,13 +10,20 @@ import numpy as np
 
 from fem_mbs.contracts import State
 from fem_mbs.errors import ConvergenceError, LawError, ModelError, MotionError, SingularSystemError
-from fem_mbs.initial.failure import moved_most, worst_equations
-from fem_mbs.initial.singular import describe_singular, handle_repeated
+from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.step import Direction, PathLinearization, PathResidual, PathUnknown, StepProblem, unstable_motions
+from fem_mbs.static.equations import (
+    Direction,
+    Equations,
+    PathLinearization,
+    PathResidual,
+    PathUnknown,
+    Point,
+    StepProblem,
+    unstable_motions,
+)
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.states import from_user
@@ -147,7 +154,7 @@ class SettleProblem(StepProblem):
         entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
         # what states and algebraic variables do, mass does not hold back
-        weight = np.where(np.append(np.ones(6 * system.n), system.order == 2), system.weight, 0.0)
+        weight = np.where(system.orders == 2, system.weight, 0.0)
         for _ in range(TRIALS):
             solve = tangent.factorized(system, entries).solve
             d, _ = equations.response(solve, right)

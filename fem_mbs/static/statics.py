@@ -20,24 +20,21 @@ from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, Report, St
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
-from fem_mbs.linear.threads import one_thread
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import AcceptedStep, Callback
-from fem_mbs.run.output import output_times, progress_bar
-from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.recorder import MemoryRecorder, output_times, progress_bar
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import History, Instant, constant, proportional
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath, refuse_friction
-from fem_mbs.static.equations import Equations, Loading
+from fem_mbs.static.equations import Equations, Loading, unstable_motions
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_failure, explain_length
 from fem_mbs.static.start import start
-from fem_mbs.static.step import unstable_motions
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 

@@ -18,18 +18,16 @@ from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked,
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system, refuse_contacts
-from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.linear_model import linearize
 from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.static.equations import Point
+from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
-from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
-from fem_mbs.static.step import Direction, StepProblem, unstable_motions
-from fem_mbs.static.turning import TurningEquations
+from fem_mbs.static.steadiness import TurningEquations, refuse_unsteady, refuse_unsteady_start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System

@@ -33,11 +33,9 @@ from fem_mbs.contracts import (
     of_kind,
 )
 from fem_mbs.errors import ModelError
-from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
-from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
+from fem_mbs.linear.constrained import LEVELS, GGLMatrix, LeastNormSolver, Redundant, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
-from fem_mbs.model.description import ModelDescription
-from fem_mbs.model.parts import extent, idle_rotations
+from fem_mbs.model.description import ModelDescription, extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
@@ -225,6 +223,14 @@ class Layout:
         """A solver for ``copies`` of the components and any number of multipliers."""
         units = np.tile(1.0 / self.weight[self.free_rows], copies)
         return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
+
+    def solver_beside(self, cells: Sequence[IntArray]) -> LinearSolver:
+        """A solver for the matrix with blocks of further cells, of components ``(n, b)`` each, behind its entries."""
+        blocks = [self.equation[own] for own in cells]
+        pairs = [np.broadcast_arrays(own[:, :, None], own[:, None]) for own in blocks]
+        rows = np.concatenate([self.pattern.rows, *(a.ravel() for a, _ in pairs)])
+        columns = np.concatenate([self.pattern.columns, *(b.ravel() for _, b in pairs)])
+        return (_regular if self.redundant is None else self._make_least_norm)(rows, columns, self.blocks)
 
     def stacked(self, count: int) -> Kinematics:
         """The kinematics of the nodes at several instants: all of the first, then all of the next."""

@@ -12,7 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
 from fem_mbs.errors import MotionError
-from fem_mbs.linear.least_norm import LeastNormSolver, Projection
+from fem_mbs.linear.constrained import LeastNormSolver, Projection
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.pattern import TINY, flat
 

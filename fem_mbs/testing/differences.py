@@ -26,8 +26,7 @@ class ContractError(AssertionError):
 def derivative(function: Callable[[float], Array | float], step: float = STEP) -> Array:
     """Derivative at 0 by the central difference of fourth order."""
     f = [np.asarray(function(k * step)) for k in (-2, -1, 1, 2)]
-    slope: Array = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
-    return slope
+    return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
 
 
 def jacobian(function: Callable[[Array], Array], sizes: Array) -> Array:
@@ -41,8 +40,7 @@ def jacobian(function: Callable[[Array], Array], sizes: Array) -> Array:
 
 def rounding(value: Array, sizes: Array) -> Array:
     """What cannot be told from rounding in differences of a function with this value, ``(..., n)``."""
-    noise: Array = 1e-15 / STEP * np.abs(value)[..., None] / sizes
-    return noise
+    return 1e-15 / STEP * np.abs(value)[..., None] / sizes
 
 
 def agree(

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor, checked
+from fem_mbs.contracts import ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near, rounding
 from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.physics import (
-    forces_at_rest_are_the_gradient_of_the_energy,
-    forces_change_momentum_and_nothing_else,
-    mass_is_that_of_the_energy,
-    moving_everything_changes_nothing,
-    moving_rigidly_loses_nothing,
-    power_becomes_energy_or_is_lost,
-    weight_acts_like_an_acceleration,
+from fem_mbs.testing.physics import MECHANICS
+from fem_mbs.testing.stage import (
+    ElementTrial,
+    Make,
+    Seeds,
+    at_rest,
+    build,
+    evaluation_is_pure,
+    neighbour,
+    random_motion,
+    shapes_are_right,
 )
-from fem_mbs.testing.stage import Make, Seeds, at_rest, build, neighbour, random_motion
-from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
 
 
 def matrices_are_derivatives(trial: ElementTrial) -> str | None:
     """``stiffness``, ``damping`` and ``mass`` against differences of ``force``, one kind of change at a time."""
     names, sizes = trial.names(), trial.sizes()
-    order = np.append(np.full(6 * trial.system.n, 2), trial.system.order)
+    order = trial.system.orders
     _, context = trial.force()
     noise = rounding(trial.residual(), sizes)
 
@@ -212,28 +212,6 @@ def sensors_act_on_nothing(trial: ElementTrial) -> str | None:
     return None
 
 
-def _of(law: Law, why: Callable[[Element], str | None]) -> Law:
-    """A law for those elements of which nothing is said why it is none."""
-
-    @wraps(law)
-    def law_of_some(trial: ElementTrial) -> str | None:
-        return why(trial.element) or law(trial)
-
-    return law_of_some
-
-
-def _external(element: Element) -> str | None:
-    return "it is a load from outside" if element.external else None
-
-
-def _hidden(element: Element) -> str | None:
-    """Whether configuration and states say all about its energy; other internal variables may hide some of it."""
-    kinds = {variable.kind for variable in element.internal_variables} - {"coordinate", "state"}
-    if element.external or element.active:
-        return "it is a load or a motor, which brings energy"
-    return f"internal variables of kind '{min(kinds)}' may hide energy" if kinds else None
-
-
 ELEMENT_LAWS: dict[str, Law] = {
     law.__name__: law
     for law in (
@@ -246,13 +224,7 @@ ELEMENT_LAWS: dict[str, Law] = {
         internal_variables_are_of_their_kind,
         stresses_are_extrapolated_linearly,
         jumps_are_told,
-        moving_everything_changes_nothing,
-        mass_is_that_of_the_energy,
-        _of(weight_acts_like_an_acceleration, _external),
-        _of(forces_change_momentum_and_nothing_else, _external),
-        _of(forces_at_rest_are_the_gradient_of_the_energy, _hidden),
-        _of(power_becomes_energy_or_is_lost, _hidden),
-        _of(moving_rigidly_loses_nothing, _hidden),
+        *MECHANICS,
         sensors_act_on_nothing,
         *OFFERS,
     )

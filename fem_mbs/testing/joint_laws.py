@@ -10,14 +10,26 @@ from numpy.typing import NDArray
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion, checked
 from fem_mbs.errors import MotionError
+from fem_mbs.modal.turned import whole
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near
 from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.stage import AWAY, HOME, Make, Seeds, build, moved, neighbour, random_motion
-from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
+from fem_mbs.testing.stage import (
+    AWAY,
+    HOME,
+    JointTrial,
+    Make,
+    Seeds,
+    build,
+    evaluation_is_pure,
+    moved,
+    neighbour,
+    random_motion,
+    shapes_are_right,
+)
 
 RATES = 1e-3
 """Time in s over which rates of drives are taken."""
@@ -96,23 +108,12 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> str | None:
     for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
         actual = getattr(trial.batch, name)(context, value)
         if name == "stiffness":
-            actual = _whole(trial.batch, actual)
+            actual = whole(trial.batch, actual, (len(trial.batch.nodes), len(trial.rows)))
         expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
         near(
             f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
         )
     return None
-
-
-def _whole(batch: ConstraintBatch, blocks: Array) -> Array:
-    """Stiffness ``(n, b, b)`` from the blocks that a batch returns."""
-    if batch.geometric_blocks is None:
-        return blocks
-    cells, columns = batch.geometric_blocks
-    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
-    result = np.zeros((len(batch.nodes), b, b))
-    np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)
-    return result
 
 
 def hidden_constraints_are_time_derivatives(trial: JointTrial) -> str | None:

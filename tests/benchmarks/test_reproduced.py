@@ -10,7 +10,7 @@ from _amplification import error_constants, power_norms
 
 from examples import reproduce_2015 as script
 from fem_mbs.alpha.newmark import chung_hulbert
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 
 LEVELS = {  # largest Phi and B v at h = 1 ms over a second: the paper's, or ours where ours is larger
     ("R3xSO3", "index3"): 0.033,

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.alpha.local_error import FIRST, looked_at
+from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
 from fem_mbs.arrays import Array
 from fem_mbs.elements import RevoluteJoint, RigidBody, SpringDamper
 
@@ -141,3 +141,15 @@ def test_steps_that_take_many_iterations_are_doubted(turn: float, size: float) -
     assert error is not None and error.rounds > 7.0 and "iterations in the mean" in error.warning
     fine = mbs.simulate(model, 20.0 * turn / rate, turn / rate / 10.0).stats.error
     assert fine is not None and fine.rounds < 4.0 and not fine.warning
+
+
+def test_no_oscillation_is_larger_than_velocities_change() -> None:
+    """Shells that are let go have accelerations at the start that say 0.15 rad, of vibrations that never come."""
+    run, h = mbs.simulate(pendulum(), 0.2, 0.1), 0.1
+    system, before, after = run.system, run.state(0), run.state(1)
+    change = np.linalg.norm((after.v - before.v).reshape(-1, 2, 3), axis=-1).max(axis=0)
+    none, never = np.zeros(system.N), np.full(system.N, 1e9)
+    for ends in (none, never):
+        np.testing.assert_allclose(unresolved(system, h, before, after, ends), h * change, rtol=1e-12)
+    ends = (after.v - before.v).ravel() * 2.0 / h
+    np.testing.assert_allclose(unresolved(system, h, before, after, ends), 0.0, rtol=0, atol=1e-12)

@@ -17,7 +17,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SpinUp
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 
 T_END = 0.02
 TIMES = T_END * np.arange(1, 3) / 2

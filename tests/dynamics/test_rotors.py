@@ -7,9 +7,9 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, JournalBearing, RevoluteJoint, RigidBody
-from fem_mbs.elements.forces.journal_bearing import film
+from fem_mbs.elements.forces.bearing import film
 from fem_mbs.modal.floquet import floquet_modes
-from fem_mbs.modal.linearize import linear_equations
+from fem_mbs.modal.linear_model import linear_equations
 
 X = (1.0, 0.0, 0.0)
 

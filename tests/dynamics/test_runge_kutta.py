@@ -22,8 +22,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
-from fem_mbs.methods.runge_kutta import ExplicitRungeKutta
-from fem_mbs.methods.tableaus import RADII, TABLEAUS, growth
+from fem_mbs.methods.runge_kutta import RADII, TABLEAUS, ExplicitRungeKutta, growth
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")
@@ -157,7 +156,7 @@ def exact_top() -> mbs.Solution:
 
 def reached(solution: mbs.Solution) -> Array:
     """Where the mass centre is at the end."""
-    return solution.R[-1, 1, :, 1]  # type: ignore[no-any-return]
+    return solution.R[-1, 1, :, 1]
 
 
 def rotor(kick: float) -> mbs.Model:
@@ -175,7 +174,7 @@ def rotor(kick: float) -> mbs.Model:
 
 def bearing(solution: mbs.Solution) -> Array:
     """Where the shaft is in its left bearing at the end."""
-    return solution.x[-1, 1] + solution.R[-1, 1] @ (-0.4, 0, 0)  # type: ignore[no-any-return]
+    return solution.x[-1, 1] + solution.R[-1, 1] @ (-0.4, 0, 0)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from fem_mbs.methods.tableaus import TABLEAUS, Tableau
+from fem_mbs.methods.runge_kutta import TABLEAUS, Tableau
 
 Tree = tuple  # of the trees that hang on the root
 

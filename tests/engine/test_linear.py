@@ -11,8 +11,16 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements import RigidBody
 from fem_mbs.linear.direct import PIVOT, Checked, Solve, factorize, use
-from fem_mbs.linear.ordering import SYMMETRIC, graph_of, minimum_degree
-from fem_mbs.linear.solvers import BandedSolver, DenseSolver, LinearSolver, SparseSolver, make_solver
+from fem_mbs.linear.solvers import (
+    SYMMETRIC,
+    BandedSolver,
+    DenseSolver,
+    LinearSolver,
+    SparseSolver,
+    graph_of,
+    make_solver,
+    minimum_degree,
+)
 
 Triplets = tuple[IntArray, IntArray, Array]
 

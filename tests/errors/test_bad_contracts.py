@@ -211,7 +211,7 @@ class Lazy(Method):
         return Nothing()
 
     def step(self, system: mbs.System, state: mbs.State, h: float, memory: Nothing) -> Step:
-        return self.result(state)  # type: ignore[no-any-return]
+        return self.result(state)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -246,33 +244,3 @@ def test_questions_that_a_solution_cannot_answer(name: str) -> None:
     with pytest.raises(mbs.ModelError) as refusal:
         answer(mbs.simulate(model, 0.2, 0.1), model)
     assert words in str(refusal.value)
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", b"nonsense", None])
-def test_a_file_that_is_no_checkpoint_is_named(content: bytes | None, tmp_path: Path) -> None:
-    """Empty, cut short, or something else."""
-    file = mbs.simulate(pendulum(), 0.1, 0.1).checkpoint.save(tmp_path / "run")
-    file.write_bytes(file.read_bytes()[:-100] if content is None else content)
-    with pytest.raises(
-        mbs.ModelError, match=r"Checkpoint.load: path '.*run.npz' is no file that Checkpoint.save has wr"
-    ):
-        mbs.Checkpoint.load(file, mbs.GeneralizedAlpha())
-    with pytest.raises(mbs.ModelError, match=r"Checkpoint.load: cannot read path '.*none.npz': No such file"):
-        mbs.Checkpoint.load(tmp_path / "none.npz", mbs.GeneralizedAlpha())
-
-
-def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkpoint = mbs.simulate(pendulum(), 0.1, 0.1).checkpoint
-    before = checkpoint.save(tmp_path / "run").read_bytes()
-
-    def full(file: Any, **arrays: Any) -> None:
-        file.write(b"a part")
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(mbs.ModelError, match=r"cannot write path '.*run.npz': No space left on device; what was there"):
-        checkpoint.save(tmp_path / "run")
-    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
-    assert (tmp_path / "run.npz").read_bytes() == before

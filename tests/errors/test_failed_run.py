@@ -15,7 +15,7 @@ import fem_mbs as mbs
 from fem_mbs.contracts import Report
 from fem_mbs.elements import Beam, BeamSection, Force, JointForce, Moment, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.errors import LawError
-from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.singular import explain_failure
 from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
 

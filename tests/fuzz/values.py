@@ -13,7 +13,6 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
-from matplotlib.figure import Figure
 from meshes import brick, punched
 from numpy.random import Generator
 from scipy.io import mmwrite
@@ -599,7 +598,6 @@ SPECIAL: dict[str, Any] = {
     "file": lambda w: w.folder / "picture.png",
     "duration": lambda w: 0.1,
     "fps": lambda w: 10,
-    "ConvergenceStudy.plot.axes": lambda w: Figure().add_subplot(),
     "InternalVariable.size": lambda w: 2.0,
     "InternalVariable.initial": lambda w: 0.1,
     "Box.size": lambda w: (0.1, 0.2, 0.3),

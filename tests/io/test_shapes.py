@@ -18,6 +18,7 @@ from fem_mbs.contracts import Kind, Shape
 from fem_mbs.elements import (
     Ball,
     Box,
+    Capsule,
     ConstantVelocityJoint,
     Cylinder,
     DistanceJoint,
@@ -106,6 +107,18 @@ def test_a_body_without_a_shape_is_the_ellipsoid_of_its_inertia(principal: tuple
     close(center, CENTER, atol=1e-12)
     second *= 2.0 / volume
     close(np.trace(second) * np.eye(3) - second, inertia, atol=5e-3)
+
+
+def test_a_capsule_is_closed_and_has_its_volume() -> None:
+    radius, length = 0.3, 0.8
+    points, cells = Capsule(radius, length, axis=TURN[:, 2], center=CENTER).faces(96)
+    mesh = pyvista.UnstructuredGrid({pyvista.CellType[kind.upper()]: block for kind, block in cells}, points)
+    volume, center, second = moments(mesh, CENTER)
+    assert volume == pytest.approx(np.pi * radius**2 * (length + 4 / 3 * radius), rel=2e-3)
+    close(center, CENTER, atol=1e-12)
+    half = 0.5 * length
+    along = np.pi * radius**2 * (half**3 * 2 / 3 + radius * (4 / 3 * half**2 + half * radius + 4 / 15 * radius**2))
+    assert TURN[:, 2] @ second @ TURN[:, 2] == pytest.approx(along, rel=5e-3)
 
 
 def test_flat_and_thin_bodies_have_an_ellipsoid(tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ def test_results_are_known_by_name(tmp_path: Path) -> None:
 def test_state_is_stored_and_goes_on(method: mbs.Method, tmp_path: Path) -> None:
     model, _, actuator = regulated()
     whole = mbs.simulate(model, 0.4, 0.01, method)
-    path = mbs.simulate(model, 0.2, 0.01, method).checkpoint.save(tmp_path / "half")
-    rest = mbs.simulate(model, 0.4, 0.01, method, initial=mbs.Checkpoint.load(path, method))
+    path = mbs.simulate(model, 0.2, 0.01, method).save(tmp_path / "half")
+    rest = mbs.simulate(model, 0.4, 0.01, method, initial=mbs.load(path, model).checkpoint)
     assert np.array_equal(rest.internal_variables(actuator)[-1], whole.internal_variables(actuator)[-1])
 
 

@@ -16,6 +16,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Shape, UnilateralBatch
 from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
+from fem_mbs.elements.contact.yielding import YieldingBatch
 from fem_mbs.lie import so3
 
 CORNERS = np.array(list(product((0.0, 1.0), repeat=3))) - 0.5
@@ -38,8 +39,8 @@ PAIRS = (
 )
 
 
-def placed(pair: tuple[str, str], seed: int, distance: float) -> tuple[UnilateralBatch, Motion]:
-    """The batch of a pair in a random placement, and its motion."""
+def placed(pair: tuple[str, str], seed: int, distance: float, **law: float) -> tuple[Any, Motion]:
+    """The batch of a pair in a random placement, and its motion; rigid, or yielding by a law."""
     rng = np.random.default_rng(seed)
     model = mbs.Model(group=("R3xSO3", "SE3")[seed % 2])
     places = np.zeros((2, 3)), distance * (v := rng.normal(size=3)) / np.linalg.norm(v)
@@ -49,9 +50,9 @@ def placed(pair: tuple[str, str], seed: int, distance: float) -> tuple[Unilatera
     for node, shape in zip(nodes, shapes, strict=True):
         shape.rotation = node.rotation if shape.rotation is None else shape.rotation
         shape.center = np.asarray(node.position) + 0.05 * rng.normal(size=3)
-    model.add(Contact(*nodes, *shapes, friction=0.3))
+    model.add(Contact(*nodes, *shapes, friction=0.3, **law))
     system = mbs.System(model)
-    (batch,) = (b for b in system.batches if isinstance(b, UnilateralBatch))
+    (batch,) = (b for b in system.batches if isinstance(b, YieldingBatch if law else UnilateralBatch))
     return batch, system.at_rest()
 
 
@@ -85,6 +86,23 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
             bend = (ends[1].gradient - ends[0].gradient) / 4e-6
             np.testing.assert_allclose((H @ d)[0, near], bend[0, near], rtol=0, atol=1e-5)
     assert seen >= 20
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
+def test_contacts_that_yield_know_how_fast_they_are_met(pair: tuple[str, str]) -> None:
+    """The speed of approach of bodies that turn, against differences of gaps."""
+    for seed in range(6):
+        batch, motion = placed(
+            pair, seed, 0.55 if "box" in pair or "mesh" in pair else 0.9, stiffness=1e5, restitution=0.5
+        )
+        V = np.zeros((3, 6))
+        V[batch.nodes[0]] = np.random.default_rng(seed).normal(size=(2, 6))
+        ends = [batch.gaps(moved(motion, s * V))[0] for s in (-2e-6, 0.0, 2e-6)]
+        met = [batch.accept(batch.force(replace(motion, V=s * V), None)[1])[0] for s in (1.0, -1.0)]
+        smooth = np.abs(ends[0] + ends[2] - 2.0 * ends[1]) < 1e-8
+        # crossings of edges of boxes that are apart do not count
+        smooth &= (np.arange(len(smooth)) < 16) | (ends[1] < 0.0) | (pair != ("box", "box"))
+        np.testing.assert_allclose((met[1] - met[0])[smooth], (ends[2] - ends[0])[smooth] / 4e-6, rtol=0, atol=1e-6)
 
 
 def inside(shape: Shape) -> tuple[Array, Array, Array]:

@@ -34,7 +34,7 @@ from fem_mbs.elements import (
     StateSpace,
     TransferFunction,
 )
-from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.run.convergence import fitted_order
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 

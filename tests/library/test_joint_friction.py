@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import stick_slip
+from fem_mbs.benchmarks import joints
 from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint
 
 GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
@@ -103,19 +103,19 @@ def test_friction_of_a_pendulum_follows_the_force_in_its_hinge(group: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("law", stick_slip.LAWS)
+@pytest.mark.parametrize("law", joints.LAWS)
 def test_stick_and_slip_on_a_belt(group: str, law: str) -> None:
     """Coulomb's law."""
-    model, block = stick_slip.belt(group, **stick_slip.LAWS[law])
+    model, block = joints.belt(group, **joints.LAWS[law])
     solution = mbs.simulate(model, 2.2, 2e-3)
-    turns = stick_slip.turns(solution.t, solution.velocity(block)[:, 0])
-    np.testing.assert_allclose(np.diff(turns), stick_slip.PERIOD, rtol=1e-2)
-    np.testing.assert_allclose(solution.displacement(block)[:, 0].max(), stick_slip.FURTHEST, rtol=1e-2)
+    turns = joints.turning_back(solution.t, solution.velocity(block)[:, 0])
+    np.testing.assert_allclose(np.diff(turns), joints.PERIOD, rtol=1e-2)
+    np.testing.assert_allclose(solution.displacement(block)[:, 0].max(), joints.FURTHEST, rtol=1e-2)
 
 
 def test_below_the_static_limit_it_sticks_to_the_belt() -> None:
     """Until the spring pulls with ``mu_s m g``; on a slow belt it would not slip before 0.5 s."""
-    model, block = stick_slip.belt(**stick_slip.LAWS["bristles"])
+    model, block = joints.belt(**joints.LAWS["bristles"])
     solution = mbs.simulate(model, 0.45, 5e-3)
     np.testing.assert_allclose(solution.displacement(block)[:, 0], 0.1 * solution.t, rtol=0, atol=1e-5)
 

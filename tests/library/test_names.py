@@ -34,7 +34,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
 )
-from fem_mbs.files.store.recipe import difference
+from fem_mbs.files.store.description import difference
 
 SECTION = BeamSection.circle(0.01, 1e9, 0.3, 1000.0)
 

@@ -25,8 +25,8 @@ from fem_mbs.elements import (
     SampledController,
     SampledStateSpace,
 )
+from fem_mbs.run.convergence import fitted_order
 from fem_mbs.run.simulate import start
-from fem_mbs.studies.convergence import fitted_order
 from fem_mbs.system.system import System
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
@@ -128,8 +128,8 @@ def test_a_run_that_is_cut_goes_on(tmp_path):
     whole = mbs.simulate(model, 0.5, 0.0113)
     for end in (0.15, 0.25):
         cut = mbs.simulate(model, end, 0.0113)
-        file = cut.checkpoint.save(tmp_path / "cut")
-        for initial in (cut.checkpoint, mbs.Checkpoint.load(file, mbs.GeneralizedAlpha()), cut.state(-1)):
+        file = cut.save(tmp_path / "cut")
+        for initial in (cut.checkpoint, mbs.load(file, model).checkpoint, cut.state(-1)):
             rest = mbs.simulate(model, 0.5, 0.0113, initial=initial)
             np.testing.assert_allclose(rest.u[-1], whole.u[-1], rtol=1e-12)
     stopped = mbs.simulate(model, 0.5, 0.0113, callback=lambda state: state.t > 0.2)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import moving_load
+from fem_mbs.benchmarks import joints
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -104,29 +104,29 @@ def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
-SPEED, WHOLE = 0.4 * moving_load.CRITICAL, moving_load.MASS * moving_load.LENGTH
+SPEED, WHOLE = 0.4 * joints.CRITICAL, joints.MASS * joints.LENGTH
 
 
 def bridge(group: str, order: int, elements: int, mass: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Deflection in the middle while a mass with a load crosses a beam at constant speed, and what it should be."""
-    model, middle = moving_load.bridge(SPEED, group, elements, order, mass)
-    time = moving_load.LENGTH / SPEED * (1 - 1e-9)
+    model, middle = joints.bridge(SPEED, group, elements, order, mass)
+    time = joints.LENGTH / SPEED * (1 - 1e-9)
     solution = mbs.simulate(model, time, time / steps)
-    exact = moving_load.deflection(solution.t, SPEED) if mass < 1.0 else moving_mass(solution.t, mass)
+    exact = joints.deflection(solution.t, SPEED) if mass < 1.0 else moving_mass(solution.t, mass)
     return -solution.position(middle)[:, 2], exact
 
 
 def moving_mass(t: np.ndarray, mass: float, modes: int = 15) -> np.ndarray:
     """The deflection with the inertia of the mass, whose vertical acceleration is ``w_tt + 2 v w_xt + v^2 w_xx``."""
     k = np.arange(1, modes + 1)
-    wave = k * np.pi / moving_load.LENGTH
+    wave = k * np.pi / joints.LENGTH
 
     def rate(time: float, y: np.ndarray) -> np.ndarray:
         q, q_dot = np.split(y, 2)
         s, c = np.sin(wave * SPEED * time), wave * np.cos(wave * SPEED * time)
-        force = moving_load.PUSH - mass * (2 * SPEED * c @ q_dot - SPEED**2 * (wave**2 * s) @ q)
+        force = joints.PUSH - mass * (2 * SPEED * c @ q_dot - SPEED**2 * (wave**2 * s) @ q)
         matrix = 0.5 * WHOLE * np.eye(modes) + mass * np.outer(s, s)
-        return np.append(q_dot, np.linalg.solve(matrix, s * force - 0.5 * WHOLE * (k**2 * moving_load.OMEGA) ** 2 * q))
+        return np.append(q_dot, np.linalg.solve(matrix, s * force - 0.5 * WHOLE * (k**2 * joints.OMEGA) ** 2 * q))
 
     solution = solve_ivp(rate, (0, t[-1]), np.zeros(2 * modes), "DOP853", t, rtol=1e-10, atol=1e-13)
     return np.sin(k * np.pi / 2) @ solution.y[:modes]

@@ -15,7 +15,7 @@ from scipy.special import iv, jv
 import fem_mbs as mbs
 from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection, Force, beams_from_mesh
-from fem_mbs.elements.beams.taper import linear
+from fem_mbs.elements.beams.section import linear
 
 THICK, THIN = (BeamSection.circle(radius, 1.0, 0.3, 1.0) for radius in (0.1, 0.04))
 

@@ -14,10 +14,10 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Nothing
 from fem_mbs.elements import FirstOrderActuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
-from fem_mbs.elements.bodies.rigid_body import BodyBatch
+from fem_mbs.elements.bodies import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
-from fem_mbs.elements.joints.drives import DrivenBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
+from fem_mbs.elements.joints.relative_batch import DrivenBatch
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of
 from fem_mbs.testing import (

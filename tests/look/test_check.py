@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.checks.report import Check
 from fem_mbs.command import main
 from fem_mbs.elements import (
     Beam,
@@ -21,7 +20,8 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.singular import explain_failure
+from fem_mbs.model.check import Check
 
 STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
 SCRIPT = """

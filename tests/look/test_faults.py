@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from faults import EXAMPLES, FAULTS, counted, first_model
 
-from fem_mbs.checks.report import Check
+from fem_mbs.model.check import Check
 
 PAGE = Path(__file__).parents[2] / "docs" / "check.md"
 SCRIPTS = [script for script in sorted(EXAMPLES.glob("[!_]*.py")) if script.stem != "reproduce_2015"]

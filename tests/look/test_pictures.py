@@ -32,7 +32,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.pictures import extras
+from fem_mbs.pictures import pyvista_canvas as extras
 from fem_mbs.pictures.pyvista_canvas import toward
 
 SIZE = (240, 160)

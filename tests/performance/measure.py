@@ -75,7 +75,7 @@ class Worker:
             return {"ok": False, "message": "the process has ended"}
         for line in self._process.stdout:
             if line.startswith(REPLY):
-                return json.loads(line.removeprefix(REPLY))  # type: ignore[no-any-return]
+                return json.loads(line.removeprefix(REPLY))
         return {"ok": False, "message": "the process ended"}
 
     def close(self) -> None:

@@ -21,7 +21,8 @@ import numpy as np
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody
 from fem_mbs.files.store.database import Database, new_file
-from fem_mbs.files.store.rows import Steps, StoredRows
+from fem_mbs.files.store.run_file import StoredRows
+from fem_mbs.files.store.save import Steps
 
 TURNS = 5
 

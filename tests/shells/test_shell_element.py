@@ -246,6 +246,14 @@ def test_doubts_name_elements() -> None:
         assert expected in text, text
 
 
+def test_the_worst_of_several_elements_is_named() -> None:
+    model = mbs.Model()
+    strips = [quad(model, (0, 0, z), (length, 0, z), (length, 1, z), (0, 1, z)) for z, length in enumerate((30, 50, 1))]
+    model.add(Shell(strips, SHEET), "strips")
+    text = str(model.check())
+    assert "its element 2 with" in text and "has sides of 1 to 50, more than 20 (2 in all)" in text, text
+
+
 def test_parts_that_one_node_holds_by_drilling_are_named() -> None:
     """A mast that stands on a plate, and a body that hangs at one; not what is held elsewhere, too, nor stiffeners."""
     model = mbs.Model(gravity=(0, 0, 0))

@@ -24,9 +24,8 @@ from fem_mbs.elements import (
     SphericalJoint,
 )
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.equations import Equations, Loading
+from fem_mbs.static.equations import Arc, Direction, Equations, Loading, Metric, PathUnknown, StepProblem
 from fem_mbs.static.path import EquilibriumPath
-from fem_mbs.static.step import Arc, Direction, Metric, PathUnknown, StepProblem
 
 
 def structure(group: str) -> mbs.Model:

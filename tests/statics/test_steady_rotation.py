@@ -28,7 +28,7 @@ from fem_mbs.elements import (
     Truss,
 )
 from fem_mbs.static.equations import Point
-from fem_mbs.static.turning import TurningEquations
+from fem_mbs.static.steadiness import TurningEquations
 from fem_mbs.system import matrices as tangent
 
 GROUPS = ("R3xSO3", "SE3")

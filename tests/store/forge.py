@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.files.store.database import check_sum
-from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS
+from fem_mbs.files.store.save import MODEL, RUN, STANDS
 
-PLACES = {"model": MODEL, "run": RUN, "functions": FUNCTIONS, "checkpoint": STANDS}
+PLACES = {"model": MODEL, "run": RUN, "checkpoint": STANDS}
 Edits = Mapping[str, Callable[[Any], Any]]
 
 
@@ -44,7 +44,7 @@ def execute(target: Path, *questions: Any) -> None:
 def forge(source: Path, target: Path, edits: Edits) -> None:
     """Write a file in which contents are what functions return of them.
 
-    "model", "run", "functions" and "checkpoint" are texts, given as what they say, and returned as such or as bytes.
+    "model", "run" and "checkpoint" are texts, given as what they say, and returned as such or as bytes.
     """
     shutil.copy(source, target)
     for part, edit in edits.items():

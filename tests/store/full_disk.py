@@ -67,12 +67,6 @@ def main() -> None:
     ):
         leave(100_000)
         refused(write, name)
-    leave(100_000)
-    checkpoint = whole.checkpoint.save(DISK / "run.npz")
-    leave(0)
-    refused(lambda: whole.checkpoint.save(checkpoint), "run.npz")
-    assert mbs.Checkpoint.load(checkpoint, mbs.GeneralizedAlpha()).state.t == whole.t[-1]
-    checkpoint.unlink()
     assert len(mbs.load(saved).t) == 21  # what was there before
     assert not (DISK / "run.vtkhdf").exists() and not list(DISK.glob(".*"))
 

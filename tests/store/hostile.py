@@ -23,7 +23,7 @@ ARRAYS = [{"array": ["f", shape, content]} for shape in SHAPES for content in ([
     {"array": own}
     for own in ([], ["O", [1], [0.0]], ["f", 0.5, [1.0]], ["f", [1], "no numbers"], ["f", [1], [HUGE**9]])
 ]
-MEMBERS = [{kind: k} for kind in ("node", "part", "function") for k in (0, 1, -1, HUGE, None, "0", "ground", "tip")]
+MEMBERS = [{kind: k} for kind in ("node", "part", "of script") for k in (0, 1, -1, HUGE, None, "0", "ground", "tip")]
 CLASSES = [
     {"class": "Popen", "arguments": ["true"]},
     {"class": "builtins.eval", "arguments": ["1"]},
@@ -57,7 +57,7 @@ def attack(source: Path, target: Path, seed: int) -> str:
 
 def _text(source: Path, target: Path, rng: np.random.Generator) -> str:
     """One place, or a few, of one text."""
-    part = str(rng.choice([*PLACES], p=[0.5, 0.2, 0.1, 0.2]))
+    part = str(rng.choice([*PLACES], p=[0.5, 0.25, 0.25]))
     done: list[str] = []
 
     def edit(text: Any) -> Any:

@@ -14,9 +14,10 @@ from kept_runs import double_pendulum
 from test_kill import STEP, T_END, run
 
 import fem_mbs as mbs
-from fem_mbs.files.store import rows
+from fem_mbs.files.store import save
 from fem_mbs.files.store.database import Database, new_file
-from fem_mbs.files.store.rows import Steps, StoredArray, StoredRows
+from fem_mbs.files.store.run_file import StoredArray, StoredRows
+from fem_mbs.files.store.save import Shapes, Steps
 
 COUNT = 40
 
@@ -24,8 +25,8 @@ COUNT = 40
 @pytest.fixture
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[StoredArray, np.ndarray]:
     """An array ``(40, 4, 3)`` in blocks of 1, 9, 9, 9, 9 and 3 rows, and the same in memory."""
-    monkeypatch.setattr(rows, "BLOCK", 9 * 8 * 15)
-    shapes: rows.Shapes = {"t": (), "iterations": (), "unstable": (), "x": (4, 3)}
+    monkeypatch.setattr(save, "BLOCK", 9 * 8 * 15)
+    shapes: Shapes = {"t": (), "iterations": (), "unstable": (), "x": (4, 3)}
     values = np.random.default_rng(1).normal(size=(COUNT, 15))
     values[:, 0], values[:, 1:3] = np.arange(COUNT), 0.0
     with new_file(tmp_path / "run.db", "here") as database:

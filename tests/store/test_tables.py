@@ -10,7 +10,7 @@ import pytest
 from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
-from fem_mbs.solution import tables
+from fem_mbs.solution import channels as tables
 from fem_mbs.solution.channels import parse
 
 

@@ -23,7 +23,7 @@ import studies
 from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
-from fem_mbs.studies.sweep_workers import VARIABLES
+from fem_mbs.run.sweep import VARIABLES
 
 LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
 NUMBERS = [{"x": k} for k in range(8)]
@@ -57,8 +57,6 @@ def check_all(executor: Executor, expected: list[dict[str, Any]]) -> None:
     there = mbs.sweep(studies.where, NUMBERS, executor)
     assert len({row["process"] for row in there}) == 2
     assert {row["threads"] for row in there} == {1}
-    [row] = mbs.sweep(studies.returned, [{"x": "a lambda"}], executor)
-    assert "returned 'f' = <function" in row["error"] and "cannot come back from another process" in row["error"]
     # models, laws of time and solutions travel, there and back
     model, bob = studies.build(1.5)
     solution = mbs.simulate(model, t_end=0.1, step=0.01)
@@ -102,16 +100,9 @@ def test_threads(expected: list[dict[str, Any]]) -> None:
 def test_processes(expected: list[dict[str, Any]]) -> None:
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
         check_all(executor, expected)
-        refusals = {
-            "function <function .*lambda.* cannot go to the processes of ProcessPoolExecutor: .*dask": (
-                lambda x: {},
-                NUMBERS,
-            ),
-            r"cases\[0\]: 'x' cannot go to .*, received <function": (studies.square, [{"x": lambda: 0}]),
-        }
-        for words, (function, cases) in refusals.items():
-            with pytest.raises(mbs.ModelError, match=words):
-                mbs.sweep(function, cases, executor)
+        for function, case in ((lambda x: {}, 1), (studies.square, lambda: 0), (studies.returned, "a lambda")):
+            [row] = mbs.sweep(function, [{"x": case}], executor)
+            assert "pickle" in row["error"] and "lambda" in row["error"]
 
 
 @pytest.mark.slow
@@ -146,25 +137,24 @@ def test_mpi(expected: list[dict[str, Any]], tmp_path: Path) -> None:
     assert found["rows"] == expected
     assert len({row["process"] for row in found["places"]}) == 2
     assert {row["threads"] for row in found["places"]} == {1}
-    assert "cannot come back from another process" in found["bad"][0]["error"]
-    assert "cannot go to the processes of MPIPoolExecutor" in found["refusal"]
+    assert "lambda" in found["bad"][0]["error"] and "lambda" in found["refusal"][0]["error"]
 
 
-@pytest.mark.parametrize("always", [True, False], ids=["always", "once"])
-def test_a_worker_that_dies(always: bool, tmp_path: Path) -> None:
-    """The pool is lost; the others run, and the case that killed it runs again or is reported."""
-    cases = [{"x": k, "where": str(tmp_path), "always": always} for k in range(8)]
-    with ProcessPoolExecutor(2, FORK) as executor:
-        rows = mbs.sweep(studies.deadly, cases, executor, store=tmp_path / "rows.jsonl")
-    assert [row.get("square") for row in rows] == [None if k == 3 and always else k * k for k in range(8)]
-    assert ("the worker that ran it ended abruptly" in rows[3].get("error", "")) == always
-    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 8
-
-
-def test_a_pool_in_which_nothing_works_is_given_up() -> None:
-    with ProcessPoolExecutor(1, FORK) as executor:
-        rows = mbs.sweep(studies.deadly, [{"x": 3}] * 30, executor)
-    assert all("if __name__ == '__main__':" in row["error"] for row in rows)
+def test_a_worker_that_dies(tmp_path: Path) -> None:
+    """The pool is lost, and says so; what was finished is kept, and a new pool runs the rest."""
+    cases = [{"x": k, "where": str(tmp_path), "always": False} for k in range(8)]
+    for attempt in range(2):
+        with ProcessPoolExecutor(2, FORK) as executor:
+            rows = mbs.sweep(studies.deadly, cases, executor, store=tmp_path / "rows.jsonl")
+        squares = [row.get("square") for row in rows]
+        lost = [row["error"] for row in rows if "error" in row]
+        if not attempt:
+            assert squares[0] == 0 and squares[3] is None
+            assert all("BrokenProcessPool: a worker ended" in error for error in lost)
+            assert "if __name__ == '__main__':" in lost[0] and "in a new pool goes on" in lost[0]
+            done = sum(own is not None for own in squares)
+    assert squares == [k * k for k in range(8)]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 8 + 8 - done
 
 
 @pytest.mark.slow
@@ -191,17 +181,18 @@ def test_a_worker_of_dask_that_dies(tmp_path: Path) -> None:
 CALLS: list[int] = []
 
 
+def study(x: int, seed: int) -> dict[str, Any]:
+    """Fails at 2, until it was called often."""
+    CALLS.append(x)
+    if x == 2 and len(CALLS) < 8:
+        raise RuntimeError("not yet")
+    return {"y": [x, np.float64(seed)], "name": "ß", "none": None, "yes": np.True_}
+
+
 def test_a_table_keeps_what_is_finished(tmp_path: Path) -> None:
     """Rows of failures run again, and so does a case whose line was cut; the others do not."""
     calls = CALLS
     calls.clear()
-
-    def study(x: int, seed: int) -> dict[str, Any]:
-        CALLS.append(x)
-        if x == 2 and len(CALLS) < 8:
-            raise RuntimeError("not yet")
-        return {"y": [x, np.float64(seed)], "name": "ß", "none": None, "yes": np.True_}
-
     table = tmp_path / "new folder" / "rows.jsonl"
     first = mbs.sweep(study, NUMBERS, store=table, seed=3)
     assert calls == list(range(8))
@@ -265,10 +256,10 @@ def no_table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("store", "words"),
     [
-        (other_table, "has rows of studies.square, not of studies.drawn"),
+        (other_table, "it has rows of studies.square, not of studies.drawn"),
         (
             no_table,
-            r"line 1 of store '.*no.jsonl' is no row of a sweep, received b'{\"x\": 1}'; give the name",
+            r"store '.*no.jsonl': line 1 is no row of a sweep, received b'{\"x\": 1}'; give the name",
         ),
         (lambda path: path / "rows.csv", r"give it a name such as '.*rows.jsonl', received '.*rows.csv'"),
         (lambda path: path, "store is a file of JSON lines"),
@@ -289,10 +280,8 @@ def test_other_files_are_refused(store: Callable[[Path], Path], words: str, tmp_
         ((3, NUMBERS), "sweep: function must be a function, received 3"),
         ((studies.square, {"x": 1}), "sweep: cases must be a list of dicts, received {'x': 1}"),
         ((studies.square, [{"x": 1}, 2]), r"sweep: cases\[1\] must be a dict, received 2"),
-        ((studies.square, [{"y": 1}]), r"cases\[0\] does not fit .* of studies.square\(x: .*missing .* 'x', received"),
         ((studies.square, [{"x": 1, "error": 2}]), r"cases\[0\] has the name 'error', which rows have of their own"),
         ((studies.square, NUMBERS, 4), r"executor must be an Executor .* such as ProcessPoolExecutor\(4\), received 4"),
-        ((studies.square, NUMBERS, None, {"seed": 1}), "unexpected keyword argument 'seed'"),
         (
             (studies.drawn, [{"x": 1, "seed": 2}], None, {"seed": 1}),
             r"cases\[0\] has a 'seed' of its own, 2; leave out",
@@ -314,9 +303,9 @@ def test_an_executor_that_was_shut_down() -> None:
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("a number", "ModelError: sweep: the function must return a dict of results by name, it returned 3.0"),
-        ("a number as a name", "results need texts as names, the function returned 1"),
-        ("a name of ours", "returned 'error', which rows have of their own; call it otherwise"),
+        ("a number", "ModelError: sweep: the function must return a dict of results by names, none of them error or"),
+        ("a number as a name", "it returned {1: 2}"),
+        ("a name of ours", "it returned {'error': 0.001}"),
     ],
 )
 def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> None:
@@ -340,13 +329,6 @@ def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplo
 def test_progress_counts_cases(capsys: pytest.CaptureFixture[str]) -> None:
     mbs.sweep(studies.square, NUMBERS, progress=True)
     assert "8.00/8.00" in capsys.readouterr().err
-
-
-def test_arguments_given_before_are_part_of_the_name(tmp_path: Path) -> None:
-    one, two = (partial(studies.drawn, seed=seed) for seed in (1, 2))
-    mbs.sweep(one, NUMBERS, store=tmp_path / "rows.jsonl")
-    with pytest.raises(mbs.ModelError, match=r"has rows of studies.drawn\(seed=1\), not of studies.drawn\(seed=2\)"):
-        mbs.sweep(two, NUMBERS, store=tmp_path / "rows.jsonl")
 
 
 def everything() -> Iterator[tuple[str, mbs.Model]]:
@@ -382,43 +364,11 @@ class Scaled:
         return self(x)
 
 
-def closed(factor: Any) -> Any:
-    """A function that closes over a value."""
-
-    def study(x: float) -> dict[str, float]:
-        return {"y": float(np.sum(factor)) * x}
-
-    return study
-
-
-def several(x: float, factor: Any, note: str = "") -> dict[str, float]:
-    """A function that is given a value."""
-    return {"y": float(np.sum(factor)) * x}
-
-
-PAIRS: dict[str, tuple[Any, Any]] = {
-    "lambdas": (lambda x: {"y": 2 * x}, lambda x: {"y": 3 * x}),
-    "closures": (closed(2.0), closed(3.0)),
-    "closures over arrays": (closed(np.zeros(2000)), closed(np.eye(2000)[7])),
-    "functions within functions": (closed(2.0), closed(2)),
-    "objects": (Scaled(2.0), Scaled(3.0)),
-    "methods": (Scaled(2.0).method, Scaled(3.0).method),
-    "long texts given before": tuple(partial(several, factor=[1.0], note="x" * 200 + end) for end in "ab"),
-    "arrays given before": (partial(several, factor=np.zeros(2000)), partial(several, factor=np.eye(2000)[7])),
-}
-
-
-@pytest.mark.parametrize("kind", PAIRS)
-def test_rows_of_functions_of_one_name_are_not_mixed_up(kind: str, tmp_path: Path) -> None:
-    one, other = PAIRS[kind]
-    table = tmp_path / "rows.jsonl"
-    first = mbs.sweep(one, NUMBERS[:2], store=table)
-    assert mbs.sweep(one, NUMBERS[:2], store=table) == first
-    with pytest.raises(mbs.ModelError, match="has rows of .*, not of"):
-        mbs.sweep(other, NUMBERS[:2], store=table)
-
-
-def test_a_function_that_cannot_be_told_from_others_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mbs.ModelError, match="holds what a store cannot tell from what others hold"):
-        mbs.sweep(closed(x for x in (1.0,)), NUMBERS[:1], store=tmp_path / "rows.jsonl")
+@pytest.mark.parametrize(
+    "function", [lambda x: {"y": x}, Scaled(2.0), Scaled(2.0).method, partial(studies.drawn, seed=1)]
+)
+def test_a_function_that_its_name_does_not_tell_from_others_has_no_table(function: Any, tmp_path: Path) -> None:
+    assert "y" in mbs.sweep(function, NUMBERS[:1])[0] or "drawn" in mbs.sweep(function, NUMBERS[:1])[0]
+    with pytest.raises(mbs.ModelError, match="tells rows of one function from those of others by its name.*with def"):
+        mbs.sweep(function, NUMBERS[:1], store=tmp_path / "rows.jsonl")
     assert not (tmp_path / "rows.jsonl").exists()

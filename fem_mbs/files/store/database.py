@@ -18,7 +18,6 @@ from typing import Any
 
 from fem_mbs.contracts import shown
 from fem_mbs.errors import FemMbsError, StoreError
-from fem_mbs.files.replacing import reason, replacing
 
 APPLICATION, VERSION = 0x464D4253, 2
 TABLES = ("model", "steps", "checkpoints")
@@ -239,3 +238,24 @@ def _what_it_is(path: Path, error: sqlite3.Error) -> str:
     if content.startswith(b"SQLite format 3\0"):
         return f"is damaged, or was cut short when it was copied ({error})"
     return "is a file of another kind"
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new file, which takes the place of another once it is complete; what was there stays if it cannot be."""
+    place = Path(os.path.realpath(path))  # a link leads to where its file is
+    new = place.with_name(f".{place.name}.new")
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise OSError(f"'{path}' is a pipe or a device")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        yield new
+        os.replace(new, place)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink()
+
+
+def reason(error: OSError) -> str:
+    """Why something cannot be written."""
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -1,4 +1,4 @@
-"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps little in memory."""
+"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps little in memory, and going on."""
 
 from __future__ import annotations
 
@@ -7,65 +7,51 @@ import math
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any
 
-from fem_mbs.contracts import State
+from fem_mbs.compiled import accelerate
+from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.store.database import Database, guarded, new_file
-from fem_mbs.files.store.rows import RowWriter, Steps, flat_turns
 from fem_mbs.files.store.run_file import RunFile
-from fem_mbs.files.store.save import STANDS, asked, stands
-from fem_mbs.files.store.values import record
+from fem_mbs.files.store.save import STANDS, RowWriter, Steps, asked, flat_turns, stands
+from fem_mbs.files.store.values import Writer, record
+from fem_mbs.linear.direct import one_thread
+from fem_mbs.model.model import Model
 from fem_mbs.run.events import NO_STATS, Events
-from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.output import AtTimes, EveryNth, Store
-from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.run.interfaces import AcceptedStep, Callback, check_checkpoint
+from fem_mbs.run.recorder import AtTimes, EveryNth, Store, progress_bar
+from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, turning_joints
+from fem_mbs.system.states import from_user
 
 INTERVAL = 1.0
 """Seconds between checkpoints, with which all steps before are written."""
 
 
 class FileRecorder:
-    """A run under way whose states go to a file.
-
-    Parameters
-    ----------
-    integration : TimeIntegration
-        The run.
-    steps : Steps
-        The rows of the file.
-    writer : RowWriter
-        Makes rows.
-    channels : list of Channel, or None
-        What is kept in place of states.
-    selection : function
-        The states to keep, of a step.
-    events : Events, optional
-        What the run watches.
-    started : float
-        When the run began, ``time.perf_counter()``.
-    """
+    """A run under way whose states go to a file; ``started`` is when it began, ``time.perf_counter()``."""
 
     def __init__(
         self,
         integration: TimeIntegration,
         steps: Steps,
         writer: RowWriter,
-        channels: Any,
         selection: EveryNth | AtTimes,
         events: Events | None,
         started: float,
     ) -> None:
         self.system, self.last = integration.system, integration.state
         self.events, self.integration, self.steps = events, integration, steps
-        self._writer, self._selection, self._channels = writer, selection, channels
+        self._writer, self._selection = writer, selection
         self._joints = turning_joints(integration.system)
-        counted = self._joints and is_sparse(channels, selection)
+        counted = self._joints and is_sparse(writer.channels, selection)
         self._turns = TurnCounter(integration.system) if counted else None
         self._started, self._flushed, self._wall = started, time.perf_counter(), 0.0
         self._since, self._evaluated, self._hits = 0, [0, 0], 0
@@ -172,7 +158,7 @@ class FileRecorder:
         for k, own in enumerate(kept):
             flat = None if turns is None else flat_turns(turns, self._joints, k)
             one = None
-            if self._channels is not None:
+            if self._writer.channels is not None:
                 here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
                 one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
             self.steps.add(self._writer.fill(own, self._since, flat, one))
@@ -191,15 +177,19 @@ class FileRecorder:
     def _stands(self, outcome: Outcome | None, rows: int | None = None, since: int | None = None) -> bytes:
         """Where the run stands."""
         error = self.integration.error
+        checkpoint = self.integration.checkpoint()
         return stands(
-            self.integration.checkpoint(),
             self.system,
+            checkpoint.state,
+            checkpoint,
             outcome=None if outcome is None else outcome.name,
             rows=self.steps.rows,
             go_on=self.steps.rows if rows is None else rows,
             tally=[*self.integration.counts()],
             error=None if error is None else [float(own) for own in error],
             evaluated=self._evaluated,
+            compiled=list(self.system.compiled),
+            solver=self.system.solver.kind,
             since=self._since if since is None else since,
             wall=self._time(),
             turns=[] if self._turns is None else list(self._turns.last().values()),
@@ -252,7 +242,110 @@ def in_file(
     )
     with new_file(store.file, "store") as database:
         steps = Steps(database)
-        recorder = FileRecorder(integration, steps, writer, channels, selection, events, started)
+        recorder = FileRecorder(integration, steps, writer, selection, events, started)
         recorder.begin(contents)
     steps.database = Database(store.file, write=True)
     return recorder
+
+
+ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
+
+
+@checked
+@one_thread
+def resume(
+    path: Path,
+    model: Model | None = None,
+    *,
+    method: Method | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Go on with a stored run that was cut off, to its end, as if that had never happened: the same to the bit.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file of :func:`simulate`; it receives the rest. A run that has reached its end is returned as it is.
+    model : Model, optional
+        The model of the script, where it has functions or classes of the script, which do not travel in files; it must
+        be the same.
+    method : Method, optional
+        The method of the run, if that is one of the script.
+    events, callback, progress
+        As in :func:`simulate`; ``events`` must be those of the run.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be read or written.
+    ModelError
+        If something is missing that does not travel in files, or the model or the method is another one.
+    """
+    with guarded(FilePath(path), own=False):
+        file = RunFile(FilePath(path))
+        if file.outcome in ENDED:
+            return file.loaded(model)
+        recorder = _resumed(file, model, method, events)
+        integration = recorder.integration
+        show = progress_bar(progress, integration.state.t, integration.t_end, "resume", "s")
+        return run_to_end(integration, recorder, recorder.events, callback, show)
+
+
+def _resumed(
+    file: RunFile, model: Model | None, given: Method | None, events: EventLike | Sequence[EventLike] | None
+) -> FileRecorder:
+    """The rest of a run, and where it goes."""
+    path, started = file.path, time.perf_counter()
+    if file.run["loading"] is not None:
+        raise ModelError(
+            f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
+        )
+    system = file.system(model)
+    if missing := [f"the function '{own.__name__}'" for own in file.functions.values()]:
+        raise ModelError(
+            f"resume: '{path}' lacks {listed(missing, 5)}: functions of a script do not travel in files. Give the "
+            "model of the script: mbs.resume(path, model)"
+        )
+    method = _method(file, given)
+    method.check(system)
+    accelerate(system)
+    with guarded(path):
+        from_user(system, file.run["first"], "its first state")
+        if (checkpoint := file.checkpoint(method)) is not None:
+            check_checkpoint(checkpoint, system, method)
+    if checkpoint is None:
+        raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
+    with guarded(path, own=model is None):
+        integration = TimeIntegration(system, method, file.run["control"], file.end, checkpoint)
+        integration.resume(file.stands["tally"], file.run["first"])
+    between = partial(method.between, system)
+    watched = None if events is None else Events(events, system, integration.state, between, "resume")
+    count = 0 if watched is None else len(watched.states)
+    if count != file.run["events"]:
+        raise ModelError(
+            f"resume: '{path}': the run watched {file.run['events']} events, received {count}; functions do not "
+            "travel in files, give those of the run as events"
+        )
+    with guarded(path):
+        times, writer = file.run["times"], RowWriter(file.rows(system).shapes, file.channels(system))
+        selection = EveryNth(file.run["every"], integration.t_end) if times is None else AtTimes(times, between)
+        steps = Steps(Database(path, write=True), file.stands["go_on"])
+        recorder = FileRecorder(integration, steps, writer, selection, watched, started)
+        recorder.resume(file)
+        return recorder
+
+
+def _method(file: RunFile, given: Method | None) -> Method:
+    """The method of the run."""
+    with guarded(file.path):
+        own = file.method
+    if own is None and given is None:
+        raise ModelError(
+            f"resume: '{file.path}' was made with {file.run['method_name']}, a method of the script, which "
+            "does not travel in files; give it as method"
+        )
+    if own is not None and given is not None and Writer().value(given) != file.run.text["method"]:
+        raise ModelError(f"resume: '{file.path}' was made with another method, {own}, received {given}")
+    return own or given  # type: ignore[return-value]

@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
+from math import prod
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, number, shown
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ARRAYS, Method, Path, State, checked, number, shown
 from fem_mbs.errors import StoreError
-from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.database import Database, guarded
-from fem_mbs.files.store.functions import RecordedFunction, read_samples
-from fem_mbs.files.store.recipe import check_same, describe
-from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turns_of
-from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
-from fem_mbs.files.store.values import CLASSES, Record
-from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
+from fem_mbs.files.store.save import LOADINGS, MODEL, RUN, STANDS, Shapes, places, row_shapes
+from fem_mbs.files.store.values import CLASSES, Record, packed
+from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
-from fem_mbs.run.checkpoint import Checkpoint
-from fem_mbs.solution.channels import parse
-from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.run.interfaces import Checkpoint
+from fem_mbs.solution.channels import Channel, parse
+from fem_mbs.solution.history import Accuracy, ChannelHistory, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import turning_joints
+from fem_mbs.solution.turns import Turns, turning_joints
 from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system.system import System
 
@@ -42,13 +41,13 @@ class RunFile:
         If it is not one, is of a newer version, was cut short or tampered with.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: FilePath) -> None:
         self.path = path if path.exists() or path.suffix else path.with_suffix(".db")
         with guarded(self.path):
             self._database = Database(self.path)
             self.run = Record(self._content(RUN))
             self.end = number(self.run["t_end"], "its end")
-            self.model, self._functions = (json.loads(self._content(own)) for own in (MODEL, FUNCTIONS))
+            self.model = json.loads(self._content(MODEL))
             self.stand(self._content(STANDS))
 
     def stand(self, content: bytes) -> None:
@@ -62,27 +61,26 @@ class RunFile:
         return self._database.content(*place)
 
     @cached_property
-    def functions(self) -> list[RecordedFunction]:
-        """Functions of the script."""
-        return read_samples(self._functions)
+    def functions(self) -> dict[int, FunctionOfScript]:
+        """Functions of the script that its model has, once that is made."""
+        return {}
 
     def system(self, model: Model | None) -> System:
         """The system of the model, that of the script, which must be the same, or the one in the file."""
         if model is None:
             with guarded(self.path):
-                return System(rebuild(self.model, self.functions), self.end)
+                find = self.functions
+                made = rebuild(self.model, lambda own: find.setdefault(int(own[0]), FunctionOfScript(str(own[1]))))
+                return System(made, self.end)
         system = System(model, self.end)
-        check_same(describe(system).model, self.model, f"'{self.path}'")
+        check_same(describe(system), self.model, f"'{self.path}'")
         return system
 
     def rows(self, system: System) -> StoredRows:
         """The rows: all that are there, at least those that it had where it stands."""
         shapes = {name: tuple(shape) for name, shape in self.run["shapes"]}
-        functions = {name: shape for name, shape in shapes.items() if name.startswith("function ")}
         turning = turning_joints(system) if "turns" in shapes else []
-        if any(type(n) is not int or n < 1 for own in functions.values() for n in own) or shapes != row_shapes(
-            system, self.channels(system), turning, functions
-        ):
+        if shapes != row_shapes(system, self.channels(system), turning):
             raise StoreError(f"'{self.path}': its rows are not those of its model")
         rows, least = StoredRows(self._database, shapes, self.run["loading"] is None), self.stands["rows"]
         if not 0 < least <= rows.count:
@@ -109,7 +107,7 @@ class RunFile:
     @cached_property
     def method(self) -> Method | None:
         """The method of the run; None for one of a class of the script."""
-        return self.run["method"]  # type: ignore[no-any-return]
+        return None if b'"of script"' in packed(self.run.text["method"]) else self.run["method"]
 
     def checkpoint(self, method: Method | None = None) -> Checkpoint | None:
         """Where the run stands; None if it is not known, or what the method of a script remembers."""
@@ -127,9 +125,6 @@ class RunFile:
     ) -> Solution:
         """The run; of a script, with its system, its checkpoint and the states of its events."""
         rows = self.rows(system)
-        for k, function in enumerate(self.functions):
-            if f"function {k}" in rows.shapes:
-                function.over_time(rows.t, rows.array(f"function {k}"))
         instant, states = LOADINGS.get(self.run["loading"]), history(rows, system, self.channels(system))
         states.instant = instant
         turns, stats = turns_of(rows, turning_joints(system)), self._stats(rows)
@@ -164,3 +159,135 @@ class RunFile:
         counts = iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps
         solver = self.stands["solver"] if "solver" in self.stands.text else ""  # not in files of 0.2.0
         return Stats(*counts, tuple(self.stands["compiled"]), solver)
+
+
+@checked
+def load(path: Path, model: Model | None = None) -> Solution:
+    """A run from a file, with all its queries by name; what is asked for is read from the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        What ``simulate(..., store=path)`` or ``solution.save(path)`` has written; also of a run that is under way.
+    model : Model, optional
+        The model of the script, if it has functions that a query needs, or classes that are not imported: it must be
+        the same.
+
+    Raises
+    ------
+    StoreError
+        If it is no such file, one of a newer version, or was cut short or tampered with.
+    ModelError
+        If the model is another one.
+    """
+    with guarded(FilePath(path), own=False):
+        return RunFile(FilePath(path)).loaded(model)
+
+
+class StoredRows:
+    """The rows of a file, of which one block at a time is in memory.
+
+    Attributes
+    ----------
+    t, iterations, unstable : (nt,)
+        What is known of all rows.
+    """
+
+    def __init__(self, database: Database, shapes: Shapes, rising: bool) -> None:
+        self.database, self.shapes, self._places = database, shapes, places(shapes)
+        self._width = sum(map(prod, shapes.values()))
+        self._last: tuple[int, Array] | None = None
+        ends = [0]
+        for first, size in database.sizes("steps"):
+            if first != ends[-1] or not size or size % (8 * self._width):
+                raise StoreError(f"'{database.path}' is damaged: its rows {ends[-1]} to {first} are missing or cut")
+            ends.append(first + size // (8 * self._width))
+        self.firsts, self.count = np.array(ends[:-1]), ends[-1]
+        known = np.empty((3, self.count))
+        for k, first in enumerate(ends[:-1]):
+            block = self.block(k)
+            self._check(block, first)
+            known[:, first : ends[k + 1]] = block[:, :3].T
+        self.t, iterations, unstable = known
+        self.iterations, self.unstable = iterations.astype(np.intp), unstable.astype(np.intp)
+        if rising and (wrong := np.diff(self.t) <= 0.0).any():
+            raise StoreError(f"'{database.path}': its times do not rise after t = {self.t[wrong.argmax()]:g} s")
+
+    def _check(self, block: Array, first: int) -> None:
+        """Refuse states with numbers that are none."""
+        end = max((place.stop for name, place in self._places.items() if name in ARRAYS), default=3)
+        finite = np.isfinite(block[:, :end]).all(axis=1)
+        if not finite.all():
+            row = int((~finite).argmax())
+            raise StoreError(f"'{self.database.path}': its state {first + row}, t = {block[row, 0]:g} s, is not finite")
+
+    def block(self, k: int) -> Array:
+        """The rows ``(r, width)`` of a block."""
+        if self._last is None or self._last[0] != k:
+            with guarded(self.database.path):
+                content = self.database.content("steps", int(self.firsts[k]))
+            self._last = k, np.frombuffer(content, "<f8").reshape(-1, self._width)
+        return self._last[1]
+
+    def array(self, name: str) -> StoredArray:
+        """What all rows have of a name, read as it is asked for."""
+        return StoredArray(self, self._places[name], self.shapes[name])
+
+
+class StoredArray:
+    """An array ``(nt, ...)`` in a file: indexed as any other, of which the blocks asked for are read one by one."""
+
+    def __init__(self, rows: StoredRows, place: slice, shape: tuple[int, ...]) -> None:
+        self._rows, self._place, self.shape = rows, place, (rows.count, *shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self[:], dtype)
+
+    def __getitem__(self, key: Any) -> Array:
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        steps = np.arange(self.shape[0])[first]
+        if steps.ndim == 0:
+            return self._of(int(steps), steps, (), rest)
+        # an index over several axes goes along its first one
+        near: IntArray = steps.reshape(len(steps), -1)[:, 0] if steps.size else steps.ravel()
+        blocks = np.searchsorted(self._rows.firsts, near, "right") - 1
+        cuts = [0, *(np.flatnonzero(np.diff(blocks)) + 1), len(near)] if len(near) else []
+        whole = (slice(None),) if isinstance(first, slice) else ()
+        parts = [self._of(int(near[a]), steps[a:b], whole, rest) for a, b in zip(cuts, cuts[1:], strict=False)]
+        none = np.empty((0, *self.shape[1:]))
+        return np.concatenate(parts) if parts else none[(*(whole or (steps,)), *rest)]
+
+    def _of(self, step: int, steps: IntArray, whole: tuple[Any, ...], rest: Sequence[Any]) -> Array:
+        """Of steps that are in the block of one of them."""
+        k = int(np.searchsorted(self._rows.firsts, step, "right")) - 1
+        here = self._rows.block(k)[:, self._place]
+        here, own = here.reshape(len(here), *self.shape[1:]), steps - self._rows.firsts[k]
+        result: Array = here[own][(*whole, *rest)] if whole else here[(own, *rest)]
+        return result.copy() if result.base is not None else result
+
+    def __reduce__(self) -> Any:
+        return np.asarray, (self[:],)
+
+
+def turns_of(rows: StoredRows, joints: Sequence[Any]) -> Turns | None:
+    """Turns of all states of a file, by joint."""
+    if "turns" not in rows.shapes:
+        return None
+    ends = np.cumsum([len(joint.coordinates) for joint in joints])[:-1]
+    return dict(zip(joints, np.split(rows.array("turns")[:], ends, axis=1), strict=True))
+
+
+def history(
+    rows: StoredRows, system: System, channels: Sequence[Channel] | None, instant: Instant | None = None
+) -> History:
+    """The states, or the channels, of rows."""
+    if channels is not None:
+        names = [column for own in channels for column in own.columns]
+        values = rows.array("channels")[:].T
+        return ChannelHistory(system, rows.t, dict(zip(names, values, strict=True)), rows.database.path)
+    none = np.zeros((rows.count, 0))
+    stored: dict[str, Any] = {name: rows.array(name) if name in rows.shapes else none for name in ARRAYS}
+    return History(system, rows.t, stored, instant)

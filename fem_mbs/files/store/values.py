@@ -2,10 +2,10 @@
 
 Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
 says what it is: arrays, by their kind, their shape and their numbers; tuples and dicts; nodes by their names, parts of
-the model and functions by their numbers; objects of classes of the library by the name of the class and the arguments
-of its constructor. Reading makes objects by their constructors, which check their arguments, of these classes and no
-others: those of the library, and those of a script that derive from a contract and whose module is imported already.
-No file makes Python import a module.
+the model by their numbers; objects of classes of the library by the name of the class and the arguments of its
+constructor; functions of a script, and what else no file can hold, by a name that is for reading alone. Reading makes
+objects by their constructors, which check their arguments, of these classes and no others: those of the library, and
+those of a script that derive from a contract and whose module is imported. No file makes Python import a module.
 """
 
 from __future__ import annotations
@@ -33,16 +33,12 @@ from fem_mbs.contracts import (
     State,
     TimeLaw,
     is_rotation,
+    name_of,
     shown,
 )
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import ModelError
-
-
-class UnstorableError(Exception):
-    """A value that a file cannot hold."""
-
 
 CLASSES: dict[str, type] = {}
 """Classes of which a file may hold objects, by name; the library registers its own when it is imported."""
@@ -57,18 +53,10 @@ OUTSIDE = (Element, Constraint, TimeLaw, Method, Shape)
 """Contracts whose classes may be of a script."""
 
 
-def class_name(kind: type) -> str:
-    """What a file calls a class: those of a script by module and name.
-
-    Raises
-    ------
-    UnstorableError
-        If that does not lead back to the class.
-    """
+def class_name(kind: type) -> str | None:
+    """What a file calls a class: those of a script by module and name; None if that does not lead back to the class."""
     name = kind.__name__ if CLASSES.get(kind.__name__) is kind else f"{kind.__module__}:{kind.__qualname__}"
-    if find_class(name) is not kind:
-        raise UnstorableError(name)
-    return name
+    return name if find_class(name) is kind else None
 
 
 def find_class(name: str) -> type | None:
@@ -96,14 +84,14 @@ def record(**values: Any) -> bytes:
 
 
 class Record:
-    """What a text has, by name; all but a ``method``, whose class may be missing, is read at once."""
+    """What a text has, by name, as ``values``; of a ``method``, whose class may be missing, when it is asked for."""
 
     def __init__(self, content: bytes) -> None:
         self.text: dict[str, Any] = dict(json.loads(content))
-        self._values = {name: Reader().value(own) for name, own in self.text.items() if name != "method"}
+        self.values = {name: Reader().value(own) for name, own in self.text.items() if name != "method"}
 
     def __getitem__(self, name: str) -> Any:
-        return Reader().value(self.text[name]) if name == "method" else self._values[name]
+        return Reader().value(self.text[name]) if name == "method" else self.values[name]
 
 
 EXACT = 2**53
@@ -119,29 +107,20 @@ class Writer:
 
     Attributes
     ----------
-    functions : list
-        Functions that values contain; they are written as their numbers.
     parts : list
         The given parts, and those that values contain beside them.
-    outside : list of str
-        Classes of the script that were written so far.
+    of_script : list
+        Functions and objects that no file can hold; they are written as their numbers here and their names.
     """
 
     def __init__(self, nodes: Sequence[Node] = (), parts: Sequence[Element | Constraint] = ()) -> None:
         self._nodes = set(nodes)
         self.parts: list[Any] = list(parts)
         self._parts = {id(part): k for k, part in enumerate(parts)}
-        self.functions: list[Callable[..., Any]] = []
-        self.outside: list[str] = []
+        self.of_script: list[Any] = []
 
     def value(self, value: Any) -> Any:
-        """What JSON can hold of a value.
-
-        Raises
-        ------
-        UnstorableError
-            If it is none that a file can hold.
-        """
+        """What JSON can hold of a value."""
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, int | float | np.bool_ | np.integer | np.floating):
@@ -155,9 +134,7 @@ class Writer:
         if isinstance(value, Mapping):
             return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
         if isinstance(value, Node):
-            if value not in self._nodes:
-                raise UnstorableError(f"{value}, which is not in the model")
-            return {"node": value.name}
+            return {"node": value.name} if value in self._nodes else self._of_script(value)
         if isinstance(value, Element | Constraint):
             if id(value) not in self._parts:
                 self._parts[id(value)] = len(self.parts)
@@ -165,48 +142,30 @@ class Writer:
             return {"part": self._parts[id(value)]}
         if isinstance(value, State):
             return {"state": [self.value(getattr(value, name)) for name in ("t", *ARRAYS)]}
-        return self._object(value)
-
-    def arguments(self, value: Any) -> dict[str, Any]:
-        """An object as its class and the arguments of its constructor."""
-        made = value.constructor_arguments if isinstance(value, Public) else None
-        given, named = (made.arguments, made.named) if made else _attributes(value)
-        name = class_name(type(value))
-        if ":" in name:
-            self.outside.append(name)
-        result = {"class": name, "arguments": [self.value(own) for own in given]}
-        return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
-
-    def _object(self, value: Any) -> Any:
         if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
         if isinstance(value, Reduction):
-            arrays = value.arrays().items()
-            return {
-                "reduction": {name: self.value(own.tolist() if own.dtype.kind == "U" else own) for name, own in arrays}
-            }
-        known = CLASSES.get(type(value).__name__) is type(value)
-        if known or (isinstance(value, OUTSIDE) and not isinstance(value, TimeLaw)):
-            return self.arguments(value)
+            arrays = {name: own.tolist() if own.dtype.kind == "U" else own for name, own in value.arrays().items()}
+            return {"reduction": {name: self.value(own) for name, own in arrays.items()}}
         if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
-        if callable(value) and not isinstance(value, type):
-            if not any(value is own for own in self.functions):
-                self.functions.append(value)
-            number = next(k for k, own in enumerate(self.functions) if own is value)
-            return {"function": number} | self._law(value)
-        raise UnstorableError(shown(value))
+        return self.object(value)
 
-    def _law(self, value: Any) -> dict[str, Any]:
-        """How a law of a class of the script is made again, where that is at hand; its samples are kept too."""
-        functions, outside = len(self.functions), len(self.outside)
-        try:
-            law = {"law": self.arguments(value)} if isinstance(value, TimeLaw) else {}
-        except UnstorableError:
-            law = {}
-        known = len(self.functions) == functions
-        del self.functions[functions:], self.outside[outside:]
-        return law if known else {}
+    def object(self, value: Any) -> dict[str, Any]:
+        """An object as its class and the arguments of its constructor; what belongs to a script as its name."""
+        name = class_name(type(value))
+        arguments = None if name is None else _arguments(value)
+        if arguments is None:
+            return self._of_script(value)
+        given, named = arguments
+        result = {"class": name, "arguments": [self.value(own) for own in given]}
+        return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
+
+    def _of_script(self, value: Any) -> dict[str, Any]:
+        if not any(own is value for own in self.of_script):
+            self.of_script.append(value)
+        number = next(k for k, own in enumerate(self.of_script) if own is value)
+        return {"of script": [number, name_of(value)]}
 
     def _array(self, value: Array) -> Any:
         kind = value.dtype.kind
@@ -217,10 +176,12 @@ class Writer:
         return {"array": ["i" if kind == "u" else kind, list(value.shape), content]}
 
 
-def _attributes(value: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments of an object that has them as attributes, by position and by name."""
-    if not isinstance(value, tuple) and not is_dataclass(value):
-        raise UnstorableError(shown(value))
+def _arguments(value: Any) -> tuple[Sequence[Any], dict[str, Any]] | None:
+    """What the constructor of an object is called with, by position and by name; None if it is not known."""
+    if isinstance(value, Public) and (made := value.constructor_arguments):
+        return made.arguments, made.named
+    if not isinstance(value, tuple) and not is_dataclass(value) and type(value).__init__ is not object.__init__:
+        return None
     given, named = [], {}
     for name, parameter in inspect.signature(type(value)).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -239,30 +200,22 @@ def missing(name: str) -> str:
     if not of_script:
         return "which fem_mbs does not have"
     if module == "__main__":
-        return "of the script that made the file; import it before mbs.load"
-    return f"of a script; import {shown(module)[1:-1]} before mbs.load, if you trust it"
+        return "of the script that made the file; give its model as model"
+    return (
+        f"of a script; import {shown(module)[1:-1]} before mbs.load, if you trust it, or give the model of the script"
+    )
 
 
 class Reader:
-    """Makes values of what JSON holds.
-
-    Parameters
-    ----------
-    node, part, function : functions
-        What has a name, or a number.
-    whole : bool
-        Whether laws of the script are made again, where their classes are at hand, in place of their samples.
-    """
+    """Makes values of what JSON holds; ``node``, ``part`` and ``of_script`` find what it has by a name or a number."""
 
     def __init__(
         self,
         node: Callable[[str], Node] | None = None,
         part: Callable[[int], Any] | None = None,
-        function: Callable[[int], Any] | None = None,
-        whole: bool = True,
+        of_script: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._whole = whole
-        self._of_number = {"node": node, "part": part, "function": function}
+        self._of_number = {"node": node, "part": part, "of script": of_script}
 
     def value(self, value: Any) -> Any:
         """The value that JSON holds.
@@ -294,9 +247,6 @@ class Reader:
                 return Reduction.of_arrays({name: np.asarray(self.value(own)) for name, own in content.items()})
             if (find := self._of_number.get(kind)) is not None:
                 return find(content)
-        if value.keys() == {"function", "law"} and (find := self._of_number["function"]) is not None:
-            at_hand = self._whole and find_class(value["law"]["class"]) is not None
-            return self._made(value["law"]) if at_hand else find(value["function"])
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
 
     def _made(self, value: dict[str, Any]) -> Any:

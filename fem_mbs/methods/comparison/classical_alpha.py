@@ -1,7 +1,7 @@
 """The generalised-alpha method in classical coordinates: Tait-Bryan angles, or Euler parameters.
 
 For comparison with the Lie group method (Holzinger, Arnold, Gerstmayr 2024, eqs. 12, 33-38): Newmark's formulas hold
-for the coordinates ``q`` of ``classical_chart.py`` and their rates, as plain sums; velocities follow as ``H q'``,
+for the coordinates ``q`` of ``classical_runge_kutta.py`` and their rates, as plain sums; velocities follow as ``H q'``,
 accelerations as ``H q'' + H' q'``. The index-3 equations ``H^T (M vdot + g + B^T lambda) = 0`` are solved without the
 factor ``H^T``. Euler parameters obey ``e.e = 1`` at the end of each step; their rates need not obey the derivative of
 this constraint, as in every method of index 3. Its multiplier is zero: ``H^T`` has no part along ``e``, as ``G e = 0``.
@@ -32,10 +32,18 @@ from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
-from fem_mbs.initial.projection import with_joint_rate
+from fem_mbs.initial.consistent_start import with_joint_rate
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
-from fem_mbs.methods.comparison.classical_chart import ClassicalChart, check_norm, from_world, rotations_of, to_world
-from fem_mbs.methods.comparison.classical_runge_kutta import blamed, check_start, check_step
+from fem_mbs.methods.comparison.classical_runge_kutta import (
+    ClassicalChart,
+    blamed,
+    check_norm,
+    check_start,
+    check_step,
+    from_world,
+    rotations_of,
+    to_world,
+)
 from fem_mbs.newton import ConvergenceHistory, Iterate, Newton
 from fem_mbs.system.system import System
 

@@ -258,8 +258,7 @@ class SymplecticProblem:
 
     def _dual(self, v: Array, momentum: Array) -> Array:
         """``ad^T(v)`` times momenta of the nodes, ``(n, 6)``."""
-        result: Array = np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
-        return result
+        return np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
 
     def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
         """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""

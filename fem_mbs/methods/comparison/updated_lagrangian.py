@@ -51,8 +51,7 @@ class LocalChart(Chart):
 
     def lift_algorithmic(self, D: Array, rates: Array) -> Array:
         """As accelerations."""
-        a: Array = self.lift(D, rates)[1]
-        return a
+        return self.lift(D, rates)[1]
 
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """Of :meth:`lift`, with the whole product rule."""
@@ -67,13 +66,11 @@ class LocalChart(Chart):
 
     def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
         """By the product rule at constant ``D``."""
-        changes: Array = np.matvec(self.rate_derivatives(D, rates, factors), d)
-        return changes
+        return np.matvec(self.rate_derivatives(D, rates, factors), d)
 
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """By ``T^-1``."""
-        result: Array = np.matvec(T_inv, d)
-        return result
+        return np.matvec(T_inv, d)
 
     def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
         """By the derivatives of ``T``."""
@@ -88,8 +85,7 @@ class LocalChart(Chart):
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""
         own = self._tangents(np.zeros_like(v), v, vdot)
-        third: Array = vddot - np.matvec(own.rate + own.by_position, vdot) - np.matvec(own.rate_by_position, v)
-        return third
+        return vddot - np.matvec(own.rate + own.by_position, vdot) - np.matvec(own.rate_by_position, v)
 
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
         """That of Newmark's formulas alone."""

@@ -1,1 +1,0 @@
-"""Rigid bodies, and bodies with modal amplitudes."""

@@ -1,0 +1,237 @@
+"""Motions that others have computed: programs for rigid bodies, and the test set of initial value problems.
+
+Bodies that swing under their weight are those of MotionGenesis (through Drake) and ADAMS; the car axis and the Fekete
+points are of the test set (Mazzia, Magherini 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import TEST_SET, Quantity, case, compared, rows
+from fem_mbs.elements import (
+    CylindricalJoint,
+    DistanceJoint,
+    JointSpring,
+    OrientationJoint,
+    PointMass,
+    PointOnPlaneJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
+from fem_mbs.methods.radau import RadauIIA
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.solution import Solution
+
+BOOT_START = np.radians((90.0, 1.0))
+BOOT = (-61.3129833, -929.477897, -6.74400810, -2.77956901)
+"""Angles in degrees and their rates in rad/s after 10 s (Drake, multibody/benchmarks/chaotic_babyboot/MG)."""
+
+
+def babyboot(group: str = "R3xSO3") -> Model:
+    """Kane's baby boot: a plate on the hinge "B" along a lace, which swings on the hinge "A"."""
+    model = Model(group, gravity=(0, 0, -9.81))
+    swung = Rotation.from_rotvec((BOOT_START[0], 0, 0))
+    turned = swung * Rotation.from_rotvec((0, 0, BOOT_START[1]))
+    down = swung.apply((0, 0, -1))
+    lace = model.add_node(0.075 * down, swung.as_matrix(), name="lace")
+    boot = model.add_node(0.2 * down, turned.as_matrix(), name="boot")
+    model.add(RigidBody(lace, 0.01, (5e-6, 5e-6, 1e-9)))
+    model.add(RigidBody(boot, 0.1, (2.5e-4, 5e-5, 2e-4)))
+    model.add(RevoluteJoint(model.ground, lace, axis=(1, 0, 0), point=(0, 0, 0)), name="A")
+    model.add(RevoluteJoint(lace, boot, axis=-down, point=0.2 * down), name="B")
+    return model
+
+
+@case("baby boot", "machines", slow=True)
+def babyboot_case() -> Iterator[Quantity]:
+    """A plate on a hinge along a swinging lace turns over in a chaotic way: where it is after 10 s.
+
+    What differs at the start has grown seven million fold by then: 1e-11 of an angle is 1e-4.
+    """
+    solution = simulate(babyboot(), 10.0, 2e-3, RadauIIA(), times=[0.0, 10.0])
+    angles = np.degrees(BOOT_START + [solution.coordinate(hinge)[-1].item() for hinge in "AB"])
+    rates = [solution.coordinate_rate(hinge)[-1].item() for hinge in "AB"]
+    names = (
+        "angle of the lace (deg)",
+        "angle of the boot (deg)",
+        "rate of the lace (rad/s)",
+        "rate of the boot (rad/s)",
+    )
+    source = "computed: MotionGenesis, through Drake"
+    yield from compared(names[:2], angles, BOOT[:2], 1e-5, source)
+    yield from compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, 11.0)
+
+
+PIVOT = np.array([1.0, 2.0, 3.0])
+ADAMS = {  # time (s): place, velocity, acceleration, angular velocity; force and moment on the ground at the pivot
+    1.0: ((1.0421, 0.962238, -0.865563), (-5.20028, -4.8259, -4.98075), (-0.427153, -14.4646, 4.65798),
+          (0, 1.83898, 1.83898), (0.427153, 14.4646, -14.4646), (70.9248, -1.04724, 1.04724)),
+    2.0: ((-1, -7.80602, -6.80728), (-4.85486e-05, -9.8841, -9.7292), (0.00939531, -0.119586, -9.68706),
+          (0, 0.0387227, 0.0387227), (-0.00939531, 0.119586, -0.119586), (2.34548, 0.0921365, -0.0921365)),
+    3.0: ((0.8738, -18.6536, -20.4764), (5.18646, -14.4781, -14.9418), (1.27809, -14.4136, 4.60691),
+          (0, -1.83735, -1.83735), (-1.27809, 14.4136, -14.4136), (636.069, 28.201, -28.201)),
+    4.0: ((3, -37.2241, -36.2291), (0.000388399, -19.7682, -19.4584), (-0.0364871, -0.119646, -9.687),
+          (0, -0.0774453, -0.0774453), (0.0364871, 0.119646, -0.119646), (9.38661, -1.43127, 1.43127)),
+    5.0: ((1.20996, -57.8852, -59.698), (-5.15895, -24.1315, -24.9017), (-2.11887, -14.3128, 4.50612),
+          (0, 1.8341, 1.8341), (2.11887, 14.3128, -14.3128), (1754.5, -129.869, 129.869)),
+}  # fmt: skip
+
+
+def sliding_swing(group: str = "R3xSO3") -> Model:
+    """A "body" of 1 kg on a "joint" whose axis is 45 degrees off the vertical: it swings, and slides away."""
+    model = Model(group, gravity=(0, 0, -9.80665))
+    R = Rotation.from_euler("x", -45, degrees=True).as_matrix()
+    body = model.add_node(PIVOT + R @ (2, 0, 0), R, name="body")
+    model.add(RigidBody(body, 1.0, (0.04, 0.1, 0.1)))
+    model.add(CylindricalJoint(model.ground, body, axis=R[:, 2], point=PIVOT), name="joint")
+    return model
+
+
+def _seen(solution: Solution) -> Array:
+    """What the table has ``(nt, 6, 3)``; our reaction acts on the body, at the point that slides with it."""
+    x, R = solution.position("body"), solution.rotation("body")
+    force, moment = solution.reaction("joint")
+    arm = x + R @ (R[0].T @ (PIVOT - x[0])) - PIVOT
+    omega = np.matvec(R, solution.angular_velocity("body"))
+    rates = solution.velocity("body"), solution.acceleration("body"), omega
+    return np.stack([x, *rates, -force, -moment - np.cross(arm, force)], axis=1)
+
+
+@case("swing on a cylindrical joint", "joints", slow=True)
+def sliding_swing_case() -> list[Quantity]:
+    """A body swings about an axis at 45 degrees and slides along it for 5 s: motion and reactions, five times six."""
+    solution = simulate(sliding_swing(), 5.0, 5e-3, RadauIIA())
+    table = np.array([*ADAMS.values()])
+    apart = np.linalg.norm(_seen(solution)[rows(solution.t, [*ADAMS])] - table, axis=-1).max(axis=0)
+    sizes = np.linalg.norm(table, axis=-1).max(axis=0)
+    names = (
+        "place (m)",
+        "velocity (m/s)",
+        "acceleration (m/s^2)",
+        "angular velocity (rad/s)",
+        "force (N)",
+        "moment (N m)",
+    )
+    return [
+        Quantity(
+            f"largest error of the {name}", float(error), 0.0, 1e-4, "computed: ADAMS, through Chrono", float(size)
+        )
+        for name, error, size in zip(names, apart, sizes, strict=True)
+    ]
+
+
+# Stiff springs over a bumpy road
+
+LENGTH, HEIGHT, MASS, STIFFNESS = 1.0, 0.5, 10.0, 1e4
+BUMP, RATE = 0.1, 10.0
+"""Height of the bumps in m, and their rate in rad/s, under the right wheel; the left one stays where it is."""
+LEFT, RIGHT = (0.0493455784275402809, 0.496989460230171154), (1.04174252488542151, 0.373911027265361257)
+LEFT_RATE, RIGHT_RATE = (-0.0770583684040972358, 0.00744686658723778553), (0.0175568157537232222, 0.770341043779251976)
+MULTIPLIERS = (-0.473688659084893325e-2, -0.110468033125734369e-2)
+"""At 3 s: places and velocities of the ends of the axis, and multipliers in units of 1/stiffness."""
+
+
+class Road:
+    """Angle of the line between the wheels, with its derivatives."""
+
+    def __call__(self, t: float) -> float:
+        return float(np.arcsin(BUMP * np.sin(RATE * t)))
+
+    def velocity(self, t: float) -> float:
+        """In rad/s."""
+        return float(BUMP * RATE * np.cos(RATE * t) / np.sqrt(1 - (BUMP * np.sin(RATE * t)) ** 2))
+
+    def acceleration(self, t: float) -> float:
+        """In rad/s^2."""
+        u = BUMP * np.sin(RATE * t)
+        return float(-u * RATE**2 * (1 - BUMP**2) / (1 - u**2) ** 1.5)
+
+
+def car_axis(group: str = "R3xSO3") -> Model:
+    """Masses "left" and "right" on a "bar"; the left one stays "upright" over the line between the wheels."""
+    model = Model(group, gravity=(0, -1, 0))
+    wheels = model.add_node((0, 0, 0), angular_velocity=(0, 0, BUMP * RATE))
+    model.add(RigidBody(wheels, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, wheels, axis=(0, 0, 1), drive=Road()), name="road")
+    for name, x in (("left", 0.0), ("right", LENGTH)):
+        node = model.add_node((x, HEIGHT, 0), velocity=(-BUMP * RATE * HEIGHT, 0, 0), name=name)
+        model.add(PointMass(node, MASS / 2))
+        model.fix(node, translation=(False, False, True), rotation=True)
+        model.add(SpringDamper(wheels, node, STIFFNESS, free_length=HEIGHT, point_a=(x, 0, 0)))
+    model.add(PointOnPlaneJoint(wheels, model["left"], normal=(1, 0, 0), point=(0, HEIGHT, 0)), name="upright")
+    model.add(DistanceJoint(model["left"], model["right"]), name="bar")
+    return model
+
+
+@case("car axis", "machines", slow=True)
+def car_axis_case() -> Iterator[Quantity]:
+    """Two masses on a bar and springs over a road with bumps, after 3 s: places, velocities, and both multipliers."""
+    solution = simulate(car_axis(), 3.0, 4e-3, RadauIIA())
+    ends = [ask(name)[-1, :2] for ask in (solution.position, solution.velocity) for name in ("left", "right")]
+    guide, bar = (solution.reaction(name)[0][-1, :2] / STIFFNESS for name in ("upright", "bar"))
+    line = np.array([np.cos(Road()(3.0)), np.sin(Road()(3.0))])
+    forces = np.array([guide @ line, bar @ (ends[1] - ends[0]) / 2])
+    places, rates = (
+        [f"{of}{axis} of the {end} mass ({unit})" for end in ("left", "right") for axis in "xy"]
+        for of, unit in (("", "m"), ("rate of ", "m/s"))
+    )
+    yield from compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, LENGTH)
+    yield from compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, LENGTH)
+    yield from compared(("multiplier of the guide", "multiplier of the bar"), forces, MULTIPLIERS, 1e-5, TEST_SET)
+
+
+# Where points on a sphere rest
+
+RINGS = ((3, 1, 1 / 13, 3 / 8), (7, 1, 1 / 29, 1 / 8), (6, 1, 1 / 7, -2 / 15), (4, 0, 1 / 17, -3 / 10))
+"""Of the points at the start: how many, number of the first, turn of the ring and latitude over pi."""
+RESTS = {  # number of a point: its place at t = 1000
+    1: (-0.4070263380333202, 0.3463758772791802, 0.8451942450030429),
+    7: (-0.6385191643609878, -0.4310833259390688, 0.6375425027722121),
+    13: (-0.8665731819284478, -0.4813878059756024, -0.1315929352982178),
+    20: (0.2414481766969039, -0.3416456818373135, -0.908284650344625),
+}
+
+
+def _start() -> Array:
+    """Places ``(20, 3)`` on rings."""
+    rings = []
+    for count, first, turn, latitude in RINGS:
+        a, b = np.pi * (2 * np.arange(first, first + count) / count + turn), np.pi * latitude
+        rings.append(np.stack([np.cos(a) * np.cos(b), np.sin(a) * np.cos(b), np.full(count, np.sin(b))], axis=-1))
+    return np.concatenate(rings)
+
+
+def _push(t: float, length: float, speed: float) -> float:
+    return -1 / length
+
+
+def fekete(group: str = "R3xSO3") -> Model:
+    """Points "1" to "20" of mass 1 on the unit sphere, which push each other away by 1/distance, with drag."""
+    model = Model(group)
+    for k, place in enumerate(_start(), 1):
+        node = model.add_node(place, name=f"{k}")
+        model.add(PointMass(node, 1.0))
+        model.add(DistanceJoint(model.ground, node, point_a=(0, 0, 0)))
+        way = model.add(OrientationJoint(model.ground, node))
+        for axis in "xyz":
+            model.add(JointSpring(way, 0.0, damping=0.5, coordinate=f"translation {axis}"))
+        for other in range(1, k):
+            model.add(SpringDamper(model[f"{other}"], node, force=_push))
+    return model
+
+
+@case("Fekete points", "machines", slow=True)
+def fekete_case() -> list[Quantity]:
+    """Twenty points on a sphere repel each other, with drag, until they rest: 190 forces, places after 1000 s."""
+    solution = simulate(fekete(), 1000.0, VariableStep(1e-4), RadauIIA(), times=[0.0, 1000.0])
+    places = np.concatenate([solution.position(f"{k}")[-1] for k in RESTS])
+    names = [f"{axis} of point {k}" for k in RESTS for axis in "xyz"]
+    return compared(names, places, np.ravel([*RESTS.values()]), 1e-8, TEST_SET, 1.0)

@@ -1,0 +1,237 @@
+"""Rotors: Jeffcott's, a shaft with two disks on springs, and one at high speed on flexible supports.
+
+Jeffcott's is an unbalanced disk in elastic bearings, driven through its critical speed by a given moment. The shaft of
+1.5 m is ``rotor3`` and ``rotor4`` of the tests of ROSS (petrobras/ross), which takes six elements with
+cubic shapes: they alone raise the sixth frequency by 4e-4.
+
+The high-speed rotor is that of Holzinger, Arnold, Gerstmayr (2024), section 4.2, eq. 44. The table of its data is not
+public; these are chosen such that the axis precesses with the published period of 2.5 s. The moment on the rotor is one
+of the world frame: fixed to the body it would turn with the spin, and the axis would hardly move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check, compared, rows
+from fem_mbs.elements import Beam, BeamSection, Bushing, GeneralJoint, Moment, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
+from fem_mbs.modal.modes import modes
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
+
+DISK_MASS, DISK_INERTIA, OFFSET = 5.0, 0.05, 1e-3
+BEARING_STIFFNESS, BEARING_DAMPING, DRIVE = 2e4, 20.0, 6.0
+TIMES = (0.5, 0.75, 1.0)
+
+
+def jeffcott(group: str = "R3xSO3") -> Model:
+    """The node "disk", whose mass centre is beside it, on a housing in elastic bearings."""
+    model = Model(group)
+    disk = model.add_node((0, 0, 0), name="disk")
+    model.add(RigidBody(disk, DISK_MASS, (DISK_INERTIA, DISK_INERTIA, DISK_INERTIA), center_of_mass=(OFFSET, 0, 0)))
+    # what does not turn of the bearings
+    housing = model.add_node((0, 0, 0))
+    model.add(GeneralJoint(model.ground, housing, translation=(False, False, True)))
+    model.add(RevoluteJoint(housing, disk, (0, 0, 1)))
+    bearing = (BEARING_STIFFNESS, BEARING_STIFFNESS, 0, 0, 0, 0), (BEARING_DAMPING, BEARING_DAMPING, 0, 0, 0, 0)
+    model.add(Bushing(model.ground, housing, *bearing))
+    model.add(Moment(disk, (0, 0, DRIVE)))
+    return model
+
+
+def read_jeffcott(solution: Solution) -> Array:
+    """Place of the disk over the offset, and its speed ``(nt, 3)``."""
+    return np.concatenate([solution.position("disk")[:, :2] / OFFSET, solution.angular_velocity("disk")[:, 2:]], -1)
+
+
+def exact_jeffcott() -> Array:
+    """Deflection of the middle in two directions over the offset, and speed, from three coordinates."""
+
+    def rates(_: float, y: Array) -> Array:
+        place, angle, velocity, speed = y[:2], y[2], y[3:5], y[5]
+        arm = OFFSET * np.array([np.cos(angle), np.sin(angle)])
+        across = np.array([-arm[1], arm[0]])
+        # of the mass centre, and of the moments about it
+        A = np.eye(3)
+        A[:2, 2], A[2, :2], A[2, 2] = across, DISK_MASS * across, DISK_INERTIA + DISK_MASS * OFFSET**2
+        push = (-BEARING_STIFFNESS * place - BEARING_DAMPING * velocity) / DISK_MASS + arm * speed**2
+        return np.concatenate([velocity, [speed], np.linalg.solve(A, [*push, DRIVE])])
+
+    run = solve_ivp(rates, (0, TIMES[-1]), np.zeros(6), "DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-13)
+    return np.concatenate([run.y[:2] / OFFSET, run.y[5:]]).T
+
+
+JEFFCOTT = BenchmarkProblem(
+    "Jeffcott rotor",
+    TIMES[-1],
+    jeffcott,
+    read_jeffcott,
+    ("x over the offset", "y over the offset", "speed (rad/s)"),
+    TIMES,
+    exact_jeffcott,
+    (10.0, 10.0, 120.0),
+)
+
+
+@case("Jeffcott rotor", "machines", slow=True)
+def jeffcott_rotor() -> list[Quantity]:
+    """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
+    return check(JEFFCOTT, (500, 1000, 2000), 1e-4, "exact: three coordinates")
+
+
+E, G, DENSITY, SHAFT, DIAMETER, SPEED = 211e9, 81.2e9, 7810.0, 1.5, 0.05, 300.0
+BEARINGS = ((0, 1, 0), 1e6), ((0, 0, 1), 8e5)
+"""Directions of the springs and their stiffness in N/m."""
+AT_REST = (82.65303734, 86.65811435, 254.52047828, 274.31285391, 650.40786626, 679.48903239)
+TURNING = (82.48132723, 86.76734307, 245.49092844, 282.33294699, 614.05536277)
+"""Frequencies in rad/s, the latter at 300 rad/s."""
+
+
+def rotor(speed: float = 0.0, elements: int = 6) -> Model:
+    """The shaft along x on springs whose far ends are 10 km away, so that they keep their directions."""
+    model = Model()
+    area, second, nu = np.pi * DIAMETER**2 / 4, np.pi * DIAMETER**4 / 64, E / (2 * G) - 1
+    shear = 6 * (1 + nu) / (7 + 6 * nu) * G * area
+    inertia = DENSITY * second * np.array([2, 1, 1])
+    section = BeamSection(E * area, shear, 2 * G * second, E * second, DENSITY * area, inertia)
+    nodes = [model.add_node((x, 0, 0), angular_velocity=(speed, 0, 0)) for x in np.linspace(0, SHAFT, 3 * elements + 1)]
+    model.add(Beam(nodes, section, order=3, y_axis=(0, 1, 0)))
+    for share, outer in ((3, 0.28), (3 / 2, 0.35)):
+        width = 0.07
+        mass = DENSITY * np.pi * width * (outer**2 - DIAMETER**2) / 4
+        polar = mass * (outer**2 + DIAMETER**2) / 8
+        across = polar / 2 + mass * width**2 / 12
+        model.add(RigidBody(nodes[round(3 * elements / share)], mass, (polar, across, across)))
+    for node in (nodes[0], nodes[-1]):
+        for way, stiffness in BEARINGS:
+            far = node.position + 1e4 * np.array(way)
+            model.add(SpringDamper(model.ground, node, stiffness, free_length=1e4, point_a=far))
+    model.fix(nodes[0], translation=(True, False, False), rotation=False)
+    return model
+
+
+@case("rotor on springs", "modes")
+def rotor_case() -> list[Quantity]:
+    """A shaft with two disks on springs that differ in two directions: six frequencies at rest, five of whirl."""
+    names = [
+        f"{at}, frequency {k} (rad/s)" for at, last in (("at rest", 6), ("at 300 rad/s", 5)) for k in range(1, last + 1)
+    ]
+    values = np.concatenate([modes(rotor(), 7).angular[1:], modes(rotor(SPEED), 6).angular[1:]])
+    return compared(names, values, [*AT_REST, *TURNING], 5e-4, "computed: ROSS, six elements")
+
+
+MASS, LENGTH, LEFT, GRAVITY = 10.0, 1.0, 0.4, 9.81
+RADIUS, WIDTH = 0.3, 0.1
+POLAR, ACROSS = MASS * RADIUS**2 / 2, MASS * (3 * RADIUS**2 + WIDTH**2) / 12
+UNBALANCE = np.array([0, 1e-4, 0])
+"""Mass centre beside the axis in m."""
+SPIN = 1000.0
+STIFFNESS, DAMPING, ANCHOR = 2250.0, 8.0, 0.5
+"""Of a spring-damper in N/m and N s/m, and its length as built in m."""
+SUPPORTS = (
+    ((-LEFT, 0, 0), (0, 1, 0)),
+    ((-LEFT, 0, 0), (0, 0, 1)),
+    ((-LEFT, 0, 0), (-1, 0, 0)),
+    ((LENGTH - LEFT, 0, 0), (0, 1, 0)),
+    ((LENGTH - LEFT, 0, 0), (0, 0, 1)),
+)
+"""Points of the shaft, and the directions of their springs."""
+RUN_UP = 1.0
+"""Time in s in which the spin is reached from rest."""
+STEADY = {
+    1.0: (-7.79746, -2.52424, 1000.13471),
+    2.5: (-0.33351, 0.25448, 1000.00337),
+    4.0: (-7.74904, 2.20900, 1000.13442),
+}
+FROM_REST = {1.0: (-4.44309, 0.18963), 4.0: (-4.29364, 0.01804)}
+"""y and z of the left end of the shaft in mm, and the spin in rad/s: momenta, Runge-Kutta of eighth order."""
+
+
+def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 0.0) -> Model:
+    """The body "rotor" on its springs.
+
+    It spins from the start on, or a moment about the shaft runs it up; ``kick`` in rad/s turns it across, which excites
+    its nutation.
+    """
+    model = Model(group)
+    turning = np.array([0.0 if run_up else SPIN, kick, 0.0])
+    node = model.add_node((0, 0, 0), velocity=-np.cross(turning, UNBALANCE), angular_velocity=turning, name="rotor")
+    model.add(RigidBody(node, MASS, (POLAR, ACROSS, ACROSS), center_of_mass=UNBALANCE))
+    model.add(Moment(node, (0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY)))
+    if run_up:
+        model.add(Moment(node, driving_moment, frame="body"))
+    for place, way in SUPPORTS:
+        anchor = np.add(place, ANCHOR * np.array(way))
+        model.add(SpringDamper(model.ground, node, STIFFNESS, DAMPING, point_a=anchor, point_b=place))
+    return model
+
+
+def read(solution: Solution) -> Array:
+    """Left end of the shaft and rates of the body ``(nt, 6)``."""
+    end = solution.position("rotor") + solution.rotation("rotor") @ (-LEFT, 0, 0)
+    return np.concatenate([end, solution.angular_velocity("rotor")], axis=-1)
+
+
+def driving_moment(t: float) -> tuple[float, float, float]:
+    """Moment about the shaft in N m that runs the rotor up."""
+    return (POLAR * SPIN / RUN_UP * (1 - np.cos(2 * np.pi * t / RUN_UP)) if t < RUN_UP else 0.0), 0.0, 0.0
+
+
+def exact(times: Sequence[float]) -> Array:
+    """The left end ``(nt, 3)`` of the rotor that spins from the start on, of eighth order in x, R and their rates."""
+    J, left = np.array([POLAR, ACROSS, ACROSS]), np.array([-LEFT, 0, 0])
+    points = np.array([place for place, _ in SUPPORTS])
+    anchors = points + ANCHOR * np.array([way for _, way in SUPPORTS])
+    applied = np.array([0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY])
+
+    def rates(_: float, y: Array) -> Array:
+        center, speed, R, turning = y[:3], y[3:6], y[6:15].reshape(3, 3), y[15:]
+        arms = (points - UNBALANCE) @ R.T
+        lines = anchors - center - arms
+        length = np.linalg.norm(lines, axis=1)
+        along = lines / length[:, None]
+        moving = speed + np.cross(R @ turning, arms)
+        pull = STIFFNESS * (length - ANCHOR) - DAMPING * np.vecdot(along, moving)
+        forces = pull[:, None] * along
+        moment = (applied + np.cross(arms, forces).sum(axis=0)) @ R
+        spinning_up = (moment - np.cross(turning, J * turning)) / J
+        return np.concatenate([speed, forces.sum(axis=0) / MASS, np.cross(R, turning).ravel(), spinning_up])
+
+    begin = np.concatenate([UNBALANCE, np.zeros(3), np.eye(3).ravel(), (SPIN, 0, 0)])
+    run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
+    return run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
+
+
+def _rotor(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
+    """A run beside a table whose numbers have five digits after the point."""
+    solution = simulate(high_speed_rotor(run_up=run_up), 4.0, 4e-4, RungeKuttaMuntheKaas("RK6"))
+    values, quantities = read(solution), []
+    for t, references in table.items():
+        _, y, z, spin, *_ = values[rows(solution.t, (t,))[0]]
+        shown = (
+            ("y of the left end", "mm", 1e3 * y, 10.0),
+            ("z of it", "mm", 1e3 * z, 10.0),
+            ("spin", "rad/s", spin, 1e3),
+        )
+        for (name, unit, value, scale), expected in zip(shown, references, strict=False):
+            name = f"{name} at t = {t:g} s ({unit})"
+            quantities.append(Quantity(name, value, expected, 1e-6, "exact: momenta, eighth-order Runge-Kutta", scale))
+    return quantities
+
+
+@case("high-speed rotor", "machines", slow=True)
+def steady() -> list[Quantity]:
+    """A rotor at 9549 rpm on soft supports precesses under a moment: one end of its shaft, and its spin."""
+    return _rotor(False, STEADY)
+
+
+@case("high-speed rotor, run-up", "machines", slow=True)
+def run_up() -> list[Quantity]:
+    """The same rotor, run up from rest in 1 s through its critical speeds."""
+    return _rotor(True, FROM_REST)

@@ -1,0 +1,111 @@
+"""Batches asked of several instants of a run together: of ``s`` instants, they are ``s`` copies of one.
+
+Arrays of instants go one instant after the other, ``(s n, ...)`` for nodes. Batches that depend on time, and those that
+cannot be copied or answer differently, are asked of one instant after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Node, Numbering
+from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
+
+CLOSE = 1e-9
+"""Largest difference of copies from one instant alone, over the size."""
+
+Sizes: TypeAlias = tuple[int, int, int]
+"""Nodes, internal variables and multipliers of an instant."""
+Ask: TypeAlias = Callable[[Any, Motion, Any, Array], Sequence[Array | None]]
+"""Of a batch, a motion, what depends on time, and multipliers of its joints: arrays whose rows go copy by copy."""
+
+
+class _Shifted(LocalNumbering):
+    """The rows of a numbering, so many instants further."""
+
+    def __init__(self, number: Numbering, sizes: Sizes, shift: int = 0) -> None:
+        super().__init__(number, {}, shift)
+        self._sizes = sizes
+
+    def again(self, shift: int = 0) -> _Shifted:
+        return _Shifted(self._all, self._sizes, shift)
+
+    def __call__(self, node: Node) -> int:
+        return self._all(node) + self._shift * self._sizes[0]
+
+    def own(self, part: Any) -> IntArray:
+        return self._all.own(part) + self._shift * self._sizes[1]
+
+    def multipliers(self, part: Any) -> IntArray:
+        return self._all.multipliers(part) + self._shift * self._sizes[2]
+
+
+class Together:
+    """A batch of ``parts``, and copies of it.
+
+    Parameters
+    ----------
+    batch
+        That of one instant.
+    number, sizes
+        What has numbered it, and how much there is of an instant.
+    end : float
+        After which functions of time are not asked.
+    """
+
+    def __init__(self, batch: Any, parts: Sequence[Any], number: Numbering, sizes: Sizes, end: float) -> None:
+        self.one, self._parts, self._sizes, self._end = batch, parts, sizes, end
+        self._number = _Shifted(number, sizes)
+        self._timed = type(batch).at not in (ElementBatch.at, ConstraintBatch.at)
+        self._alone = self._timed
+        self._copies: dict[int, Any] = {}
+        self._given: dict[float, Any] = {}
+
+    def ask(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
+        """What ``ask`` says of all instants ``times`` (s,), with multipliers ``(s, m)`` of its own joints."""
+        count = len(times)
+        if count > 1 and not self._alone:
+            try:
+                return self._asked(ask, motion, times, multipliers)
+            except Exception:  # of whatever kind: asked one by one, a batch that is in order has an answer
+                self._alone = True
+        answers = [self._of_one(ask, motion, times, multipliers, k) for k in range(count)]
+        return [None if rows[0] is None else np.concatenate(rows) for rows in zip(*answers, strict=True)]
+
+    def _asked(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
+        count, known = len(times), self._copies
+        if count not in known:
+            known[count] = copies(self._parts, self._number, count)
+        answers = list(ask(known[count], motion, None, multipliers.ravel()))
+        for mine, other in zip(answers, self._of_one(ask, motion, times, multipliers, count - 1), strict=True):
+            if mine is not None and other is not None:
+                there, size = mine[len(mine) - len(other) :], np.abs(other).max(initial=0.0)
+                if len(mine) != count * len(other) or not np.abs(there - other).max(initial=0.0) <= CLOSE * size:
+                    raise UnlikeError("copies that do not behave like one")
+        return answers
+
+    def _of_one(self, ask: Ask, motion: Motion, times: Array, multipliers: Array, k: int) -> Sequence[Array | None]:
+        here = of_instant(motion, self._sizes, k, float(times[k]))
+        if not self._timed:
+            return ask(self.one, here, None, multipliers[k])
+        if here.t not in self._given:  # several points of a step ask
+            if len(self._given) > len(times):
+                self._given.clear()
+            self._given[here.t] = self.one.at(min(here.t, self._end))
+        return ask(self.one, here, self._given[here.t], multipliers[k])
+
+
+def of_instant(motion: Motion, sizes: Sizes, k: int, t: float) -> Motion:
+    """One of several motions."""
+    nodes, own, rows = (slice(k * size, (k + 1) * size) for size in sizes)
+
+    def part(motion: Motion, momentum: Motion | None) -> Motion:
+        arrays = motion.x[nodes], motion.R[nodes], motion.V[nodes], motion.A[nodes], motion.gravity
+        variables = motion.u[own], motion.udot[own], motion.uddot[own]
+        return Motion(t, *arrays, *variables, motion.multipliers[rows], momentum)
+
+    return part(motion, None if motion.momentum is None else part(motion.momentum, None))

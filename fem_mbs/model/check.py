@@ -1,0 +1,375 @@
+"""Looks at a model before it runs: what it can do, what it weighs, and what looks wrong.
+
+Wrong look nodes that seem forgotten (used by nothing, at one place but not connected, with no way to the ground) and
+elements that seem added twice (of one class, with equal arguments, on the same nodes), among others (docs/check.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, Public, UnilateralBatch, listed, same
+from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.errors import FemMbsError
+from fem_mbs.initial.singular import free_motions, surplus_equations
+from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
+from fem_mbs.model.description import ModelDescription
+from fem_mbs.pictures.pictures import page
+from fem_mbs.system.matrices import mass_product
+from fem_mbs.system.sizes import GAP
+from fem_mbs.system.system import Evaluation, System
+
+SHOWN = 4
+WIDTH = 22
+
+
+class Finding(NamedTuple):
+    """Something that looks wrong.
+
+    Attributes
+    ----------
+    text : str
+        What it is and what to try.
+    of : tuple of str
+        Names of the objects that it is about.
+    refused : bool
+        Whether a run would refuse the model for it.
+    """
+
+    text: str
+    of: tuple[str, ...] = ()
+    refused: bool = False
+
+    def __str__(self) -> str:
+        return f"{listed(self.of, SHOWN)}: {self.text}" if self.of else self.text
+
+
+@dataclass(repr=False)
+class Check(Public):
+    """What :meth:`fem_mbs.Model.check` has found; ``print`` shows all of it.
+
+    Attributes
+    ----------
+    title : str
+        What the model is made of.
+    unknowns, equations, redundant : int
+        Components of nodes and own coordinates of elements that may move, equations of joints, and how many of these
+        are too many.
+    free_motions : int
+        Independent motions that nothing resists as built: those of a mechanism.
+    moving : str
+        What moves in these.
+    masses : dict of str to float
+        Mass of each element that has any.
+    center_of_mass : (3,) or None
+        World frame.
+    gap : float
+        Largest gap of a joint against the extent of the model.
+    contacts : int
+        Points of rigid contacts, stops and ropes, which ``NonsmoothAlpha`` alone integrates.
+    findings : list of Finding
+        What looks wrong.
+    """
+
+    title: str
+    unknowns: int = 0
+    equations: int = 0
+    redundant: int = 0
+    free_motions: int = 0
+    moving: str = ""
+    masses: dict[str, float] = field(default_factory=dict)
+    center_of_mass: Array | None = None
+    gap: float = 0.0
+    contacts: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing looks wrong."""
+        return not self.findings
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Independent motions that joints leave."""
+        return self.unknowns - self.equations + self.redundant
+
+    @property
+    def mass(self) -> float:
+        """Mass of the whole model."""
+        return sum(self.masses.values())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What there is, a name and words for it each."""
+        independent = self.equations - self.redundant
+        rows = [
+            (
+                "degrees of freedom",
+                f"{self.degrees_of_freedom}: {self.unknowns} of nodes and elements less {independent} closed by joints",
+            ),
+            ("redundant equations", f"{self.redundant} of {self.equations}"),
+            ("free motions", f"{self.free_motions}" + (f": {self.moving}" if self.moving else "")),
+            ("mass", f"{self.mass:.6g}" + (f" ({self._heaviest()})" if self.masses else "")),
+        ]
+        if self.center_of_mass is not None:
+            rows.append(("mass centre", f"({', '.join(f'{x:.4g}' for x in np.round(self.center_of_mass, 9) + 0.0)})"))
+        if self.contacts:
+            rows.append(("rigid contacts", f"{self.contacts} points, for NonsmoothAlpha, the default method then"))
+        return [*rows, ("gaps of joints", f"{self.gap:.1e} of the extent of the model")]
+
+    def _heaviest(self) -> str:
+        ordered = sorted(self.masses.items(), key=lambda pair: -pair[1])
+        named = [f"{name}: {mass:.4g}" for name, mass in ordered[:SHOWN]]
+        return ", ".join([*named, *([f"{len(ordered) - SHOWN} more"] if len(ordered) > SHOWN else [])])
+
+    def _verdict(self) -> str:
+        if self.ok:
+            return "nothing looks wrong"
+        return f"{len(self.findings)} thing{'s look' if len(self.findings) > 1 else ' looks'} wrong:"
+
+    def __str__(self) -> str:
+        lines = [self.title, *(f"  {name:{WIDTH}}{text}" for name, text in self.rows()), f"  {self._verdict()}"]
+        return "\n".join([*lines, *("  - " + str(finding).replace("\n", "\n    ") for finding in self.findings)])
+
+    def __repr__(self) -> str:
+        return f"Check: {self.degrees_of_freedom} degrees of freedom, {self._verdict().rstrip(':')}"
+
+    def _repr_html_(self) -> str:
+        return page([*self.rows(), (self._verdict(),), *((finding,) for finding in self.findings)], self.title)
+
+
+NEAR = 1e-6
+"""Distance of nodes that are at one place, against the extent of the model."""
+LARGE = 300.0
+"""Extent in m from which on lengths look like millimetres."""
+SHORT = 10.0
+"""Extent up to which lengths do not look like millimetres."""
+SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
+REACH = 100.0
+"""Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
+
+
+def look_at_nodes(system: System) -> Iterator[Finding]:
+    """What looks wrong of them."""
+    connected = [sorted({system.number(node) for node in part.nodes}) for part in system.number.parts]
+    used = {row for rows in connected for row in rows}
+    unused = [str(system.nodes[row]) for row in range(1, system.n) if row not in used]
+    if unused:
+        yield Finding("used by no element and no joint; connect it, or leave it out", tuple(unused))
+    for first, second in _unconnected(system, connected):
+        yield Finding(
+            "at the same place, but nothing connects them; use one node for both, or add a joint",
+            (str(system.nodes[first]), str(system.nodes[second])),
+        )
+
+
+def look_at_masses(system: System, carried: set[int]) -> Iterator[Finding]:
+    """Nodes that joints move and no element gives a mass or a stiffness; not frames that a joint holds altogether."""
+    jointed: dict[int, int] = {}
+    joints: list[Constraint] = [joint for batch in system.constraint_batches for joint in batch.owners]
+    for joint in joints:
+        for node in joint.nodes:
+            row = system.number(node)
+            jointed[row] = max(jointed.get(row, 0), len(joint.equations) - len(joint.driven))
+    free = set(np.flatnonzero(system.free.reshape(system.n, 6).any(axis=1)).tolist())
+    light = [row for row, closed in jointed.items() if row in free and closed < 6 and row not in carried]
+    if light:
+        names = tuple(str(system.nodes[row]) for row in sorted(light))
+        yield Finding("joints move it and it has no mass; if it is to be a body, give it a RigidBody", names)
+
+
+def _unconnected(system: System, connected: list[list[int]]) -> Iterator[tuple[int, int]]:
+    """Pairs of nodes at one place that nothing connects there; not with the ground, whose place means little."""
+    from scipy.spatial import cKDTree  # which takes long to import
+
+    pairs = cKDTree(system.x0[1:]).query_pairs(NEAR * system.length, output_type="ndarray") + 1
+    if not len(pairs):
+        return
+    _, place = connected_components(_graph(pairs, system.n), directed=False)
+    here = [(a, b) for rows in connected for a in rows for b in rows if a < b and place[a] == place[b]]
+    _, joined = connected_components(_graph(np.array(here).reshape(-1, 2), system.n), directed=False)
+    seen = set()
+    for a, b in pairs.tolist():
+        key = joined[a], joined[b]
+        if joined[a] != joined[b] and key not in seen:
+            seen |= {key, key[::-1]}
+            yield a, b
+
+
+def _graph(pairs: IntArray, n: int) -> coo_array:
+    return coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
+
+
+def look_at_twins(system: System) -> Iterator[Finding]:
+    """Equal bodies, beams, springs and loads; sensors and blocks may be as many as there are questions."""
+    groups: dict[Any, list[tuple[Element, Any]]] = defaultdict(list)
+    for element in system.elements:
+        made = element.constructor_arguments
+        if element.nodes and made is not None and not isinstance(element, ControlElement):
+            groups[type(element), tuple(map(id, element.nodes))].append((element, (made.arguments, made.named)))
+    for alike in groups.values():
+        for k, (element, made_of) in enumerate(alike):
+            twins = [other for other, arguments in alike[:k] if same(arguments, made_of)]
+            if twins:
+                yield Finding(
+                    f"the same as {twins[0]}, on the same nodes; remove one if it is meant once", (str(element),)
+                )
+
+
+def examine(model: ModelDescription) -> Check:
+    """What :meth:`fem_mbs.Model.check` returns."""
+    check = Check(str(model).splitlines()[0] + ("" if model.gravity.any() else ", without gravity"))
+    try:
+        system = System(model)
+    except FemMbsError as error:
+        check.findings.append(Finding(str(error), refused=True))
+        return check
+    check.findings += look_at_nodes(system)
+    check.findings += look_at_twins(system)
+    check.findings += look_at_joints(system)
+    check.findings += look_at_gravity(system)
+    check.findings += look_at_contacts(system)
+    try:
+        _look_at_equations(system, check)
+    except FemMbsError as error:
+        check.findings.append(Finding(str(error), refused=True))
+    return check
+
+
+def look_at_contacts(system: System) -> Iterator[Finding]:
+    """Rigid contacts that are deep as built."""
+    motion = system.at_rest()
+    for batch in system.batches:
+        if not isinstance(batch, UnilateralBatch):
+            continue
+        gaps = batch.gaps(motion)
+        for element, own in zip(batch.owners, gaps, strict=True):
+            k = int(own.argmin())
+            if own[k] < -TOUCHING * system.length:
+                depth = f"its {element.contacts[k]} is {-own[k]:.3g} m (rad) deep"
+                yield Finding(f"{depth}; place the bodies so that they touch at most", (str(element),), refused=True)
+
+
+def look_at_gravity(system: System) -> Iterator[Finding]:
+    """Gravity in metres and lengths in millimetres, or the other way round."""
+    g = float(np.linalg.norm(system.gravity))
+    if SMALL_G[0] < g < SMALL_G[1] and system.length > LARGE:
+        yield Finding(
+            f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in m/s^2; if lengths are in mm, "
+            "gravity is 9810"
+        )
+    if LARGE_G[0] < g < LARGE_G[1] and system.length < SHORT:
+        yield Finding(
+            f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in mm/s^2; if lengths are in m, "
+            "gravity is 9.81"
+        )
+
+
+def look_at_joints(system: System) -> Iterator[Finding]:
+    """Joints whose points are far away from nodes that are near each other: points in millimetres."""
+    if system.n < 3:  # whose extent is that from one body to the origin of the world
+        return
+    for joint in system.number.equations:
+        points = zip(joint.nodes, joint.offsets, strict=False)
+        reach = {str(node): float(np.linalg.norm(offset)) for node, offset in points if node is not system.nodes[0]}
+        node = max(reach, key=reach.__getitem__, default="")
+        if node and reach[node] > REACH * system.length:
+            yield Finding(
+                f"its point is {reach[node]:.3g} away from {node}, and the nodes of the model extend over "
+                f"{system.length:.3g}; look at the units of its point",
+                (str(joint),),
+            )
+
+
+def _look_at_equations(system: System, check: Check) -> None:
+    """Counts, masses, gaps and what elements doubt, as far as the model can be computed with."""
+    evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
+    check.unknowns = int(system.free.sum() + (system.order == 2).sum())
+    check.equations = system.m
+    check.contacts = sum(len(element.contacts) for element in system.elements if not element.yields)
+    check.masses, check.center_of_mass = _masses(system, evaluation)
+    check.findings += look_at_masses(system, _carried(system, evaluation))
+    check.gap = largest_gap(system, evaluation.constraint)
+    check.findings += _open(system, evaluation)
+    check.findings += _doubts(system, evaluation)
+    check_system(system, "Model.check")
+    check.redundant, repeated, without_mass = surplus_equations(system, evaluation)
+    if repeated:
+        check.findings.append(Finding(repeated))
+    if without_mass:
+        check.findings.append(Finding(without_mass, refused=True))
+    else:
+        check.free_motions, check.moving = free_motions(system, evaluation)
+
+
+def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], Array | None]:
+    """Mass of each element, and the mass centre: the moments of the momenta of three translations."""
+    masses: dict[str, float] = {}
+    R = evaluation.motion.R
+    for batch, context in zip(system.batches, evaluation.contexts, strict=True):
+        if (mass := batch.mass(context)) is None:
+            continue
+        p = 6 * batch.nodes.shape[1]
+        moved = np.zeros((*batch.nodes.shape, 6))
+        moved[..., :3] = R[batch.nodes][..., 0, :]
+        moved = moved.reshape(len(moved), p)
+        for owner, share in zip(batch.owners, np.vecdot(moved, np.matvec(mass[:, :p, :p], moved)), strict=True):
+            masses[str(owner)] = masses.get(str(owner), 0.0) + float(share)
+    masses = {name: mass for name, mass in masses.items() if mass > 0.0}
+    if not masses:
+        return masses, None
+    moments = np.zeros((3, 3))
+    for k in range(3):
+        d = np.zeros((system.n, 6))
+        d[:, :3] = R[:, k]
+        momentum = system.nodes_of(mass_product(system, evaluation, np.append(d, np.zeros(system.k))))
+        force, moment = np.matvec(R, momentum[:, :3]), np.matvec(R, momentum[:, 3:])
+        moments[k] = (moment + np.cross(evaluation.motion.x, force)).sum(axis=0)
+    # c x e_k times the mass
+    center = np.array([moments[1, 2] - moments[2, 1], moments[2, 0] - moments[0, 2], moments[0, 1] - moments[1, 0]])
+    return masses, 0.5 * center / sum(masses.values()) + system.origin
+
+
+def _carried(system: System, evaluation: Evaluation) -> set[int]:
+    """Rows of nodes that elements give a mass or a stiffness."""
+    rows: set[int] = set()
+    for batch, context in zip(system.batches, evaluation.contexts, strict=True):
+        p = batch.nodes.shape[1]
+        for matrix in (batch.mass(context), batch.stiffness(context)):
+            if matrix is not None and p:
+                diagonal = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
+                sizes = diagonal.reshape(len(diagonal), p, 6).max(axis=-1)
+                rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
+    return rows
+
+
+def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
+    """Joints whose frames do not meet."""
+    sizes = np.abs(evaluation.constraint * system.constraint_weight)
+    gaps: dict[str, list[str]] = {}
+    for row in np.flatnonzero(sizes > GAP):
+        owner, equation = system.constraint_owner[row]
+        gaps.setdefault(str(owner), []).append(f"{equation} by {evaluation.constraint[row]:.3g}")
+    for joint, equations in gaps.items():
+        advice = "correct a point or an axis, or let model.assemble() close it"
+        yield Finding(f"its frames do not meet: {', '.join(equations)}; {advice}", (joint,), refused=True)
+
+
+def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
+    """What elements find wrong of themselves, those of one opinion together."""
+    R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
+    force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
+    context = ModelContext(system.number, system.gravity, system.length, force, moment)
+    said: dict[str, list[str]] = {}
+    for element in system.elements:
+        if type(element).doubts is not Element.doubts:
+            for text in element.doubts(context):
+                said.setdefault(text, []).append(str(element))
+    return [Finding(text, tuple(owners)) for text, owners in said.items()]

@@ -1,1 +1,0 @@
-"""What many runs tell: errors and orders of a method by experiment, parameter studies."""
