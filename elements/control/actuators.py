@@ -23,13 +23,11 @@ from fem_mbs.contracts import (
     Vector3,
     WiredBatch,
     checked,
-    node_rows,
     sources,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, JointLike
 from fem_mbs.elements.forces.line import LineElement
-from fem_mbs.elements.forces.loads import FORCE, MOMENT, Frame, NodeLoad
-from fem_mbs.lie import so3
+from fem_mbs.elements.forces.loads import FORCE, MOMENT, BodyLoads, Frame, NodeLoad, WorldLoads
 
 
 @checked
@@ -131,8 +129,10 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
 class NodeActuator(NodeLoad):
     """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
 
+    _internal = ("value",)
+
     def __init__(self, node: NodeLike, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
-        super().__init__(node, frame, point)
+        super().__init__(node, direction, frame, point)
         self.inputs, self.direction = (input,), np.asarray(direction)
 
     def batch_key(self) -> Hashable:
@@ -194,34 +194,24 @@ class MomentActuator(NodeActuator):
 
 
 class NodeActuatorBatch(WiredBatch, of=NodeActuator):
-    """Forces and moments on nodes as arrays."""
+    """Forces and moments on nodes as arrays: signals times loads of size one."""
 
     def __init__(self, actuators: Sequence[NodeActuator], number: Numbering) -> None:
         super().__init__(actuators, number)
-        self.nodes = node_rows(actuators, number)
-        self._world = actuators[0].frame == "world"
-        self._direction = np.array([actuator.direction for actuator in actuators])
-        lever = np.zeros((len(actuators), 6, 3))
-        for own, actuator in zip(lever, actuators, strict=True):
-            own[actuator.part] = np.eye(3)
-            if actuator.part == FORCE:
-                own[3:] = so3.skew(actuator.offset)
-        self._lever = lever
-        """From the direction in the body frame to the wrench at the node, ``(n, 6, 3)``."""
+        self._loads = (WorldLoads if actuators[0].frame == "world" else BodyLoads)(actuators, number)
+        self.nodes, self._ones = self._loads.nodes, self._loads.at(0.0)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array, Any]]:
         """Minus the wrench."""
-        e = np.vecmat(self._direction, motion.R[self.nodes[:, 0]]) if self._world else self._direction
+        one, context = self._loads.force(motion, self._ones)
         value = self._wires.values(motion.u, prescribed)
-        wrench = np.matvec(self._lever, e)
-        return np.concatenate([-value * wrench, np.zeros(self.own.shape)], axis=-1), (e, value)
+        return np.concatenate([value * one, np.zeros(self.own.shape)], axis=-1), (one, value, context)
 
-    def stiffness(self, context: tuple[Array, Array]) -> Array:
+    def stiffness(self, context: tuple[Array, Array, Any]) -> Array:
         """By the signal, and by directions of the world, which turn against the node."""
-        e, value = context
+        one, value, of_loads = context
         size = 6 + self.own.shape[1]
-        K = np.zeros((len(e), size, size))
-        if self._world:
-            K[:, :6, 3:6] = -value[..., None] * (self._lever @ so3.skew(e))
-        K[:, :6, 6:] = -np.matvec(self._lever, e)[..., None] * self._wires.W
+        K = np.zeros((len(one), size, size))
+        K[:, :6, :6] = value[..., None] * self._loads.stiffness(of_loads)
+        K[:, :6, 6:] = one[..., None] * self._wires.W
         return K

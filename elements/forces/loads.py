@@ -57,10 +57,11 @@ class NodeLoad(Element):
 
     external = True
     part: slice
+    value: Any
 
-    def __init__(self, node: NodeLike, frame: str, point: ArrayLike | None) -> None:
+    def __init__(self, node: NodeLike, value: Value, frame: str, point: ArrayLike | None) -> None:
         self.nodes = (node,)
-        self.frame, self.offset = frame, lever(node, point)
+        self.value, self.frame, self.offset = value, frame, lever(node, point)
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
@@ -71,12 +72,6 @@ class NodeLoad(Element):
 
 class Load(NodeLoad):
     """A force at a point of a node, or a moment; see :class:`Force` and :class:`Moment`."""
-
-    value: Any
-
-    def __init__(self, node: NodeLike, value: Value, frame: str, point: ArrayLike | None) -> None:
-        super().__init__(node, frame, point)
-        self.value = value
 
     def batch_key(self) -> Hashable:
         return self.frame
@@ -132,7 +127,7 @@ class Moment(Load):
 class BodyLoads(ElementBatch):
     """Loads that follow their nodes (the torques of Holzinger, Arnold, Gerstmayr 2024, eq. 9)."""
 
-    def __init__(self, loads: Sequence[Load], number: Numbering) -> None:
+    def __init__(self, loads: Sequence[NodeLoad], number: Numbering) -> None:
         super().__init__(loads, number)
         self._lever = so3.skew(np.array([load.offset for load in loads]))
         self._constant = np.zeros((len(loads), 6))

@@ -18,7 +18,7 @@ from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Nod
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, gradients, nodal, relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.lie.so3 import INVERSE_TANGENT
+from fem_mbs.lie.parametrization import dot, inverse_rotation_vector
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
@@ -215,21 +215,10 @@ def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
     gradient = np.zeros((*w.shape[:-1], 6))
     gradient[..., 3:] = np.vecmat(T_inv[..., k, :], joint.axes_b.mT)
     bend = np.zeros((*w.shape[:-1], 6, 6))
-    bend[..., 3:, 3:] = joint.axes_b @ _d_row(w, k) @ T_inv @ joint.axes_b.mT
+    # row k of T^-1(w) is T^-1(-w) e_k
+    d_row = -inverse_rotation_vector(dot(w, w)).first(-w, np.broadcast_to(np.eye(3)[k], w.shape))
+    bend[..., 3:, 3:] = joint.axes_b @ d_row @ T_inv @ joint.axes_b.mT
     return Measure(w[..., k], gradient, bend)
-
-
-def _d_row(w: Array, k: int) -> Array:
-    """Derivative (..., 3, 3) of row ``k`` of ``T^-1(w) = I + w~/2 + e w~ w~`` against ``w``."""
-    e, e1, _ = (c[..., 0] for c in INVERSE_TANGENT(np.vecdot(w, w)))
-    unit = np.eye(3)[k]
-    wk = w[..., k, None]
-    # row k of w~ is e_k x w turned round: (w~)^T e_k = -w x e_k; of w~ w~ = w w^T - |w|^2 I it is w_k w - |w|^2 e_k
-    square = wk * w - np.vecdot(w, w)[..., None] * unit
-    d_square = (
-        so3.outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * so3.outer(unit + 0.0 * w, w)
-    )
-    return 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + so3.outer(square, e1 * w)
 
 
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:

@@ -123,18 +123,23 @@ class GeneralizedAlpha(Method):
         equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
-            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, tolerances=needed)
+            guess = equations.calmer(state.multipliers)
+            solution = equations.solve(guess, state.multipliers, self.newton, tolerances=needed)
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
         now, perturbation = highest_derivatives(system, state), None
         if self.start is None:
-            now = before + resolved(system, state, h, self.coefficients, now - before)
+            now = before + self.resolved(system, state, h, now - before)
         a = now
         if self.start == "perturbed":
             a, perturbation = perturbed(self.scheme(system), state, h)
         accelerations = restarted(now, state.t)
         return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
+
+    def resolved(self, system: System, state: State, h: float, jump: Array) -> Array:
+        """What a step of ``h`` resolves of a jump ``(N,)`` of the highest time derivatives."""
+        return resolved(system, state, h, self.coefficients, jump)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
@@ -152,6 +157,7 @@ class GeneralizedAlpha(Method):
             if (step := whole_step(self.scheme(system), self.newton, by_numpy, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
+        D = None if memory.steps else equations.calmer(state.multipliers)
         plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
@@ -159,7 +165,12 @@ class GeneralizedAlpha(Method):
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             solution = equations.solve(
-                guess.D, guess.multipliers, self.newton, kept=kept, history=history, tolerances=needed
+                guess.D if D is None else D,
+                guess.multipliers,
+                self.newton,
+                kept=kept,
+                history=history,
+                tolerances=needed,
             )
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)

@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.consistent_start import accelerations, constraint_correction
 from fem_mbs.initial.state_point import StatePoint
-from fem_mbs.linear.solvers import Factors
+from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -25,6 +25,8 @@ from fem_mbs.system.system import Evaluation, System
 SHARE = 0.1
 GROWTH = 2.0
 """Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
+SURPLUS = 1e-10
+"""Further constraints that repeat each other to this share count once."""
 
 
 class StartingValues(NamedTuple):
@@ -68,7 +70,9 @@ def before_the_start(system: System, state: State) -> Array:
     return np.where(moves, highest_derivatives(system, state), 0.0)
 
 
-def resolved(system: System, state: State, h: float, parameters: Parameters, jump: Array) -> Array:
+def resolved(
+    system: System, state: State, h: float, parameters: Parameters, jump: Array, *, beside: Beside | None = None
+) -> Array:
     """What steps of ``h`` can resolve of a ``jump`` (N,) of the highest time derivatives.
 
     A load that acts at once on what is stiff or light has large accelerations that last for less than a step; in
@@ -80,14 +84,22 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     """
     if not jump.any():
         return jump
-    states, matrix = _of_states(system), step_matrix(system, state, h, parameters)
+    states, matrix = _of_states(system), step_matrix(system, state, h, parameters, beside)
     evaluation, increments = matrix.evaluation, matrix.increments
+    if beside is not None:
+        held = beside.held
+        moves = np.array([solve_with_constraints(system, matrix.factors, row, None)[0] for row in held])
+        moves = moves.reshape(held.shape).T
+        back = np.linalg.pinv(held @ moves, rcond=SURPLUS)
 
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
         gaps = tangent.product(system, evaluation.gradients, d)
-        left: Array = increments * solve_with_constraints(system, matrix.factors, right, gaps)[0]
+        moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
+        if beside is not None:
+            moved += moves @ (back @ (held @ (d - moved)))
+        left: Array = increments * moved
         return left
 
     def size(rates: Array) -> float:
@@ -107,6 +119,17 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     return system.from_body(state.R, result)
 
 
+class Beside(NamedTuple):
+    """What acts beside the elements and joints of a system."""
+
+    solver: LinearSolver
+    """Of the matrix, with blocks behind its entries."""
+    stiffness: Array
+    """These entries."""
+    held: Array
+    """Gradients ``(r, N)`` of further constraints."""
+
+
 class StepMatrix(NamedTuple):
     """The iteration matrix at a state, ``h^2`` times its forces and the joints below."""
 
@@ -116,8 +139,10 @@ class StepMatrix(NamedTuple):
     """What increments change of velocities, and of rates of states, ``(N,)``."""
 
 
-def step_matrix(system: System, state: State, h: float, parameters: Parameters) -> StepMatrix:
-    """The iteration matrix of a step of ``h`` from a state."""
+def step_matrix(
+    system: System, state: State, h: float, parameters: Parameters, beside: Beside | None = None
+) -> StepMatrix:
+    """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)
     formulas = newmark(parameters, h, (rate(state), here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
@@ -127,7 +152,10 @@ def step_matrix(system: System, state: State, h: float, parameters: Parameters) 
     dV, dA = system.kinematics.body_derivatives(body, lifted)
     own = per_rate[:, 6 * system.n :]
     values = tangent.entries(system, evaluation, RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1]), h * h)
-    factors = tangent.factorized(system, values)
+    solver = system.solver
+    if beside is not None:
+        solver, values = beside.solver, np.concatenate([values, h * h * beside.stiffness])
+    factors = solver.factor(tangent.stored(solver, values))
     return StepMatrix(evaluation, factors, np.where(_of_states(system), per_rate[0], per_rate[1]))
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
+from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate, Newton
+from fem_mbs.newton import FAILURES, Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
@@ -168,15 +169,34 @@ class StepEquations:
     def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Iterate[Any, Any, Any]:
         """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
 
-        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution.
+        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution. What
+        has no solution from the guess is tried from the place at the start of the step: where a node of what is stiff
+        has been hit, its velocity in the guess takes it so far from the next ones that Newton's method leads anywhere.
         """
-        return newton_solve(self, self.predict(D, multipliers), newton, **given)
+        try:
+            return newton_solve(self, self.predict(D, multipliers), newton, **given)
+        except FAILURES:
+            return newton_solve(self, self.predict(np.zeros_like(D), multipliers), newton, **given)
 
     # predict
 
     def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """All unknowns from a guess of the increment and the multipliers."""
         return Unknowns(D, multipliers)
+
+    def calmer(self, multipliers: Array) -> Array:
+        """A first guess after a start: constant acceleration, or none, whichever asks for the smaller forces.
+
+        What is stiff, and hit, would be strained by its velocities in a step that does not resolve what follows.
+        """
+        guess = self.formulas.guess
+        sizes = []
+        for D in (guess, np.zeros_like(guess)):
+            try:
+                sizes.append(self.evaluate(self.predict(D, multipliers)).evaluation.scale[0])
+            except MotionError:
+                sizes.append(np.inf)
+        return guess if sizes[0] <= sizes[1] else np.zeros_like(guess)
 
     # residual
 

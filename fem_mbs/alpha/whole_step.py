@@ -22,7 +22,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
-from fem_mbs.newton import ConvergenceHistory, Iterate, Newton, NotConvergedError, solve
+from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
 
 LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-7
@@ -37,11 +37,14 @@ class OtherBranchError(Exception):
 def whole_step(
     scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
 ) -> Step | None:
-    """A step of a small system of which ``plain()`` are the equations by NumPy; None where that is to make it."""
+    """A step of a small system of which ``plain()`` are the equations by NumPy; None where that is to make it.
+
+    So it is where there is no solution from the first guess, too.
+    """
     try:
         lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain, state, h, memory)
         return None if lines is None else _step(lines, scheme, newton, plain, state, h, memory)
-    except OtherBranchError:
+    except (OtherBranchError, *FAILURES):
         return None
 
 
@@ -52,12 +55,7 @@ def _step(
     before, system = memory.accelerations, scheme.system
     last = before.error * (h / memory.h) ** 3
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
-    try:
-        solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
-    except NotConvergedError as failure:
-        if failure.value is not None:
-            failure.value = plain().evaluate(lines.plain(failure.value.rows))
-        raise
+    solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
     end, report = lines.end(solution.unknown), solution.report
     report.end_checked = True
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)

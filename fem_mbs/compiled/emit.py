@@ -1,23 +1,75 @@
 """A recorded line as machine code: a loop over cells, several of them side by side in the lanes of vector registers.
 
-Inputs are gathered lane by lane into a buffer, the line is worked off in vectors, and results are scattered. There is
-no fused multiply-add, so that results do not depend on the processor; functions of the C library are called for each
-lane.
+Inputs are gathered lane by lane into a buffer, the line is worked off in vectors, and results are scattered. All three
+are cut into functions of so many operations that compiling takes a time in proportion to their number; what one part of
+the line leaves for another stays in the buffer. There is no fused multiply-add, so that results do not depend on the
+processor; functions of the C library are called for each lane.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from fem_mbs.compiled.tape import Guard, Tape
 
+PART = 500
+"""Operations, inputs or results in a function."""
 VECTOR = {"sqrt": "llvm.sqrt", "fabs": "llvm.fabs", "rint": "llvm.rint"}
 """One instruction for all lanes; other functions are those of the C library."""
-
-
 EXTREMES = {"larger": "uge", "smaller": "ule"}
+OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
+"""A comparison that does not hold is true of numbers that cannot be compared, too."""
+KERNEL = """\
+define void @kernel(i64 %cells, ptr noalias %of_model, ptr noalias %of_batch) {{
+entry:
+ %values = alloca [{values} x double], align 64
+ %out = alloca [{results} x double], align 64
+ %seen = alloca i64
+ store i64 0, ptr %seen
+ %last = sub i64 %cells, 1
+ br label %blocks
+blocks:
+ %first = phi i64 [0, %entry], [%next, %written]
+ %more = icmp ult i64 %first, %cells
+ br i1 %more, label %gather, label %done
+gather:
+ %lane = phi i64 [0, %blocks], [%lane1, %gather]
+ %beyond = add i64 %first, %lane
+ %inside = icmp ult i64 %beyond, %cells
+ %cell = select i1 %inside, i64 %beyond, i64 %last
+{gather}
+ %lane1 = add i64 %lane, 1
+ %gathering = icmp ult i64 %lane1, {lanes}
+ br i1 %gathering, label %gather, label %line
+line:
+{line}
+ br label %scatter
+scatter:
+ %of = phi i64 [0, %line], [%of1, %passed]
+ %target = add i64 %first, %of
+ %valid = icmp ult i64 %target, %cells
+ br i1 %valid, label %write, label %passed
+write:
+{scatter}
+ br label %passed
+passed:
+ %of1 = add i64 %of, 1
+ %scattering = icmp ult i64 %of1, {lanes}
+ br i1 %scattering, label %scatter, label %written
+written:
+ %next = add i64 %first, {lanes}
+ br label %blocks
+done:
+ %all = load i64, ptr %seen
+{guard}
+ store i64 %all, ptr %array{place}
+ ret void
+}}
+"""
+"""The loop; lanes beyond the last cell take that once more, and write nothing."""
 
 
 class InputRows(NamedTuple):
@@ -58,166 +110,226 @@ def program(
     """
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards)
     inputs = [place for place in needed if tape.operations[place].name == "input"]
-    vector = f"<{lanes} x double>"
-    lines: list[str] = []
-    add = lines.append
-    add("define void @kernel(i64 %cells, ptr noalias %of_model, ptr noalias %of_batch) {")
-    add("entry:")
-    arrays = {guard, *(sink.array for sink in sinks)}
-    for place in inputs:
-        source = sources[tape.operations[place].operands[0]]
-        arrays |= {source.array} if source.rows is None else {source.array, source.rows[0]}
-    for array in sorted(arrays):
-        table, place = ("model", array) if array < shared else ("batch", array - shared)
-        add(f" %at{array} = getelementptr ptr, ptr %of_{table}, i64 {place}")
-        add(f" %array{array} = load ptr, ptr %at{array}")
     results = [(sink, column, place) for sink in sinks for column, place in sink.results]
-    add(f" %in = alloca [{max(1, len(inputs)) * lanes} x double], align 64")
-    add(f" %out = alloca [{max(1, len(results)) * lanes} x double], align 64")
-    add(" %seen = alloca i64")
-    add(" store i64 0, ptr %seen")
-    add(" %last = sub i64 %cells, 1")
-    add(" br label %blocks")
-    add("blocks:")
-    add(" %first = phi i64 [0, %entry], [%next, %written]")
-    add(" %more = icmp ult i64 %first, %cells")
-    add(" br i1 %more, label %gather, label %done")
-    # inputs of one lane; lanes beyond the last cell take that once more
-    add("gather:")
-    add(" %lane = phi i64 [0, %blocks], [%lane1, %gather]")
-    add(" %beyond = add i64 %first, %lane")
-    add(" %inside = icmp ult i64 %beyond, %cells")
-    add(" %cell = select i1 %inside, i64 %beyond, i64 %last")
-    rows: dict[tuple[int, tuple[int, int, int] | None], str] = {}
-    for k, place in enumerate(inputs):
+    line = _Line(tape, needed, inputs, [place for _, _, place in results], guards, lanes)
+    gathers = [_gather(tape, sources, part, shared, lanes) for part in _parts(list(enumerate(inputs)))]
+    scatters = [
+        _scatter([(k, *result) for k, result in part], shared, lanes) for part in _parts(list(enumerate(results)))
+    ]
+    text = KERNEL.format(
+        values=max(1, len(line.kept)) * lanes,
+        results=max(1, len(results)) * lanes,
+        lanes=lanes,
+        gather=_calls("gather", "ptr %of_model, ptr %of_batch, i64 %cell, i64 %lane, ptr %values", len(gathers)),
+        line=_calls("line", "ptr %values, ptr %out, ptr %seen", len(line.parts)),
+        scatter=_calls("scatter", "ptr %of_model, ptr %of_batch, i64 %target, i64 %of, ptr %out", len(scatters)),
+        guard="\n".join(_array(guard, shared)),
+        place=guard,
+    )
+    functions = [("line", "ptr noalias %values, ptr noalias %out, ptr noalias %seen", line.parts)]
+    tables = "ptr noalias %of_model, ptr noalias %of_batch, i64 %cell, i64 %lane, ptr noalias"
+    functions += [("gather", f"{tables} %values", gathers), ("scatter", f"{tables} %out", scatters)]
+    for name, given, bodies in functions:
+        for k, body in enumerate(bodies):
+            text += "\n".join([f"define internal void @{name}{k}({given}) {{", *body, " ret void", "}", ""])
+    return text + "\n".join([*sorted(line.declared), ""])
+
+
+def _parts(every: list[Any]) -> Iterator[list[Any]]:
+    return (every[first : first + PART] for first in range(0, len(every), PART))
+
+
+def _calls(name: str, given: str, count: int) -> str:
+    return "\n".join(f" call void @{name}{k}({given})" for k in range(count))
+
+
+def _array(array: int, shared: int) -> list[str]:
+    """Where an array lies."""
+    table, place = ("model", array) if array < shared else ("batch", array - shared)
+    return [
+        f" %at{array} = getelementptr ptr, ptr %of_{table}, i64 {place}",
+        f" %array{array} = load ptr, ptr %at{array}",
+    ]
+
+
+def _gather(
+    tape: Tape, sources: dict[str, InputRows], inputs: list[tuple[int, int]], shared: int, lanes: int
+) -> list[str]:
+    """Inputs of one lane, each with its place in the buffer."""
+    lines: list[str] = []
+    known: dict[Any, str] = {}
+    for k, place in inputs:
         name, column = tape.operations[place].operands
         source = sources[name]
-        if source.uniform:
-            row = "0"
-        else:
-            row = _row(source, rows, add)
-        add(f" %place{k} = add i64 {row}, {column}")
-        add(f" %from{k} = getelementptr double, ptr %array{source.array}, i64 %place{k}")
-        add(f" %value{k} = load double, ptr %from{k}")
-        add(f" %slot{k} = add i64 %lane, {k * lanes}")
-        add(f" %to{k} = getelementptr double, ptr %in, i64 %slot{k}")
-        add(f" store double %value{k}, ptr %to{k}")
-    add(" %lane1 = add i64 %lane, 1")
-    add(f" %gathering = icmp ult i64 %lane1, {lanes}")
-    add(" br i1 %gathering, label %gather, label %line")
-    add("line:")
-    names, declared = _line(tape, needed, {place: k for k, place in enumerate(inputs)}, lanes, add)
-    _guards(guards, names, lanes, add)
-    for k, (_, _, place) in enumerate(results):
-        add(f" %put{k} = getelementptr double, ptr %out, i64 {k * lanes}")
-        add(f" store {vector} {names[place]}, ptr %put{k}, align 8")
-    add(" br label %scatter")
-    add("scatter:")
-    add(" %of = phi i64 [0, %line], [%of1, %passed]")
-    add(" %target = add i64 %first, %of")
-    add(" %valid = icmp ult i64 %target, %cells")
-    add(" br i1 %valid, label %write, label %passed")
-    add("write:")
-    for sink in sinks:
-        add(f" %row_of{sink.array} = mul i64 %target, {sink.width}")
-    for k, (sink, column, _) in enumerate(results):
-        add(f" %taken{k} = add i64 %of, {k * lanes}")
-        add(f" %get{k} = getelementptr double, ptr %out, i64 %taken{k}")
-        add(f" %result{k} = load double, ptr %get{k}")
-        add(f" %index{k} = add i64 %row_of{sink.array}, {column}")
-        add(f" %into{k} = getelementptr double, ptr %array{sink.array}, i64 %index{k}")
-        add(f" store double %result{k}, ptr %into{k}")
-    add(" br label %passed")
-    add("passed:")
-    add(" %of1 = add i64 %of, 1")
-    add(f" %scattering = icmp ult i64 %of1, {lanes}")
-    add(" br i1 %scattering, label %scatter, label %written")
-    add("written:")
-    add(f" %next = add i64 %first, {lanes}")
-    add(" br label %blocks")
-    add("done:")
-    add(" %all = load i64, ptr %seen")
-    add(f" store i64 %all, ptr %array{guard}")
-    add(" ret void")
-    add("}")
-    return "\n".join([*lines, *sorted(declared), ""])
+        for array in (source.array, *([] if source.rows is None else source.rows[:1])):
+            if array not in known:
+                known[array] = f"%array{array}"
+                lines += _array(array, shared)
+        row = "0" if source.uniform else _row(source, known, lines)
+        lines += [
+            f" %place{k} = add i64 {row}, {column}",
+            f" %from{k} = getelementptr double, ptr %array{source.array}, i64 %place{k}",
+            f" %value{k} = load double, ptr %from{k}",
+            f" %slot{k} = add i64 %lane, {k * lanes}",
+            f" %to{k} = getelementptr double, ptr %values, i64 %slot{k}",
+            f" store double %value{k}, ptr %to{k}",
+        ]
+    return lines
 
 
-def _row(source: InputRows, rows: dict[tuple[int, tuple[int, int, int] | None], str], add) -> str:  # type: ignore[no-untyped-def]
+def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
     """Where in its array the row of a cell begins."""
     key = source.width, source.rows
-    if key not in rows:
-        k, row = len(rows), "%cell"
+    if key not in known:
+        k, row = len(known), "%cell"
         if source.rows is not None:
             array, width, column = source.rows
-            add(f" %start{k} = mul i64 %cell, {width}")
-            add(f" %column{k} = add i64 %start{k}, {column}")
-            add(f" %pointer{k} = getelementptr i64, ptr %array{array}, i64 %column{k}")
-            add(f" %number{k} = load i64, ptr %pointer{k}")
             row = f"%number{k}"
-        add(f" %row{k} = mul i64 {row}, {source.width}")
-        rows[key] = f"%row{k}"
-    return rows[key]
+            lines += [
+                f" %start{k} = mul i64 %cell, {width}",
+                f" %column{k} = add i64 %start{k}, {column}",
+                f" %pointer{k} = getelementptr i64, ptr %array{array}, i64 %column{k}",
+                f" {row} = load i64, ptr %pointer{k}",
+            ]
+        lines.append(f" %row{k} = mul i64 {row}, {source.width}")
+        known[key] = f"%row{k}"
+    return known[key]
 
 
-def _line(tape: Tape, needed: Sequence[int], slots: dict[int, int], lanes: int, add):  # type: ignore[no-untyped-def]
-    """The operations, one after the other: what their results are called, and the functions that are to be declared."""
-    vector = f"<{lanes} x double>"
-    names: dict[int, str] = {}
-    declared: set[str] = set()
-    for place in needed:
-        name, operands = tape.operations[place]
-        result = names[place] = f"%t{place}"
-        if name == "constant":
-            names[place] = _constant(operands[0], lanes)
-        elif name == "input":
-            slot = slots[place]
-            add(f" %buffer{slot} = getelementptr double, ptr %in, i64 {slot * lanes}")
-            add(f" {result} = load {vector}, ptr %buffer{slot}, align 8")
-        elif name == "fneg":
-            add(f" {result} = fneg {vector} {names[operands[0]]}")
+def _scatter(results: list[tuple[int, OutputRows, int, int]], shared: int, lanes: int) -> list[str]:
+    """Results of one lane, each with its place."""
+    lines: list[str] = []
+    for array, width in {sink.array: sink.width for _, sink, _, _ in results}.items():
+        lines += [*_array(array, shared), f" %row_of{array} = mul i64 %cell, {width}"]
+    for k, sink, column, _ in results:
+        lines += [
+            f" %taken{k} = add i64 %lane, {k * lanes}",
+            f" %get{k} = getelementptr double, ptr %out, i64 %taken{k}",
+            f" %result{k} = load double, ptr %get{k}",
+            f" %index{k} = add i64 %row_of{sink.array}, {column}",
+            f" %into{k} = getelementptr double, ptr %array{sink.array}, i64 %index{k}",
+            f" store double %result{k}, ptr %into{k}",
+        ]
+    return lines
+
+
+class _Line:
+    """The operations, one after the other, in parts.
+
+    Attributes
+    ----------
+    parts : list of list of str
+        Statements.
+    kept : dict
+        Places in the buffer, of inputs and of what another part needs.
+    declared : set of str
+        Functions that are to be declared.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        needed: Sequence[int],
+        inputs: Sequence[int],
+        results: Sequence[int],
+        guards: Sequence[Guard],
+        lanes: int,
+    ) -> None:
+        self._tape, self._lanes, self._vector = tape, lanes, f"<{lanes} x double>"
+        self.kept, self.declared = {place: k for k, place in enumerate(inputs)}, set[str]()
+        worked_off = [place for place in needed if tape.operations[place].name not in ("input", "constant")]
+        part_of = {place: k // PART for k, place in enumerate(worked_off)}
+        asked, written = defaultdict[int, list[Guard]](list), defaultdict[int, list[tuple[int, int]]](list)
+        uses = [(part_of[place], tape.operations[place].operands) for place in worked_off]
+        for own in guards:
+            part = max(part_of.get(own.left, 0), part_of.get(own.right, 0))
+            asked[part].append(own)
+            uses.append((part, (own.left, own.right)))
+        for k, place in enumerate(results):
+            written[part_of.get(place, 0)].append((k, place))
+        for part, operands in uses:
+            for place in operands:
+                if part_of.get(place, part) != part:
+                    self.kept.setdefault(place, len(self.kept))
+        parts = list(_parts(worked_off)) or [[]]
+        self.parts = [self._part(part, asked[k], written[k]) for k, part in enumerate(parts)]
+
+    def _part(self, places: list[int], guards: list[Guard], results: list[tuple[int, int]]) -> list[str]:
+        self._lines, self._names = list[str](), dict[int, str]()
+        for place in places:
+            self._names[place] = self._operation(place)
+            if place in self.kept:
+                self._store(self._names[place], "values", self.kept[place])
+        self._ask(guards)
+        for k, place in results:
+            self._store(self._name(place), "out", k)
+        return self._lines
+
+    def _store(self, name: str, buffer: str, slot: int) -> None:
+        pointer = f"%{buffer}.{slot}"
+        self._lines += [
+            f" {pointer} = getelementptr double, ptr %{buffer}, i64 {slot * self._lanes}",
+            f" store {self._vector} {name}, ptr {pointer}, align 8",
+        ]
+
+    def _name(self, place: int) -> str:
+        """What a result is called, which another part may have left."""
+        if place not in self._names:
+            name, operands = self._tape.operations[place]
+            self._names[place] = f"%t{place}"
+            if name == "constant":
+                self._names[place] = _constant(operands[0], self._lanes)
+            else:
+                self._lines += [
+                    f" %from{place} = getelementptr double, ptr %values, i64 {self.kept[place] * self._lanes}",
+                    f" %t{place} = load {self._vector}, ptr %from{place}, align 8",
+                ]
+        return self._names[place]
+
+    def _operation(self, place: int) -> str:
+        name, operands = self._tape.operations[place]
+        result, vector, lanes = f"%t{place}", self._vector, self._lanes
+        given = [self._name(operand) for operand in operands]
+        add = self._lines.append
+        if name == "fneg":
+            add(f" {result} = fneg {vector} {given[0]}")
         elif name in ("fadd", "fsub", "fmul", "fdiv"):
-            add(f" {result} = {name} {vector} {names[operands[0]]}, {names[operands[1]]}")
+            add(f" {result} = {name} {vector} {given[0]}, {given[1]}")
         elif name in EXTREMES:
             # what is not a number stays so, if it comes first
-            add(f" %c{place} = fcmp {EXTREMES[name]} {vector} {names[operands[0]]}, {names[operands[1]]}")
-            either = f"{vector} {names[operands[0]]}, {vector} {names[operands[1]]}"
-            add(f" {result} = select <{lanes} x i1> %c{place}, {either}")
+            add(f" %c{place} = fcmp {EXTREMES[name]} {vector} {given[0]}, {given[1]}")
+            add(f" {result} = select <{lanes} x i1> %c{place}, {vector} {given[0]}, {vector} {given[1]}")
         elif name in VECTOR:
             function = f"@{VECTOR[name]}.v{lanes}f64"
-            declared.add(f"declare {vector} {function}({vector})")
-            add(f" {result} = call {vector} {function}({vector} {names[operands[0]]})")
+            self.declared.add(f"declare {vector} {function}({vector})")
+            add(f" {result} = call {vector} {function}({vector} {given[0]})")
         else:
-            declared.add(f"declare double @{name}({', '.join(['double'] * len(operands))})")
-            so_far = "undef"
+            self.declared.add(f"declare double @{name}({', '.join(['double'] * len(operands))})")
+            result = "undef"
             for lane in range(lanes):
-                for k, operand in enumerate(operands):
-                    add(f" %e{place}.{lane}.{k} = extractelement {vector} {names[operand]}, i32 {lane}")
-                given = ", ".join(f"double %e{place}.{lane}.{k}" for k in range(len(operands)))
-                add(f" %c{place}.{lane} = call double @{name}({given})")
-                add(f" %v{place}.{lane} = insertelement {vector} {so_far}, double %c{place}.{lane}, i32 {lane}")
-                so_far = f"%v{place}.{lane}"
-            names[place] = so_far
-    return names, declared
+                for k, operand in enumerate(given):
+                    add(f" %e{place}.{lane}.{k} = extractelement {vector} {operand}, i32 {lane}")
+                each = ", ".join(f"double %e{place}.{lane}.{k}" for k in range(len(given)))
+                add(f" %c{place}.{lane} = call double @{name}({each})")
+                add(f" %v{place}.{lane} = insertelement {vector} {result}, double %c{place}.{lane}, i32 {lane}")
+                result = f"%v{place}.{lane}"
+        return result
 
-
-def _guards(guards: Sequence[Guard], names: dict[int, str], lanes: int, add) -> None:  # type: ignore[no-untyped-def]
-    """Whether a lane would have gone another way than the sample."""
-    so_far = ""
-    for k, (comparison, left, right, outcome) in enumerate(guards):
-        # one that does not hold is true of numbers that cannot be compared, too
-        opposite = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}[comparison]
-        asked = opposite if outcome else comparison
-        add(f" %asked{k} = fcmp {asked} <{lanes} x double> {names[left]}, {names[right]}")
+    def _ask(self, guards: list[Guard]) -> None:
+        """Whether a lane would have gone another way than the sample."""
+        so_far, lanes, add = "", self._lanes, self._lines.append
+        for k, (comparison, left, right, outcome) in enumerate(guards):
+            asked, a, b = OPPOSITE[comparison] if outcome else comparison, self._name(left), self._name(right)
+            add(f" %asked{k} = fcmp {asked} {self._vector} {a}, {b}")
+            if so_far:
+                add(f" %any{k} = or <{lanes} x i1> {so_far}, %asked{k}")
+            so_far = f"%any{k}" if so_far else f"%asked{k}"
         if so_far:
-            add(f" %any{k} = or <{lanes} x i1> {so_far}, %asked{k}")
-        so_far = f"%any{k}" if so_far else f"%asked{k}"
-    if so_far:
-        add(f" %bits = bitcast <{lanes} x i1> {so_far} to i{lanes}")
-        add(f" %set = zext i{lanes} %bits to i64")
-        add(" %before = load i64, ptr %seen")
-        add(" %after = or i64 %before, %set")
-        add(" store i64 %after, ptr %seen")
+            add(f" %bits = bitcast <{lanes} x i1> {so_far} to i{lanes}")
+            add(f" %set = zext i{lanes} %bits to i64")
+            add(" %before = load i64, ptr %seen")
+            add(" %after = or i64 %before, %set")
+            add(" store i64 %after, ptr %seen")
 
 
 def _constant(value: float, lanes: int) -> str:

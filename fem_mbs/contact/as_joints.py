@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
-from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha, contacts_of, with_multipliers
+from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
+from fem_mbs.contact.impact import Contacts
+from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha, contacts_of
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import FORCES, TOUCHING
 from fem_mbs.initial.consistent_start import consistent_start
@@ -49,12 +51,25 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
     ):
         for part, place in (contacts.names[k] for k in np.flatnonzero(marked)):
             LOG.warning("%s: %s: its %s %s", caller, part, part.contacts[place], words)
-    found = contacts.closed.of(status, lambda: False)
+    found = contacts.closed.of(status)
     for batch, numbers in found.sliding:
-        batch.held, batch.fallback = False, slip[numbers] / speed[numbers, None]
+        batch.fallback = slip[numbers] / speed[numbers, None]
     made, inner = found.system, with_multipliers(contacts, found, state)
     if closed.any():  # contacts that repeat each other, such as the corners of a box
         explain_singular(
             made, made.evaluate(made.motion(inner), inner.multipliers, made.prescribe(inner.t)), "at the state"
         )
     return made, inner
+
+
+def with_multipliers(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
+    """A state of the system with closed contacts, whose forces are multipliers."""
+    result = contacts.without(state)
+    if not len(closed.contacts):
+        return result
+    multipliers = np.zeros(closed.system.m)
+    forces = state.u[contacts.carried[closed.contacts, FORCES]]
+    multipliers[: len(state.multipliers)] = state.multipliers
+    there = closed.multipliers >= 0
+    multipliers[closed.multipliers[there]] = forces[there]
+    return replace(result, multipliers=multipliers)

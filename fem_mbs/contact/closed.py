@@ -1,15 +1,14 @@
-"""Contacts that stay closed as equations of a model: what the smooth part of a step is about.
+"""Contacts that stay closed as equations of a model: for statics and for small motions.
 
 As long as a contact is closed, ``gap = 0`` is an equation on positions like that of a joint, a contact that sticks has
-two more on velocities, and one that slides puts ``mu lambda_N`` against its slip. A model in which the closed contacts
-are these is integrated like any other: with the constraints on both levels, of order 2 in forces, too. One in which all
-are open has nothing of them: its steps are those of the model without contacts.
+two more on velocities, and one that slides puts ``mu lambda_N`` against its slip. One in which all are open has nothing
+of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ from fem_mbs.contracts import (
     UnilateralBatch,
     node_rows,
 )
-from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.system import System
 
@@ -38,7 +36,6 @@ KEPT = 64
 """Systems of closed contacts that are kept for when the same are closed again."""
 STILL = 1e-12
 """Speed of slip in m/s below which its direction is that of the force against it."""
-_SEVERAL = Redundant(0, np.empty(0, np.intp), np.empty((0, 0)), "Contacts that hold one body in several points.")
 
 
 class ClosedContact(Constraint):
@@ -126,8 +123,6 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         self.reads: IntArray = np.array([number.multipliers(own.closed)[:1] for own in parts])
         self.fallback = np.zeros((len(parts), 2))
         """Directions ``(n, 2)`` where there is no slip yet."""
-        self.held = False
-        """Whether directions are those, whatever the slip: where it all but ends, it has none that lasts."""
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
         gaps = self._of.batch.measure(motion)
@@ -135,7 +130,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         V = motion.V[self.nodes].reshape(len(self.nodes), -1)
         slip = np.matvec(G, V)
         speed = np.linalg.norm(slip, axis=-1)
-        moves = speed > (np.inf if self.held else STILL)
+        moves = speed > STILL
         d = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], self.fallback)
         turning = (np.eye(2) - d[:, :, None] * d[:, None]) * (moves / np.where(moves, speed, 1.0))[:, None, None]
         size = self._mu * motion.multipliers[self.reads[:, 0]]
@@ -198,18 +193,18 @@ class ClosedSystems:
         self.open = ClosedSystem(made, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
         """The model without contacts."""
 
-    def of(self, status: IntArray, redundant: Callable[[], bool]) -> ClosedSystem:
-        """That of what all contacts do, ``(C,)``; whether they repeat each other is asked when it is made."""
+    def of(self, status: IntArray) -> ClosedSystem:
+        """That of what all contacts do, ``(C,)``."""
         if not status.any():
             return self.open
         key = status.tobytes()
         if key not in self._kept:
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._make(status, redundant())
+            self._kept[key] = self._make(status)
         return self._kept[key]
 
-    def _make(self, status: IntArray, redundant: bool) -> ClosedSystem:
+    def _make(self, status: IntArray) -> ClosedSystem:
         system, numbers = self._system, np.flatnonzero(status)
         closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
@@ -218,8 +213,8 @@ class ClosedSystems:
         model.elements, model.constraints = [*model.elements, *slides.values()], [*model.constraints, *closed]
         with system.as_frozen():
             made = _frozen(model, system)
-        if redundant:
-            made.regularize(system.redundant or _SEVERAL)
+        if system.redundant:
+            made.regularize(system.redundant)
         rows = np.full((len(closed), 3), -1)
         for row, own in zip(rows, closed, strict=True):
             found = made.number.multipliers(own)

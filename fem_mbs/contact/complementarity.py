@@ -16,15 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 
-SWEEPS, NEWTON, MANY = 5, 20, 4000
+SWEEPS, NEWTON, MANY = 5, 12, 4000
 """Sweeps of Gauss-Seidel before Newton's method, iterations of that, and sweeps where it goes round."""
 LARGEST = 300
 """Contacts above which the matrix of Newton's method is too large: sweeps alone."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
 SINGULAR = 1e-11
+INFINITE = 1e100
 
 
 class Pushes(NamedTuple):
@@ -34,8 +35,12 @@ class Pushes(NamedTuple):
     solved: bool
 
 
-def push(G: Array, c: Array, friction: Array, slides: Array | None = None, guess: Array | None = None) -> Pushes:
+def push(
+    G: Array, c: Array, friction: Array, slides: Array | None = None, guess: Array | None = None, sweeps: int = MANY
+) -> Pushes:
     """Impulses or forces of contacts.
+
+    Where these are not unique, Newton's method finds those nearest to the guess.
 
     Parameters
     ----------
@@ -48,33 +53,37 @@ def push(G: Array, c: Array, friction: Array, slides: Array | None = None, guess
     slides : (k, 2), optional
         Directions of slip of the contacts that slide, whose friction is ``-mu P_N`` times these; NaN for others.
     guess : (k, 3), optional
-        Where to begin.
+        Where to begin: as a rule, on the right branches.
+    sweeps : int
+        Of Gauss-Seidel where Newton's method goes round.
     """
     k = len(c)
-    if not k:
-        return Pushes(np.zeros((0, 3)), True)
-    laws = _Laws(G, c, friction, np.full((k, 2), np.nan) if slides is None else slides)
     P = np.zeros((k, 3)) if guess is None else guess.copy()
+    if not k:
+        return Pushes(P, True)
+    if not (np.isfinite(G).all() and np.isfinite(c).all()):
+        return Pushes(P, False)
+    laws, error = Laws(G, c, friction, slides), np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        P = laws.sweep(P, SWEEPS)
-        if k <= LARGEST:
-            found, error = laws.newton(P)
-            if error <= TOLERANCE * laws.size:
-                return Pushes(found, True)
-        P = laws.sweep(P, MANY)
-        if k <= LARGEST:
+        for count in [0, SWEEPS, sweeps][guess is None : 3 if sweeps else 2]:
+            P = laws.sweep(P, count)
+            if k > LARGEST:
+                continue
             P, error = laws.newton(P)
-        else:
+            if error <= TOLERANCE * laws.size:
+                return Pushes(P, True)
+        if k > LARGEST:
             error = laws.error(P)
     return Pushes(P, bool(error <= ROUNDING * laws.size))
 
 
-class _Laws:
-    """The equations of ``k`` contacts and their derivative."""
+class Laws:
+    """The equations of ``k`` contacts and their derivative; arguments are those of :func:`push`."""
 
-    def __init__(self, G: Array, c: Array, friction: Array, slides: Array) -> None:
+    def __init__(self, G: Array, c: Array, friction: Array, slides: Array | None = None) -> None:
         k = self.k = len(c)
         self.G, self.c, self.mu = G, c, friction
+        slides = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = G.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
@@ -85,7 +94,9 @@ class _Laws:
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
         self.r_N = 1.0 / np.maximum(np.where(self.normal > least, self.normal, normal), least)
-        self.r_T = 1.0 / np.maximum(np.linalg.eigvalsh(own[:, 1:, 1:])[:, -1], least)
+        across = own[:, 1:, 1:]
+        largest_across = np.linalg.eigvalsh(0.5 * (across + across.mT))[:, -1]
+        self.r_T = 1.0 / np.maximum(largest_across, least)
         self.size = float(np.abs(c).max()) or 1e-300
 
     def rates(self, P: Array) -> Array:
@@ -115,51 +126,59 @@ class _Laws:
 
     def error(self, P: Array) -> float:
         """Largest defect of the laws, as a rate."""
-        xi = self.rates(P)
-        projected = np.array([self._law(j, P[j], xi[j]) for j in range(self.k)])
-        off = np.abs(P - projected) / np.column_stack([self.r_N, self.r_T, self.r_T])
-        return float(off.max()) if np.isfinite(P).all() else np.inf
+        if not np.isfinite(P).all():
+            return np.inf
+        off = P - projected(P, self.rates(P), self.mu, self.r_N, self.r_T)
+        off[self.sliding, 1:] = (P[:, 1:] + (self.mu * P[:, 0])[:, None] * self.slides)[self.sliding]
+        return float((np.abs(off) / np.column_stack([self.r_N, self.r_T, self.r_T])).max())
 
     def newton(self, P: Array) -> tuple[Array, float]:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
         best, least = P, self.error(P)
         for _ in range(NEWTON):
-            A, right = self._linear(P)
-            pushes = P[:, :1] - self.r_N[:, None] * self.rates(P)[:, :1] > 0.0
+            if least <= TOLERANCE * self.size:
+                break
+            pushes, A, K = self.linear(P)
+            right = -np.matvec(K, self.c).ravel()
             P = np.linalg.lstsq(A, right - A @ P.ravel(), rcond=SINGULAR)[0].reshape(-1, 3) + P
-            P = np.where(pushes, P, 0.0)
+            P = np.where(pushes[:, None], P, 0.0)
             error = self.error(P)
             if error < least:
                 best, least = P, error
-            if least <= TOLERANCE * self.size or not np.isfinite(error):
+            if not error < INFINITE:
                 break
         return best, least
 
-    def _linear(self, P: Array) -> tuple[Array, Array]:
-        """The laws as linear equations ``A P = right`` on the branches of ``P``."""
-        xi = self.rates(P)
-        A, right = np.zeros((3 * self.k, 3 * self.k)), np.zeros(3 * self.k)
-        one = np.eye(3 * self.k)
-        for j in range(self.k):
-            N, T = 3 * j, slice(3 * j + 1, 3 * j + 3)
-            pushes = P[j, 0] - self.r_N[j] * xi[j, 0] > 0.0
-            if not pushes:
-                A[N : N + 3] = one[N : N + 3]
-                continue
-            A[N], right[N] = self.r_N[j] * self.G[N], -self.r_N[j] * self.c[j, 0]
-            radius = self.mu[j] * P[j, 0]
-            z = P[j, 1:] - self.r_T[j] * xi[j, 1:]
-            size = float(np.hypot(*z))
-            if self.sliding[j] or radius <= 0.0:
-                A[T] = one[T]
-                A[T, N] = self.mu[j] * self.slides[j]
-            elif size <= radius:
-                A[T], right[T] = self.r_T[j] * self.G[T], -self.r_T[j] * self.c[j, 1:]
-            else:
-                # P_T - mu P_N d with d = z/|z| and its derivative
-                d = z / size
-                turn = radius / size * (np.eye(2) - np.outer(d, d))
-                A[T] = one[T] - turn @ (one[T] - self.r_T[j] * self.G[T])
-                A[T, N] -= self.mu[j] * d
-                right[T] = -turn @ (self.r_T[j] * self.c[j, 1:])
-        return A, right
+    def linear(self, P: Array) -> tuple[BoolArray, Array, Array]:
+        """Which contacts push, and the laws on the branches of ``P``: ``A P + K c = 0``."""
+        k, xi, every = self.k, self.rates(P), np.arange(self.k)
+        pushes = P[:, 0] - self.r_N * xi[:, 0] > 0.0
+        radius = self.mu * P[:, 0]
+        z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
+        size = np.linalg.norm(z, axis=1)
+        along = pushes & (self.sliding | (radius <= 0.0))
+        sticks = pushes & ~along & (size <= radius)
+        slips = pushes & ~along & ~sticks
+        # P_T - mu P_N d with d = z/|z| and its derivative
+        d = np.where(slips[:, None], z / np.where(slips, size, 1.0)[:, None], np.where(along[:, None], -self.slides, 0))
+        turn = np.where(slips, radius / np.where(slips, size, 1.0), 0.0)[:, None, None]
+        turn = turn * (np.eye(2) - d[:, :, None] * d[:, None])
+        K, own = np.zeros((k, 3, 3)), np.zeros((k, 3, 3))
+        K[:, 0, 0] = np.where(pushes, self.r_N, 0.0)
+        held = np.where(sticks[:, None, None], np.eye(2), 0.0)
+        K[:, 1:, 1:] = self.r_T[:, None, None] * (held + turn)
+        own[:, 0, 0] = ~pushes
+        own[:, 1:, 1:] = np.eye(2) - held - turn
+        own[:, 1:, 0] = -self.mu[:, None] * d
+        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
+        A[every, :, every] += own
+        return pushes, A.reshape(3 * k, 3 * k), K
+
+
+def projected(P: Array, xi: Array, friction: Array, r_N: Array, r_T: Array) -> Array:  # noqa: N803
+    """The right-hand sides of the laws: ``P - r xi`` on what pushes, and on the disc of friction, ``(k, 3)``."""
+    normal = np.maximum(0.0, P[:, 0] - r_N * xi[:, 0])
+    z = P[:, 1:] - r_T[:, None] * xi[:, 1:]
+    size, radius = np.linalg.norm(z, axis=1), friction * normal
+    share = np.where(size > radius, radius / np.maximum(size, 1e-300), 1.0)
+    return np.column_stack([normal, z * share[:, None]])

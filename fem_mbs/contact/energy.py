@@ -34,16 +34,13 @@ class EnergyAt(NamedTuple):
     """Kinetic, of strain and of gravity, of all cells ``(c, 3)``."""
     power: float
     """Of forces that store none and of drives, W."""
-    over_time: float
-    """Energy if the laws of another time held."""
     turn: float
     """The largest angular velocity, rad/s."""
 
 
-def energy_at(system: System, state: State, other: float) -> EnergyAt:
-    """Energies of a state; ``other`` is the time at the other end of the step."""
+def energy_at(system: System, state: State) -> EnergyAt:
+    """Energies of a state."""
     motion = system.motion(state)
-    cells = _cells(system, motion)
     power = 0.0
     for batch in _plain(system):
         if type(batch).energy is ElementBatch.energy and batch.reads is None:
@@ -54,10 +51,14 @@ def energy_at(system: System, state: State, other: float) -> EnergyAt:
             still = replace(motion, V=np.zeros_like(motion.V), udot=np.zeros_like(motion.udot))
             rate = constraints.rate(joints, still, phi, gradient, context)
             power += float(state.multipliers[system.constraint_slices[k]] @ rate)
-    over_time = cells.sum()
-    if system.follows_time:
-        over_time = _cells(system, replace(motion, t=min(other, system.end))).sum()
-    return EnergyAt(cells, power, float(over_time), float(np.abs(motion.V[:, 3:]).max(initial=0.0)))
+    return EnergyAt(_cells(system, motion), power, float(np.abs(motion.V[:, 3:]).max(initial=0.0)))
+
+
+def _by_time(system: System, state: State, energy: EnergyAt, t: float) -> float:
+    """By how much laws over time change the energy of a state until ``t``."""
+    if not system.follows_time:
+        return 0.0
+    return float(_cells(system, replace(system.motion(state), t=min(t, system.end))).sum() - energy.cells.sum())
 
 
 def _cells(system: System, motion: Motion) -> Array:
@@ -86,19 +87,24 @@ class Gain(NamedTuple):
     """Beyond what passes, 0 if there is none."""
     all: float
     """Of both signs, with what friction took, less what the work of forces may be off."""
-    motion: float
-    """Kinetic energy and that of strain at its end."""
+    end: EnergyAt
+    """Energies at its end."""
+
+    @property
+    def motion(self) -> float:
+        """Kinetic energy and that of strain at its end."""
+        return float(self.end.cells[:, :2].sum())
 
 
-def gained(system: System, first: State, last: State) -> Gain:
-    """What a step has gained."""
-    h, before, after = last.t - first.t, energy_at(system, first, last.t), energy_at(system, last, first.t)
-    start, end = before.cells.sum(), after.cells.sum()
-    work = 0.5 * h * (before.power + after.power) + 0.5 * (before.over_time - start + end - after.over_time)
+def gained(system: System, first: State, last: State, before: EnergyAt | None = None) -> Gain:
+    """What a step has gained; energies ``before`` are those of the first state, where they are known."""
+    h, before, after = last.t - first.t, before or energy_at(system, first), energy_at(system, last)
+    work = 0.5 * h * (before.power + after.power)
+    work += 0.5 * (_by_time(system, first, before, last.t) - _by_time(system, last, after, first.t))
     turn = min(h * max(before.turn, after.turn), MOST_TURN)
     # the trapezoidal rule is off by (omega h)^2/12 of a power that swings, by omega h/12 where that goes through zero
     doubt = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
     passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
-    gain = float(end - start - work - doubt)
+    gain = float(after.cells.sum() - before.cells.sum() - work - doubt)
     more = max(0.0, gain - float(passes) - ROUNDING * float(np.abs(before.cells).sum()))
-    return Gain(more, gain, float(after.cells[:, :2].sum()))
+    return Gain(more, gain, after)

@@ -8,8 +8,9 @@ do to accelerations.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,11 +66,21 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._following = [b for b in self.batches if b.follows.size]
+        self.stepped = copy(self.open)
+        """The same for steps that are not compiled as a whole: contacts may touch in them."""
+        self.stepped.whole = None
+        with system.as_frozen():
+            self._held = [type(b.owners[0]).batch(b.owners, self.open.number) for b in self.batches]
+        self.numbered: dict[bytes, Any] = {}
+        """Those that have touched in a step (``touching.py``)."""
 
-    def of(self, near: BoolArray | None) -> list[ContactPart]:
-        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``."""
+    def of(self, near: BoolArray | None, held: bool = False) -> list[ContactPart]:
+        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``.
+
+        If ``held``, batches as they are while contacts are closed: these go on beyond the end of a face.
+        """
         parts = []
-        for b, elements, rows in zip(self.batches, self._elements, self.slices, strict=True):
+        for b, elements, rows in zip(self._held if held else self.batches, self._elements, self.slices, strict=True):
             n, r = b.friction.shape
             numbers = np.arange(rows.start, rows.stop).reshape(n, r)
             if near is None or not b.sifts:
@@ -316,31 +327,6 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     forces[which], slides[which] = P, direction
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
     return Settled(contacts.carry_on(state, held, forces), slides)
-
-
-def shared(contacts: Contacts, state: State, which: IntArray, forces: Array, slides: Array) -> tuple[Array, Array]:
-    """Forces ``(k, 3)`` of closed contacts that repeat each other: such as do what these do, and obey the laws.
-
-    Where there are none, those of the laws for accelerations, and what is left of these ``(k, 3)``, of 1 at most: gaps
-    that open and slips that begin. ``slides`` (k, 2) are directions of slip, NaN of contacts that stick.
-    """
-    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus
-    c = -(G @ forces.ravel()).reshape(-1, 3)
-    P, solved = push(G, c, contacts.friction[which], slides, guess=forces)
-    if not solved:
-        return forces, np.zeros_like(c)
-    return P, ((G @ P.ravel()).reshape(-1, 3) + c) / (np.abs(c).max() or 1.0)
-
-
-def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
-    """Whether closed contacts repeat each other, joints, or what holds their nodes."""
-    which = np.flatnonzero(status)
-    if contacts.open.redundant is not None:
-        return True
-    rows = np.column_stack([np.ones(len(which), bool), *(2 * [status[which] == 1])]).ravel()
-    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus[np.ix_(rows, rows)]
-    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    return int(np.linalg.matrix_rank(G / np.outer(scale, scale), tol=1e-9)) < len(G)
 
 
 def _flat(parts: list[Array]) -> Array:

@@ -62,7 +62,6 @@ from fem_mbs.contracts.arguments import number as number
 from fem_mbs.contracts.arguments import one_of as one_of
 from fem_mbs.contracts.arguments import or_function as or_function
 from fem_mbs.contracts.arguments import real as real
-from fem_mbs.contracts.arguments import rotation_matrix as rotation_matrix
 from fem_mbs.contracts.arguments import shaped as shaped
 from fem_mbs.contracts.arguments import shown as shown
 from fem_mbs.contracts.arguments import text as text
@@ -99,7 +98,6 @@ from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy
 from fem_mbs.contracts.element import ModelContext as ModelContext
 from fem_mbs.contracts.element import SectionForces as SectionForces
-from fem_mbs.contracts.functions import OPTIONAL as OPTIONAL
 from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
 from fem_mbs.contracts.functions import ByLength as ByLength
 from fem_mbs.contracts.functions import ByRate as ByRate
@@ -135,7 +133,6 @@ from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
 from fem_mbs.contracts.node import lever as lever
-from fem_mbs.contracts.node import make_node as make_node
 from fem_mbs.contracts.node import still_nodes as still_nodes
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces
@@ -154,7 +151,6 @@ from fem_mbs.contracts.public import former as former
 from fem_mbs.contracts.public import instance as instance
 from fem_mbs.contracts.public import moments as moments
 from fem_mbs.contracts.public import same as same
-from fem_mbs.contracts.sensor import SENSOR_VALUE as SENSOR_VALUE
 from fem_mbs.contracts.sensor import Sensor as Sensor
 from fem_mbs.contracts.sensor import SensorBatch as SensorBatch
 from fem_mbs.contracts.signal import Combines as Combines

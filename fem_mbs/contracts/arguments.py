@@ -54,7 +54,7 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     """Which of the ``known`` names one that is not among them may stand for; where none is near, all of them."""
     known = list(known)
     near = get_close_matches(name, known, 3, 0.5)
-    return f"is it {' or '.join(map(repr, near))}?" if near else f"{else_} {listed(known, 30)}"
+    return f"is it {' or '.join(map(repr, near))}?" if near else f"{else_} {listed(known, 16)}"
 
 
 def real(value: object) -> Array | None:

@@ -79,18 +79,6 @@ class ByVelocity(Protocol):
     by_velocity: Callable[[Array, Array], Array]
 
 
-OPTIONAL: dict[type, tuple[str, ...]] = {
-    Differentiable: ("velocity", "acceleration"),
-    Jumping: ("jumps",),
-    ByLength: ("by_length",),
-    BySpeed: ("by_speed",),
-    ByCoordinate: ("by_coordinate",),
-    ByRate: ("by_rate",),
-    ByVelocity: ("by_velocity",),
-}
-"""What a function may bring along, and the names of it."""
-
-
 def next_jump(law: object, t: float) -> float:
     """The first time after ``t`` at which a law says that it jumps; infinity if it does not."""
     return min((float(own) for own in law.jumps if own > t), default=inf) if isinstance(law, Jumping) else inf

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice, rotation_matrix, truth, vector
+from fem_mbs.contracts.arguments import Name, Vector3, choice, rotation_matrix, truth, vector
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import COMPLETE, ModelPart, earlier, instance, moments, remember
 from fem_mbs.errors import ModelError
@@ -98,23 +98,6 @@ class Node(ModelPart):
         return f"node '{self.name}'"
 
     __repr__ = __str__
-
-
-def make_node(
-    name: str,
-    group: str,
-    position: ArrayLike,
-    rotation: RotationLike | None = None,
-    *,
-    velocity: ArrayLike | None = None,
-    angular_velocity: ArrayLike | None = None,
-) -> Node:
-    """Build a node from what the user gave, or refuse with a message that names it."""
-    still = np.zeros(3)
-    R = np.eye(3) if rotation is None else rotation
-    velocity, angular_velocity = (still if given is None else given for given in (velocity, angular_velocity))
-    arrays: dict[str, Any] = {"position": position, "rotation": R}
-    return Node(name=name, group=group, **arrays, velocity=velocity, angular_velocity=angular_velocity)  # type: ignore[arg-type]
 
 
 def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node]:

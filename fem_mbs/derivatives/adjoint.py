@@ -8,20 +8,21 @@ of the method's memory; states are those of the solution, in memory or in a file
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import same
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
 from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.signals import KINDS, Seeds
-from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, linearised
+from fem_mbs.derivatives.signals import GoalSlopes
+from fem_mbs.derivatives.step import Derivatives, RunDerivative, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -36,8 +37,7 @@ class AdjointIntegration(KeptSteps):
         super().__init__(system, method, step, t_end)
         self.every = max(1, math.isqrt(math.ceil(t_end / self.length)))
         """Steps from a checkpoint to the next."""
-        self.lengths: list[float] = []
-        self.ends: list[float] = []
+        self.lengths, self.ends = array("d"), array("d")
         self.checkpoints: list[tuple[State, AlphaMemory]] = []
 
     def advance(self) -> AcceptedStep | None:
@@ -57,17 +57,17 @@ class AdjointIntegration(KeptSteps):
         self.ends.append(self.state.t)
         return accepted
 
-    def backwards(self, together: int) -> Iterator[tuple[range, list[Begun]]]:
+    def backwards(self, together: int) -> Iterator[tuple[range, list[TakenStep]]]:
         """So many steps at a time, with their numbers, the last ones first."""
         for k, (state, memory) in reversed(list(enumerate(self.checkpoints))):
-            steps: list[Begun] = []
+            steps: list[TakenStep] = []
             numbers = range(k * self.every, min((k + 1) * self.every, len(self.lengths)))
             for i in numbers:
                 h = self.lengths[i]
                 result: Step = self.alpha.inner_step(self.system, state, h, memory)
                 if not memory.steps:
                     memory = self.alpha.started(self.system, state, h, memory)
-                steps.append(Begun(state, memory._replace(matrix=None), h, result.state))
+                steps.append(TakenStep(state, memory._replace(matrix=None), h, result))
                 state, memory = result.state.at(self.ends[i]), result.memory
             last = len(steps)
             while last:
@@ -77,38 +77,42 @@ class AdjointIntegration(KeptSteps):
                 last = first
 
 
-def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
-    """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
-    system, method, count = integration.system, integration.alpha, len(seeds)
-    run = RunDerivative(method, system, variations)
+def gradients(integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes]) -> Array:
+    """Derivatives ``(G, P)`` of goals against the parameters."""
+    system, count = integration.system, len(goals)
+    run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
     none = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
-    now, entry = _seeded(none, seeds, len(integration.lengths)), none
+    now, entry = none, none
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
+
+    def seeds(times: IntArray) -> Array:
+        """What the goals depend on the states at some instants themselves, ``(times, S, G)``."""
+        nonlocal result
+        result = result + np.stack([own.explicit(variations, times) for own in goals], axis=1)
+        return np.stack([own.at(times) for own in goals], axis=2)
+
     for numbers, steps in integration.backwards(run.together):
-        cursor = Cursor(len(steps))
+        cursor, own = Cursor(len(steps)), seeds(np.array(numbers) + 1)
         back = linearised(run, steps).at(cursor).transposed()
-        for cursor.step, k in reversed(list(enumerate(numbers))):
+        for cursor.step in reversed(range(len(steps))):
+            now = _seeded(now, own[cursor.step])
             if system.has_history:
-                after = system.motion(steps[cursor.step].after)
+                after = system.motion(steps[cursor.step].result.state)
                 _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
-            start, gradient = back(now)
+            entry, gradient = back(now)
             result += gradient
-            if k:
-                v, vdot = start.v + np.where(of_states, start.lead, 0.0), np.where(of_states, 0.0, start.lead)
-                now = _seeded(start._replace(v=v, lead=vdot), seeds, k)
-            else:  # what Newmark's formulas begin with is apart from the state, which goals may look at
-                now, entry = _seeded(none._replace(q=start.q, multipliers=start.multipliers), seeds, k), start
-    return result + _at_start(integration, variations, now, entry)
+            v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
+            now = entry._replace(v=v, lead=vdot)
+    # what Newmark's formulas begin with is apart from the state, which goals may look at
+    now = _seeded(none._replace(q=entry.q, multipliers=entry.multipliers), seeds(np.zeros(1, np.intp))[0])
+    return (result + _at_start(integration, variations, now, entry)).T
 
 
-def _seeded(end: Derivatives, seeds: Sequence[Seeds], k: int) -> Derivatives:
-    """With what goals depend on the state number ``k`` themselves."""
-    result = end._replace(**{kind: getattr(end, kind).copy() for kind in KINDS})
-    for goal, own in enumerate(seeds):
-        for kind in KINDS:
-            getattr(result, kind)[own.rows[kind], goal] += own.values[kind][k]
-    return result
+def _seeded(end: Derivatives, seed: Array) -> Derivatives:
+    """With what goals depend on a state themselves."""
+    q, v, vdot, multipliers = np.split(seed, np.cumsum(3 * [len(end.q)]))
+    return end._replace(q=end.q + q, v=end.v + v, lead=end.lead + vdot, multipliers=end.multipliers + multipliers)
 
 
 def _at_start(

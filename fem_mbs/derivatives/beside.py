@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Likeness, Variation
-from fem_mbs.derivatives.residual import Scales
+from fem_mbs.derivatives.residual import Instants
 from fem_mbs.derivatives.together import Ask, Together
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
@@ -134,22 +134,20 @@ class ParameterDerivatives:
                     result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
         return result
 
-    def rows(
-        self, motion: Motion, times: Array, multipliers: Array, by: Scales, history: Array | None, look: bool = False
-    ) -> Array:
-        """Derivatives ``(s, R, P)`` of the rows of a step at motions of instants ``times`` (s,); ``look`` for kinks.
+    def rows(self, at: Instants, history: Array | None, look: bool = False) -> Array:
+        """Derivatives ``(s, R, P)`` of the rows of steps; ``look`` for kinks.
 
         ``history`` (k, P) are derivatives of internal variables of kind "history".
         """
-        system, steps, count = self.system, len(times), len(self.varied)
-        N, m, none = system.N, system.m, multipliers[:, :0]
+        system, steps, count = self.system, at.steps, len(self.varied)
+        N, m, times, none = system.N, system.m, at.times, at.multipliers[:, :0]
         slots, values = [np.empty(0, np.intp)], [np.empty((steps, 0))]
 
         def add(places: IntArray, weighted: Array) -> None:
             slots.append(places)
             values.append(weighted.reshape(steps, -1))
 
-        motion = self._with_variables(motion, steps, history)
+        motion = self._with_variables(at.motion, steps, history)
         for gravity, own in self._elements:
             momentum = motion.momentum and replace(motion.momentum, gravity=gravity)
             here = replace(motion, gravity=gravity, momentum=momentum)
@@ -160,7 +158,7 @@ class ParameterDerivatives:
         motion = motion.momentum or motion
         for own in self._joints:
             phi, rate, gradient = own.asked(_joint, motion, times, none)
-            add(own.slots, own.weights * multipliers[:, own.equations // count, None] * gradient)
+            add(own.slots, own.weights * at.multipliers[:, own.equations // count, None] * gradient)
             add(N * count + own.equations, own.weights * phi)
             add((N + m) * count + own.equations, own.weights * rate)
         size = (N + 2 * m) * count
@@ -168,8 +166,8 @@ class ParameterDerivatives:
         found: Any = np.bincount(every.ravel(), np.concatenate(values, axis=1).ravel(), steps * size)
         force, closing, hidden = np.split(found.reshape(steps, -1, count), [N, N + m], axis=1)
         level = system.velocity_level[:, None]
-        rows = by.h**2 * force[:, system.free_index], np.where(level, by.h * hidden, closing)
-        return np.concatenate([*rows, np.where(level, 0.0, hidden / by.gamma)], axis=1)
+        rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
+        return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma)], axis=1)
 
     def _with_variables(self, motion: Motion, steps: int, history: Array | None) -> Motion:
         """With the internal variables of all models, one after the other, at each instant."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,7 +24,15 @@ from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.step import Begun, Derivatives, RunDerivative, Weights, displaced, linearised, taken_increment
+from fem_mbs.derivatives.step import (
+    Derivatives,
+    RunDerivative,
+    TakenStep,
+    Weights,
+    displaced,
+    linearised,
+    taken_increment,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
@@ -49,15 +58,6 @@ class StateDerivatives(NamedTuple):
     vdot: Array
     multipliers: Array
     """``(m, P)``."""
-
-
-class TakenStep(NamedTuple):
-    """A step that was accepted, and what it began with."""
-
-    state: State
-    memory: AlphaMemory
-    h: float
-    result: Step
 
 
 class _Listening:
@@ -159,16 +159,19 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._derivative = RunDerivative(self.alpha, system, variations)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
         self._of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
-        self._waiting: list[Begun] = []
+        self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
         self._restarted_at = 0
         """Number of the state at which the history of accelerations begins."""
         tangent, self.now = self._from_models(self._begun, self.state)
         """What the next step begins with."""
         self.tangents = [tangent]
+
+    @cached_property
+    def _derivative(self) -> RunDerivative:
+        return RunDerivative(self.alpha, self.system, self.varied)
 
     def advance(self) -> AcceptedStep | None:
         """The next step; derivatives follow when enough of them can be linearised together."""
@@ -187,7 +190,7 @@ class DirectIntegration(KeptSteps):
         if not (memory.steps and same(h, memory.h)):
             self._catch_up()
             memory = self._anew(taken)
-        self._waiting.append(Begun(state, memory, h, result.state))
+        self._waiting.append(taken._replace(memory=memory))
         self._before = taken
         if self.has_jumped or len(self._waiting) == self._derivative.together:
             self._catch_up()
@@ -217,7 +220,7 @@ class DirectIntegration(KeptSteps):
             end = step.times(self.now, unit)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
-                tangent = tangent._replace(q=self._with_history(tangent, own.after))
+                tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
             self.tangents.append(tangent)
             self.now = end._replace(q=tangent.q, lead=self._lead(tangent))
         self._waiting = []

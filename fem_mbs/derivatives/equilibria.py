@@ -13,8 +13,7 @@ from fem_mbs.contracts import State
 from fem_mbs.derivatives.beside import leans_on_history
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.errors import ModelError, SingularSystemError
-from fem_mbs.solution.history import Instant, proportional
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system.system import System

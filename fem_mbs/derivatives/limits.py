@@ -22,8 +22,7 @@ from fem_mbs.contracts import State
 from fem_mbs.derivatives.equilibria import held_as, refuse_what_has_none
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.errors import ModelError
-from fem_mbs.solution.history import Instant, proportional
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system import matrices as tangent

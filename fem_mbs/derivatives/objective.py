@@ -10,24 +10,22 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ARRAYS, Method, Path, Public, Seconds, checked, choice, real, shown
+from fem_mbs.contracts import Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
 from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
-from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
-from fem_mbs.derivatives.signals import SignalSlopes
+from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
+from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.errors import ModelError
 from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
 WAYS = ("copies", "direct", "adjoint")
-MANY = 4
-"""So many parameters a goal, and more, are for the adjoint."""
+MANY, MANY_OF_SMALL = 4, 30
+"""So many parameters a goal, and more, are for the adjoint; of small models, whose copies cost little."""
 
 OneGoal: TypeAlias = Goal | Callable[[Any], Any]
 
@@ -109,7 +107,8 @@ def objective(
         As of :func:`sensitivities`.
     how : {"copies", "direct", "adjoint"}, optional
         "adjoint" goes back along the run once, for all parameters together. By default it is taken for four
-        parameters a goal, or more, where it can be; else what :func:`sensitivities` takes.
+        parameters a goal, or more, where it can be, of models of up to 30 unknowns for thirty; else what
+        :func:`sensitivities` takes.
     store : str or Path, optional
         File for the states of runs of the adjoint, as of :func:`simulate`: long runs then take little memory.
 
@@ -139,12 +138,16 @@ def objective(
     if store is not None and how != "adjoint":
         raise ModelError("objective: store is for how='adjoint'")
 
-    backwards = how == "adjoint" or how is None and len(template.flat) >= MANY * len(goals)
-    backwards = backwards and (how == "adjoint" or all(isinstance(each, Goal) for each in goals))
+    backwards: bool | None = how == "adjoint"
+    if how is None and all(isinstance(each, Goal) for each in goals):
+        backwards = None  # as the size of the model says
 
     def compute(p: Array) -> tuple[Any, Any, Any]:
         nonlocal backwards
         own = template.at(p)
+        if backwards is None:
+            many = len(own.flat) // len(goals)
+            backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
         try:
             values, jacobian, solution = of_goals(own)
         except NoDerivativeError:  # as a run may find on its way
@@ -205,25 +208,6 @@ def _by_adjoint(
     system = System(parameters.model(), t_end)
     integration = AdjointIntegration(system, method, step, t_end)
     solution = integration.finished(None if store is None else Store(store))
-    slopes, seeds, values, rows = SignalSlopes(solution), [], [], []
-    variations = parameters.variations(system)
-    for goal in whole:
-        y = goal.values(solution)
-        slope = goal.slope(solution.t, y)
-        values.append(goal.value(solution.t, y))
-        seeds.append(slopes.of(goal, y, slope))
-        explicit = []
-        for own in variations:
-            answers = [goal.values(_as_of(other, solution)) for other in own.systems]
-            explicit.append(float(np.sum(slope * own.difference(answers))))
-        rows.append(explicit)
-    jacobian = np.array(rows) + gradients(integration, variations, seeds).T
-    return np.array(values), jacobian, solution
-
-
-def _as_of(other: System, solution: Solution) -> Solution:
-    """The same states, of a model beside."""
-    arrays = {name: np.asarray(getattr(solution.history, name)) for name in ARRAYS}
-    arrays["x"] = arrays["x"] + (solution.system.origin - other.origin)
-    moved = History(other, solution.t, arrays)
-    return Solution(other, moved, Outcome.FINISHED, solution.stats, method=solution.method)
+    slopes = [GoalSlopes(solution, goal) for goal in whole]
+    jacobian = gradients(integration, parameters.variations(system), slopes)
+    return np.array([own.value for own in slopes]), jacobian, solution

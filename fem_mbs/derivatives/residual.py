@@ -48,21 +48,29 @@ class Jacobian(NamedTuple):
         return Jacobian(*map(cursor.of, self))
 
 
-class NodeDerivatives(NamedTuple):
-    """How the nodes move with group rates and increments, ``(s n, 6, 6)`` each."""
+class Instants(NamedTuple):
+    """Where steps have ended, or been tried to: ``s`` of them, of one length."""
 
+    motion: Motion
+    """Nodes and variables one instant after the other."""
+    times: Array
+    """``(s,)``."""
+    multipliers: Array
+    """``(s, m)``."""
+    h: float
+    gamma: float
+    """``gamma'``."""
     P: Array
+    """How nodes move with group rates and increments, ``(s n, 6, 6)`` each."""
     of_V: Array  # noqa: N815
     of_A: Array  # noqa: N815
     cross: Array
     of_Z: Array | None  # noqa: N815
 
-
-class Scales(NamedTuple):
-    """Of the rows of a step."""
-
-    h: float
-    gamma: float
+    @property
+    def steps(self) -> int:
+        """How many."""
+        return len(self.times)
 
 
 class RowsOfCells(NamedTuple):
@@ -111,16 +119,14 @@ class Residual:
         self._of_multipliers = Pattern([*pushed, *readings], self.rows, m)
         self._of_rates: dict[Any, Pattern] = {}
 
-    def jacobian(
-        self, motion: Motion, times: Array, multipliers: Array, nodes: NodeDerivatives, by: Scales
-    ) -> tuple[Jacobian, RowsOfCells]:
-        """At motions of instants ``times`` (s,), with multipliers ``(s, m)``."""
-        count, squared = len(times), by.h**2
+    def jacobian(self, at: Instants) -> tuple[Jacobian, RowsOfCells]:
+        """The derivatives, and what they are made of."""
+        count, squared = at.steps, at.h**2
         cells = RowsOfCells(*([] for _ in RowsOfCells._fields))
         for own in self._elements:
-            self._add_elements(cells, own, motion, times, nodes, by)
+            self._add_elements(cells, own, at)
         for own, rows in zip(self._joints, self.system.constraint_slices, strict=True):
-            self._add_joints(cells, own, rows, motion, times, multipliers, nodes, by)
+            self._add_joints(cells, own, rows, at)
         hidden, hidden_v = (cells.hidden, cells.hidden_v) if self._hides else ([], [])
         moved = [*(cells.closing_v if self.system.has_velocity_level else ()), *hidden_v]
         pushed = [squared * own for own in (*cells.B, *cells.readings)]
@@ -132,12 +138,10 @@ class Residual:
             self._of_multipliers(pushed, count),
         ), cells
 
-    def _add_elements(
-        self, cells: RowsOfCells, own: Together, motion: Motion, times: Array, nodes: NodeDerivatives, by: Scales
-    ) -> None:
-        k = len(times) * self.system.k
-        K, C, G, M, readings = own.ask(of_elements, motion, times, np.zeros((len(times), 0)))
-        where = self._places(own.one, len(times))
+    def _add_elements(self, cells: RowsOfCells, own: Together, at: Instants) -> None:
+        k, squared = at.steps * self.system.k, at.h**2
+        K, C, G, M, readings = own.ask(of_elements, at.motion, at.times, at.multipliers[:, :0])
+        where = self._places(own.one, at.steps)
 
         def product(*terms: tuple[Array | None, Array | None, float]) -> Any:
             """The sum of matrices times derivatives of their rates."""
@@ -150,37 +154,27 @@ class Residual:
                 )
             )
 
-        P, crossed, less = nodes.P, nodes.cross @ nodes.P, None if G is None else -G
-        turned = product((C, nodes.of_V, 0.0), (C, nodes.of_Z, 0.0), (less, nodes.of_Z, 0.0), (M, nodes.of_A, 0.0))
-        cells.q.append(by.h**2 * total(K, turned))
-        cells.v.append(_scaled(by.h**2, product((C, P, 1.0), (M, crossed, 0.0))))
-        cells.vdot.append(_scaled(by.h**2, product((M, P, 1.0))))
-        cells.Z.append(_scaled(by.h, product((C, P, 1.0), (less, P, 1.0))))
+        P, less = at.P, None if G is None else -G
+        turned = product((C, at.of_V, 0.0), (C, at.of_Z, 0.0), (less, at.of_Z, 0.0), (M, at.of_A, 0.0))
+        cells.q.append(squared * total(K, turned))
+        cells.v.append(_scaled(squared, product((C, P, 1.0), (M, at.cross @ P, 0.0))))
+        cells.vdot.append(_scaled(squared, product((M, P, 1.0))))
+        cells.Z.append(_scaled(at.h, product((C, P, 1.0), (less, P, 1.0))))
         cells.readings.extend([] if readings is None else [readings])
 
-    def _add_joints(
-        self,
-        cells: RowsOfCells,
-        own: Together,
-        rows: slice,
-        motion: Motion,
-        times: Array,
-        multipliers: Array,
-        nodes: NodeDerivatives,
-        by: Scales,
-    ) -> None:
-        B, K, w = own.ask(of_joints, motion, times, multipliers[:, rows])
+    def _add_joints(self, cells: RowsOfCells, own: Together, rows: slice, at: Instants) -> None:
+        B, K, w = own.ask(of_joints, at.motion, at.times, at.multipliers[:, rows])
         assert B is not None and K is not None and w is not None
-        places, count = self._equations_of(own.one, len(times)), len(times) * self.system.k
-        turned = RateSensitivities(nodes.of_V, np.zeros(count)).after(B[:, None], *places)[:, 0] + w
-        moving = RateSensitivities(nodes.P, np.ones(count)).after(B[:, None], *places)[:, 0]
-        level = np.tile(self.system.velocity_level[rows], len(times))[:, None]
-        cells.bending.append(by.h**2 * K)
+        places, k = self._equations_of(own.one, at.steps), at.steps * self.system.k
+        turned = RateSensitivities(at.of_V, np.zeros(k)).after(B[:, None], *places)[:, 0] + w
+        moving = RateSensitivities(at.P, np.ones(k)).after(B[:, None], *places)[:, 0]
+        level = np.tile(self.system.velocity_level[rows], at.steps)[:, None]
+        cells.bending.append(at.h**2 * K)
         cells.B.append(B)
-        cells.closing.append(np.where(level, by.h * turned, B))
-        cells.closing_v.append(np.where(level, by.h * moving, 0.0))
-        cells.hidden.append(np.where(level, 0.0, turned / by.gamma))
-        cells.hidden_v.append(np.where(level, 0.0, moving / by.gamma))
+        cells.closing.append(np.where(level, at.h * turned, B))
+        cells.closing_v.append(np.where(level, at.h * moving, 0.0))
+        cells.hidden.append(np.where(level, 0.0, turned / at.gamma))
+        cells.hidden_v.append(np.where(level, 0.0, moving / at.gamma))
 
     def entries(self, cells: RowsOfCells, from_body: Array, factors: Array, count: int) -> Array:
         """Entries ``(s, E)`` of the matrix of index 3, in the order of ``system.pattern``.

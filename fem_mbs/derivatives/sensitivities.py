@@ -28,8 +28,7 @@ from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation

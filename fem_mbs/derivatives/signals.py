@@ -1,165 +1,148 @@
-"""How a signal at one instant follows from the state there, whatever the signal is.
+"""How a goal follows from the states at some instants, whatever its signal is.
 
 States that are displaced in one component each stand beside each other in a solution, as if they were instants, and the
-signal is asked once. Components on which it depends are found node by node at some instants, and a displacement of all
-of them tells at which others there are more.
+signal is asked once. Components on which it depends are found node by node, and a displacement of all of them tells
+whether there are more.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ARRAYS
 from fem_mbs.derivatives.goals import Goal
+from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
-from fem_mbs.lie import so3
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
+from fem_mbs.system.system import System
 
 STEP = 1e-6
 """Of a component, over what it is usually as large as."""
-FEW, TOGETHER = 9, 20_000
-"""Instants that tell what a signal depends on, at first; states that are asked together."""
+SAMPLES, FEW, TOGETHER = 50, 9, 2_000_000
+"""Instants that tell how large components are, and what a signal depends on; numbers that are changed together."""
 UNTOLD, ROUNDING = 1e-6, 1e-13
 """Share of a change that is not told by components, and rounding of a signal, above which it depends on more."""
-KINDS = ("q", "v", "lead", "multipliers")
 POINTWISE = 1e-9
 
 
-class Seeds(NamedTuple):
-    """Derivatives of a goal against all states, where they are not zero."""
+class GoalSlopes:
+    """Derivatives of a goal against the states of a solution: body increments, velocities, accelerations, multipliers.
 
-    rows: dict[str, IntArray]
-    """Components of each of ``KINDS``."""
-    values: dict[str, Array]
-    """``(nt, rows)``."""
+    These stand one after the other, ``S = 3 N + m`` components.
+    """
 
+    def __init__(self, solution: Solution, goal: Goal) -> None:
+        self.solution, self.goal, self.system = solution, goal, solution.system
+        self.y = goal.values(solution)
+        self.value, self._slope = goal.value(solution.t, self.y), goal.slope(solution.t, self.y)
+        system, some = self.system, np.unique(np.linspace(0, len(solution.t) - 1, SAMPLES).astype(int))
+        n, k, sizes = system.n, system.k, {name: np.abs(getattr(solution.history, name)[some]) for name in ARRAYS}
 
-class SignalSlopes:
-    """Derivatives of goals against the states of a solution."""
+        def size(nodes: str, own: str) -> Array:
+            largest = sizes[nodes].reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0) + 1e-3
+            return np.append(np.tile(np.repeat(largest, 3), n), sizes[own].max(axis=0, initial=0.0) + 1e-3)
 
-    def __init__(self, solution: Solution) -> None:
-        self.solution, self.system, history = solution, solution.system, solution.history
-        self.arrays = {name: np.asarray(getattr(history, name)) for name in ARRAYS}
-        system, n = self.system, self.system.n
         units = np.append(np.tile(np.repeat([system.length, 1.0], 3), n), 1.0 / system.weight[6 * n :])
+        push = np.full(system.m, sizes["multipliers"].max(initial=0.0) or 1.0)
+        self._steps = STEP * np.concatenate([units, size("v", "udot"), size("vdot", "uddot"), push])
+        nodes, rest = np.repeat(np.arange(n), 6), n + np.arange(k)
+        blocks = [np.concatenate([nodes, rest]) + (n + k) * kind for kind in range(3)]
+        self._blocks = np.concatenate([*blocks, 3 * (n + k) + np.arange(system.m)])
+        """Which node, variable or multiplier each component belongs to, in which rate."""
+        self._known: IntArray = np.empty(0, np.intp)
+        """Components on which the signal depends."""
 
-        def size(nodes: Array, own: Array) -> Array:
-            largest = np.abs(nodes).reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0) + 1e-3
-            return np.append(np.tile(np.repeat(largest, 3), n), np.abs(own).max(axis=0, initial=0.0) + 1e-3)
+    def at(self, times: IntArray) -> Array:
+        """The derivatives ``(times, S)`` at some instants."""
+        result, slope = np.zeros((len(times), len(self._steps))), self._slope[times]
+        look = times[slope.reshape(len(times), -1).any(axis=1)]
+        while len(look):
+            known, found = len(self._known), self._gradients(times)
+            result[:, self._known] = found
+            look = self._unexplained(look, found[np.isin(times, look)])[:FEW]
+            self._known = np.union1d(self._known, self._support(look)).astype(np.intp)
+            if len(self._known) == known:
+                break
+        return result
 
-        multipliers = np.abs(self.arrays["multipliers"]).max(initial=0.0) or 1.0
-        self.steps = {
-            "q": STEP * units,
-            "v": STEP * size(self.arrays["v"], self.arrays["udot"]),
-            "lead": STEP * size(self.arrays["vdot"], self.arrays["uddot"]),
-            "multipliers": np.full(system.m, STEP * multipliers),
-        }
+    def explicit(self, variations: Sequence[Variation], times: IntArray) -> Array:
+        """Derivatives ``(P,)`` against the parameters with the states of some instants held."""
+        arrays = {name: getattr(self.solution.history, name)[times] for name in ARRAYS}
 
-    def of(self, goal: Goal, y: Array, slope: Array) -> Seeds:
-        """Of a goal whose signal has the values ``y`` and whose derivatives against them are ``slope``."""
-        rows, values = {}, {}
-        times = np.flatnonzero(slope.reshape(len(slope), -1).any(axis=1))
-        for kind, steps in self.steps.items():
-            own, known, look = np.empty(0, np.intp), -1, times[:: -(-len(times) // FEW) or 1]
-            rows[kind], values[kind] = own, np.zeros((len(y), 0))
-            while len(look) and len(steps):
-                own = np.union1d(own, self._support(goal, kind, look)).astype(np.intp)
-                if len(own) == known:
-                    break
-                found, known = self._gradients(goal, kind, own, times, y, slope), len(own)
-                rows[kind], values[kind] = own, np.zeros((len(y), known))
-                values[kind][times] = found
-                look = self._unexplained(goal, kind, own, times, y, slope, found)[:FEW]
-        return Seeds(rows, values)
+        def of(other: System) -> Array:
+            moved = {**arrays, "x": arrays["x"] + (self.system.origin - other.origin)}
+            return self._values(other, times, moved)
 
-    def _gradients(self, goal: Goal, kind: str, own: IntArray, times: IntArray, y: Array, slope: Array) -> Array:
-        """Derivatives ``(times, own)`` of the goal against components of states."""
-        steps = self.steps[kind][own]
-        changes = np.concatenate([np.diag(steps), -np.diag(steps), np.zeros((1, len(own)))])
-        result = []
-        for some in self._parts(times, len(changes)):
-            answers = self._asked(goal, kind, own, some, changes)
-            self._check_pointwise(goal, answers[:, -1], y[some], y)
-            along = (answers[:, : len(own)] - answers[:, len(own) : -1]) * slope[some][:, None]
-            result.append(along.sum(axis=tuple(range(2, along.ndim))) / (2.0 * steps))
-        return np.concatenate(result)
+        slope = self._slope[times]
+        return np.array([np.sum(slope * own.difference(map(of, own.systems))) for own in variations])
 
-    def _unexplained(
-        self, goal: Goal, kind: str, own: IntArray, times: IntArray, y: Array, slope: Array, found: Array
-    ) -> IntArray:
-        """Instants at which the signal follows a displacement of all components more than these tell."""
-        way = np.random.default_rng(2).uniform(0.5, 1.0, len(self.steps[kind])) * self.steps[kind]
-        changes, result = np.stack([way, -way]), []
-        for some, gradients in zip(self._parts(times, 2), self._parts(found, 2), strict=True):
-            answers = self._asked(goal, kind, np.arange(len(way)), some, changes)
-            along = ((answers[:, 0] - answers[:, 1]) * slope[some]).reshape(len(some), -1).sum(axis=1)
-            noise = np.abs(answers[:, 0] * slope[some]).reshape(len(some), -1).sum(axis=1)
-            told = 2.0 * gradients * way[own]
-            beyond = np.abs(along - told.sum(axis=1)) > UNTOLD * np.abs(told).sum(axis=1) + ROUNDING * noise
-            result.append(some[beyond])
-        return np.concatenate(result)
+    def _gradients(self, times: IntArray) -> Array:
+        """Derivatives ``(times, known)``."""
+        own = self._known
+        steps = self._steps[own]
+        changes = np.zeros((2 * len(own) + 1, len(self._steps)))
+        changes[np.arange(len(own)), own], changes[np.arange(len(own), 2 * len(own)), own] = steps, -steps
+        answers = self._asked(times, changes)
+        self._check_pointwise(answers[:, -1], self.y[times])
+        along = (answers[:, : len(own)] - answers[:, len(own) : -1]) * self._slope[times][:, None]
+        result: Array = along.sum(axis=tuple(range(2, along.ndim))) / (2.0 * steps)
+        return result
 
-    @staticmethod
-    def _parts(values: Any, changes: int) -> list[Any]:
-        """Of the instants, or of rows that belong to them, as many as are asked together."""
-        size = max(1, TOGETHER // changes)
-        return [values[first : first + size] for first in range(0, len(values), size)]
+    def _unexplained(self, times: IntArray, found: Array) -> IntArray:
+        """Instants at which the signal follows a displacement of all components more than the known ones tell."""
+        way, slope = np.random.default_rng(2).uniform(0.5, 1.0, len(self._steps)) * self._steps, self._slope[times]
+        ahead, back = self._asked(times, np.stack([way, -way])).swapaxes(0, 1)
+        change = ((ahead - back) * slope).reshape(len(times), -1).sum(axis=1)
+        noise = np.abs(ahead * slope).reshape(len(times), -1).sum(axis=1)
+        told = 2.0 * found * way[self._known]
+        beyond = np.abs(change - told.sum(axis=1)) > UNTOLD * np.abs(told).sum(axis=1) + ROUNDING * noise
+        result: IntArray = times[beyond]
+        return result
 
-    def _support(self, goal: Goal, kind: str, times: IntArray) -> IntArray:
-        """Components of a kind on which a signal depends at any of some instants."""
-        count, own = len(self.steps[kind]), np.arange(len(self.steps[kind]))
-        blocks = np.minimum(own // 6, self.system.n) if kind != "multipliers" else own
-        blocks = np.where(own >= 6 * self.system.n, own, blocks) if kind != "multipliers" else blocks
-        names, place = np.unique(blocks, return_inverse=True)
-        ways = np.random.default_rng(1).uniform(0.5, 1.0, count) * self.steps[kind] * 10.0
-        changes = np.zeros((len(names) + 1, count))
-        changes[place, own] = ways
-        found = np.zeros(len(names), np.bool_)
-        for some in self._parts(times, len(changes)):
-            answers = self._asked(goal, kind, own, some, changes)
+    def _support(self, times: IntArray) -> IntArray:
+        """Components on which the signal depends at any of some instants."""
+        if not len(times):
+            return times
+        ways = np.random.default_rng(1).uniform(0.5, 1.0, len(self._steps)) * self._steps * 10.0
+        count = int(self._blocks.max()) + 1
+        found = np.zeros(count, np.bool_)
+        size = max(1, TOGETHER // (len(times) * len(self._steps)))
+        for first in range(0, count, size):
+            names = np.arange(first, min(first + size, count))
+            changes = np.where(self._blocks == names[:, None], ways, 0.0)
+            answers = self._asked(times, np.vstack([changes, np.zeros_like(ways)]))
             differs = answers[:, :-1] != answers[:, -1:]
-            found |= differs.reshape(len(some), len(names), -1).any(axis=(0, 2))
-        return own[found[place]]
+            found[names] = differs.reshape(len(times), len(names), -1).any(axis=(0, 2))
+        return np.flatnonzero(found[self._blocks])
 
-    def _asked(self, goal: Goal, kind: str, own: IntArray, times: IntArray, changes: Array) -> Array:
-        """The signal at some instants with each of the changes ``(c, rows)``, ``(times, c, ...)``."""
-        system, count, n = self.system, len(changes), 6 * self.system.n
-        arrays = {name: np.repeat(array[times], count, axis=0) for name, array in self.arrays.items()}
-        whole = np.zeros((len(changes), len(self.steps[kind])))
-        whole[:, own] = changes
-        whole = np.tile(whole, (len(times), 1))
-        if kind == "multipliers":
-            arrays["multipliers"] += whole
-        elif kind == "q":
-            moved = np.flatnonzero(whole[:count, :n].reshape(count, -1, 6).any(axis=(0, 2)))
-            d, R = whole[:, :n].reshape(-1, system.n, 6)[:, moved], arrays["R"][:, moved]
-            # to first order the same on both groups
-            arrays["x"][:, moved] += np.matvec(R, d[..., :3])
-            arrays["R"][:, moved] = R @ so3.exp(d[..., 3:])
-            arrays["u"] += whole[:, n:]
-        else:
-            names = ("v", "udot") if kind == "v" else ("vdot", "uddot")
-            arrays[names[0]] += whole[:, :n].reshape(-1, system.n, 6)
-            arrays[names[1]] += whole[:, n:]
-        t = np.repeat(self.solution.t[times], count)
-        solution = Solution(
-            system, History(system, t, arrays), Outcome.FINISHED, self.solution.stats, method=self.solution.method
-        )
-        answers = goal.values(solution)
+    def _asked(self, times: IntArray, changes: Array) -> Array:
+        """The signal at some instants with each of the changes ``(c, S)`` of the states, ``(times, c, ...)``."""
+        system, count = self.system, len(changes)
+        parts = [np.tile(own, (len(times), 1)) for own in np.split(changes, np.cumsum(3 * [system.N]), axis=1)]
+        every = np.repeat(times, count)
+        here = {name: getattr(self.solution.history, name)[every] for name in ARRAYS}
+        history = History(system, self.solution.t[every], here)
+        answers = self._values(system, every, displaced(system, system, history, parts))
         return answers.reshape(len(times), count, *answers.shape[1:])
 
-    def _check_pointwise(self, goal: Goal, again: Array, y: Array, all_values: Array) -> None:
+    def _values(self, system: System, times: IntArray, arrays: dict[str, Array]) -> Array:
+        """The signal of states of a system."""
+        run = self.solution
+        history = History(system, run.t[times], arrays)
+        return self.goal.values(Solution(system, history, Outcome.FINISHED, run.stats, method=run.method))
+
+    def _check_pointwise(self, again: Array, y: Array) -> None:
         """Refuse a signal that looks at several instants; turns that were counted before may differ."""
         change = np.abs(again - y)
         turns = np.abs(change - 2.0 * np.pi * np.round(change / (2.0 * np.pi)))
-        if (np.minimum(change, turns) > POINTWISE * (np.abs(all_values).max() + 1e-30)).any():
+        if (np.minimum(change, turns) > POINTWISE * (np.abs(self.y).max() + 1e-30)).any():
             raise ModelError(
-                f"{type(goal).__name__}: how='adjoint' asks what a signal says of single instants, and this one says "
-                "something else of them than of the run: it must not look from one instant to another; how='direct' "
-                "takes any function of a solution"
+                f"{type(self.goal).__name__}: how='adjoint' asks what a signal says of single instants, and this one "
+                "says something else of them than of the run: it must not look from one instant to another; "
+                "how='direct' takes any function of a solution"
             )

@@ -38,7 +38,7 @@ from fem_mbs.alpha.newmark import PLAIN, first_guess, newmark, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, State
+from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.linear import (
     Cursor,
@@ -53,7 +53,7 @@ from fem_mbs.derivatives.linear import (
     transposed,
 )
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import Jacobian, NodeDerivatives, Residual, Scales
+from fem_mbs.derivatives.residual import Instants, Jacobian, Residual
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 from fem_mbs.solution.copies import NEVER
@@ -159,8 +159,8 @@ class StepPoint(NamedTuple):
     run: RunDerivative
     weights: Weights
     jacobian: Jacobian
-    explicit: Array
-    """Derivatives of the rows against the parameters, ``(R, P)``."""
+    explicit: Array | None
+    """Derivatives of the rows against the parameters, ``(R, P)``, where they are asked for."""
     transport: NodeMaps
     to_body: NodeMaps
     """``T P``: body increments at the end with a change of the coordinates of the step."""
@@ -310,16 +310,16 @@ class StepDerivative(NamedTuple):
         return Refined(Recorded(self.matrix), Recorded(nearly), moves, unsolved)
 
 
-class Begun(NamedTuple):
-    """What a step began with, and where it led."""
+class TakenStep(NamedTuple):
+    """A step that was accepted, and what it began with."""
 
     state: State
     memory: AlphaMemory
     h: float
-    after: State
+    result: Step
 
 
-def linearised(run: RunDerivative, steps: Sequence[Begun], history: Array | None = None) -> StepDerivative:
+def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | None = None) -> StepDerivative:
     """Steps of one length as they were taken, together.
 
     ``history`` (k, P) are derivatives of internal variables at the start: those of kind "history" go with the
@@ -327,11 +327,11 @@ def linearised(run: RunDerivative, steps: Sequence[Begun], history: Array | None
     """
     system, h = run.system, steps[0].h
     made = [run.method.equations(system, own.state, h, own.memory) for own in steps]
-    found = [taken(equations, own.state, own.after) for equations, own in zip(made, steps, strict=True)]
+    found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
     points = _Points(run, made, history)
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
     Z = np.array([own.Z for own in found]) if run.closes_velocities else None
-    here, directions = points.at(D, multipliers, Z, history is not None), None
+    here, directions = points.at(D, multipliers, Z, look=history is not None), None
     if Z is not None:
         directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, steps, Z)
     weights = np.array([_expected(own.memory.predictor, h) for own in steps])
@@ -383,8 +383,10 @@ class _Points:
         self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
         self.guess = np.array([own.formulas.guess for own in steps])
 
-    def at(self, D: Array, multipliers: Array, Z: Array | None = None, look: bool = False) -> _Linearised:
-        """At unknowns ``(s, N)`` and ``(s, m)``."""
+    def at(
+        self, D: Array, multipliers: Array, Z: Array | None = None, *, look: bool = False, follows: bool = True
+    ) -> _Linearised:
+        """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
         rates = self.weights.factors[:, None] * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
@@ -404,12 +406,10 @@ class _Points:
             turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
             udot = udot + Z[:, nodes:].ravel() / h
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
-        maps = NodeDerivatives(P, turn_V, turn_A, cross, turn_Z)
-        scales = Scales(h, float(self.weights.factors[0, 0]))
-        jacobian, cells = run.residual.jacobian(motion, self.times, multipliers, maps, scales)
-        explicit = run.explicit.rows(motion, self.times, multipliers, scales, self.history, look)[
-            :, : run.residual.rows
-        ]
+        gamma = float(self.weights.factors[0, 0])
+        instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
+        jacobian, cells = run.residual.jacobian(instants)
+        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows] if follows else None
         to_body = kinematics.tangent(increments) @ P
         from_body = P.mT @ kinematics.inverse_tangent(increments)
         transport = _transport(kinematics, self.x, self.R, x, R)
@@ -419,7 +419,7 @@ class _Points:
         return _Linearised(point, R, lambda: run.residual.entries(cells, from_body, self.weights.factors, len(D)))
 
 
-def _directions(points: _Points, steps: Sequence[Begun], Z: Array) -> Directions:
+def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Directions:
     """Directions at the first guess, which turn.
 
     Parameters
@@ -433,7 +433,7 @@ def _directions(points: _Points, steps: Sequence[Begun], Z: Array) -> Directions
         for plain, own in zip(points.guess, steps, strict=True)
     ]
     D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
-    guess = points.at(D, multipliers)
+    guess = points.at(D, multipliers, follows=False)
     point, solver = guess.point, guess.solver()
     moved, body = Z[..., None], point.P @ Z[..., None]
     gaps = [own @ along for own, along in zip(point.jacobian.q, body, strict=True)]

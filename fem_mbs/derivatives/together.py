@@ -63,6 +63,7 @@ class Together:
         self._timed = type(batch).at not in (ElementBatch.at, ConstraintBatch.at)
         self._alone = self._timed
         self._copies: dict[int, Any] = {}
+        self._given: dict[float, Any] = {}
 
     def ask(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
         """What ``ask`` says of all instants ``times`` (s,), with multipliers ``(s, m)`` of its own joints."""
@@ -89,8 +90,13 @@ class Together:
 
     def _of_one(self, ask: Ask, motion: Motion, times: Array, multipliers: Array, k: int) -> Sequence[Array | None]:
         here = of_instant(motion, self._sizes, k, float(times[k]))
-        given = self.one.at(min(here.t, self._end)) if self._timed else None
-        return ask(self.one, here, given, multipliers[k])
+        if not self._timed:
+            return ask(self.one, here, None, multipliers[k])
+        if here.t not in self._given:  # several points of a step ask
+            if len(self._given) > len(times):
+                self._given.clear()
+            self._given[here.t] = self.one.at(min(here.t, self._end))
+        return ask(self.one, here, self._given[here.t], multipliers[k])
 
 
 def of_instant(motion: Motion, sizes: Sizes, k: int, t: float) -> Motion:

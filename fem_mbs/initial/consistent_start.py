@@ -298,7 +298,7 @@ def accelerations(
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
         hidden = constraints.acceleration_residual(system, evaluation) + tangent.product(
-            system, evaluation.gradients, np.where(_accelerated(system), highest, 0.0)
+            system, evaluation.gradients, np.where(system.orders == 2, highest, 0.0)
         )
         change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
         highest, multipliers = highest + change, multipliers + more
@@ -326,11 +326,6 @@ def _unsettled(system: System, t: float, rest: Array) -> str:
         f"at t = {t:g} s "
         f"({ITERATIONS} iterations); look at its initial value and at the stiffness and damping of the element"
     )
-
-
-def _accelerated(system: System) -> Array:
-    """True for the components (N,) whose equations are of second order."""
-    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
 
 
 def _evaluate(system: System, motion: Motion, u: Array, highest: Array, multipliers: Array) -> Evaluation:

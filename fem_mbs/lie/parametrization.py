@@ -170,6 +170,14 @@ _DERIVATIVES[:-1, 1] = (_K * _E)[1:]
 _DERIVATIVES[:-2, 2] = (_K * (_K - 1) * _E)[2:]
 
 
+def inverse_rotation_vector(s: Array) -> Coefficients:
+    """Of ``T^-1``, with ``p = 1 - e s``, ``q = -1/2``, ``r = e``, up to half a turn; real, or dual numbers."""
+    powers = np.vander(s.ravel(), INVERSE_TERMS, increasing=True)
+    e, de, dde = np.moveaxis(powers @ _DERIVATIVES, -1, 0).reshape(3, *s.shape)
+    none = np.zeros_like(s)
+    return Coefficients(1.0 - e * s, none - 0.5, e, -e - s * de, none, de, -2.0 * de - s * dde, none, dde)
+
+
 def dual_of(d: Array) -> Array:
     """``w + eps U`` of ``(U, w)``."""
     return d[..., 3:] + 1j * EPSILON * d[..., :3]
@@ -183,12 +191,7 @@ class ScrewRates:
 
     def __init__(self, d: Array) -> None:
         self.d, self._c = d, dual_of(d)
-        s = dot(self._c, self._c)
-        powers = np.vander(s.ravel(), INVERSE_TERMS, increasing=True)
-        e, de, dde = np.moveaxis(powers @ _DERIVATIVES, -1, 0).reshape(3, *s.shape)
-        none = np.zeros_like(s)
-        # p = 1 - e s, q = -1/2
-        self._f = Coefficients(1.0 - e * s, none - 0.5, e, -e - s * de, none, de, -2.0 * de - s * dde, none, dde)
+        self._f = inverse_rotation_vector(dot(self._c, self._c))
 
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""

@@ -192,7 +192,7 @@ class Radau:
         self.kinematics = system.stacked(3)
         self._x, self._R = np.tile(state.x, (3, 1)), np.tile(state.R, (3, 1, 1))
         self.begin = rate(state)
-        self.order = np.append(np.full(6 * system.n, 2), system.order)
+        self.order = system.orders
         self.moving, self.second = self.order > 0, self.order == 2
         """Components with a rate, and with an acceleration, ``(N,)``."""
 

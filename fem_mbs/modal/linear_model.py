@@ -33,7 +33,7 @@ SINGULAR = 1e-13
 
 def second_order(system: System) -> BoolArray:
     """True for free components whose equations are of second order."""
-    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)[system.free_rows]
+    return system.orders[system.free_rows] == 2
 
 
 def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
@@ -46,7 +46,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     system = linear.system
     if linear.varies:
         raise ModelError(f"{LABEL}: {linear.varies}")
-    order = np.concatenate([np.full(6 * system.n, 2), system.order])[system.free_rows]
+    order = system.orders[system.free_rows]
     base, q, s = _basis(linear, order)
     # equations without the multipliers
     free = null_space(linear.L.toarray().T) if system.readers else base
@@ -82,7 +82,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     return result
 
 
-def _basis(linear: LinearModel, order: Array) -> tuple[Array, int, int]:
+def _basis(linear: LinearModel, order: IntArray) -> tuple[Array, int, int]:
     """Motions that joints leave free, states, algebraic variables as columns; how many of the first two there are."""
     system = linear.system
     second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))

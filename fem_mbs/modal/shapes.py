@@ -18,7 +18,7 @@ from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, Film, Size, View
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 
 Frames = Annotated[int, partial(whole_number, least=2)]

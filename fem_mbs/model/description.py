@@ -31,7 +31,6 @@ from fem_mbs.contracts import (
     listed,
     look_up,
     make,
-    make_node,
     shown,
     still_nodes,
     text,
@@ -190,7 +189,9 @@ class ModelDescription(PartNames):
         """
         name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
-        node = make_node(name, group, position, rotation, velocity=velocity, angular_velocity=angular_velocity)
+        still, R = np.zeros(3), np.eye(3) if rotation is None else rotation
+        v, spin = (still if own is None else own for own in (velocity, angular_velocity))
+        node = Node(name=name, group=group, position=position, rotation=R, velocity=v, angular_velocity=spin)  # type: ignore[arg-type]
         self._parts[name] = node
         self._added[Node] += 1
         self.nodes.append(node)

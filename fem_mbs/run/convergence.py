@@ -15,7 +15,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.history import Outcome
 from fem_mbs.solution.solution import Solution
 
 UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s, rad/s", "multipliers": "N, N m"}

@@ -12,8 +12,7 @@ from fem_mbs.contracts.unilateral import CARRIED, TIME, TOUCHING
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.interfaces import Between
 from fem_mbs.solution.channels import GAP, parse
-from fem_mbs.solution.history import Instant
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 

@@ -12,7 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, function
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System

@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Path, PositiveInt, Public, State, StepErrorEstimate, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Progress, Selection
-from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.history import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only

@@ -95,7 +95,7 @@ def sweep(
     Raises
     ------
     ModelError
-        Before anything is run: if a case does not fit the arguments of the function, or the store holds something else.
+        Before anything is run: if an argument is not valid, or the store holds something else.
     StoreError
         If a row cannot be written; those before are in the store, and the same call goes on.
     KeyboardInterrupt
@@ -110,7 +110,9 @@ def sweep(
     {'length': 1.0, 'load': 3.0, 'sag': 1.0}
     """
     own = _with_seeds(list(cases), seed)
-    _check(function, own)
+    for number, case in enumerate(own):
+        for key in case.keys() & RESERVED:
+            raise ModelError(f"sweep: cases[{number}] has the name {key!r}, which rows have of their own; rename it")
     table = None if store is None else CaseTable(FilePath(store), function, _keys(own))
     rows: dict[int, Row] = {} if table is None else dict(table.finished)
     left = {k: case for k, case in enumerate(own) if k not in rows}
@@ -166,25 +168,6 @@ def _keys(cases: list[Row], *more: int) -> list[str]:
         result.append(digest(key, before[key]))
         before[key] += 1
     return result
-
-
-def _check(function: Function, cases: list[Row]) -> None:
-    """Refuse cases that the function does not take."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of some compiled functions
-        signature = None
-    for number, case in enumerate(cases):
-        for key in case.keys() & RESERVED:
-            raise ModelError(f"sweep: cases[{number}] has the name {key!r}, which rows have of their own; rename it")
-        try:
-            if signature:
-                signature.bind(**case)
-        except TypeError as error:
-            raise ModelError(
-                f"sweep: cases[{number}] does not fit the arguments of {name_of(function)}{signature}: {error}, "
-                f"received {shown(case)}"
-            ) from None
 
 
 @one_thread

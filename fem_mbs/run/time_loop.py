@@ -38,7 +38,7 @@ from fem_mbs.run.interfaces import (
     names_of,
 )
 from fem_mbs.run.recorder import GlobalError
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System

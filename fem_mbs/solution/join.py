@@ -11,8 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, checked, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Stats
+from fem_mbs.solution.history import History, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns, principal, whole_turns
 

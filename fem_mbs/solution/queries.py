@@ -46,8 +46,7 @@ from fem_mbs.solution.balance import (
     reactions_over_time,
     residuals,
 )
-from fem_mbs.solution.history import History
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import History, Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System

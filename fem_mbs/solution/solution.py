@@ -19,8 +19,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
 from fem_mbs.solution.channels import parse, to_csv, to_pandas, to_xarray
-from fem_mbs.solution.history import History, Instant
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import History, Instant, Outcome, Stats
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns
 from fem_mbs.system.states import interpolate

@@ -12,9 +12,10 @@ import numpy as np
 from fem_mbs.alpha.newmark import chung_hulbert
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
 from fem_mbs.contact.impact import placed
-from fem_mbs.contact.nonsmooth_alpha import contacts_of, with_multipliers
+from fem_mbs.contact.nonsmooth_alpha import contacts_of
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import FORCES, TOUCHING
 from fem_mbs.errors import ModelError
@@ -94,7 +95,7 @@ class ContactPath:
         return placed(contacts, state, self.closed, allowed, every, metric)[0]
 
     def _system(self, closed: BoolArray) -> ClosedSystem:
-        return self.contacts.closed.of(np.where(closed, SLIDES, OPEN), lambda: False)
+        return self.contacts.closed.of(np.where(closed, SLIDES, OPEN))
 
     def _follow(self, equations: Equations, point: Point) -> None:
         self.path = EquilibriumPath(equations, point, self.newton, False, self.step)

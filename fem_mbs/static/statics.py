@@ -28,8 +28,7 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.recorder import MemoryRecorder, output_times, progress_bar
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import History, Instant, constant, proportional
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath, refuse_friction

@@ -22,7 +22,7 @@ from fem_mbs.modal.linear_model import linearize
 from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath

@@ -224,6 +224,14 @@ class Layout:
         units = np.tile(1.0 / self.weight[self.free_rows], copies)
         return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
 
+    def solver_beside(self, cells: Sequence[IntArray]) -> LinearSolver:
+        """A solver for the matrix with blocks of further cells, of components ``(n, b)`` each, behind its entries."""
+        blocks = [self.equation[own] for own in cells]
+        pairs = [np.broadcast_arrays(own[:, :, None], own[:, None]) for own in blocks]
+        rows = np.concatenate([self.pattern.rows, *(a.ravel() for a, _ in pairs)])
+        columns = np.concatenate([self.pattern.columns, *(b.ravel() for _, b in pairs)])
+        return (_regular if self.redundant is None else self._make_least_norm)(rows, columns, self.blocks)
+
     def stacked(self, count: int) -> Kinematics:
         """The kinematics of the nodes at several instants: all of the first, then all of the next."""
         if count not in self._stacked:

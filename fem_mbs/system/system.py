@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
 from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
@@ -180,6 +180,11 @@ class System(Layout, FrozenModel):
         self.given_rates = [k for k, b in enumerate(self.constraint_batches) if b.driven or b.velocity is not None]
         """Numbers of the batches of joints that are driven, or have equations of velocities."""
         self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
+
+    @cached_property
+    def orders(self) -> IntArray:
+        """Orders ``(N,)`` of the equations of all components: 2 of nodes, and those of internal variables."""
+        return np.append(np.full(6 * self.n, 2), self.order)
 
     @cached_property
     def diagonal_mass(self) -> Array:

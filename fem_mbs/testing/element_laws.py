@@ -30,7 +30,7 @@ from fem_mbs.testing.stage import (
 def matrices_are_derivatives(trial: ElementTrial) -> str | None:
     """``stiffness``, ``damping`` and ``mass`` against differences of ``force``, one kind of change at a time."""
     names, sizes = trial.names(), trial.sizes()
-    order = np.append(np.full(6 * trial.system.n, 2), trial.system.order)
+    order = trial.system.orders
     _, context = trial.force()
     noise = rounding(trial.residual(), sizes)
 

@@ -12,7 +12,7 @@ import fem_mbs as mbs
 from fem_mbs.contracts import ElementBatch, InternalVariable, Sensor, State, node_rows, own_rows
 from fem_mbs.elements import PID, RigidBody
 from fem_mbs.solution.channels import OF_ELEMENT, OF_JOINT, OF_NODE
-from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.testing.stage import random_motion
 
 QUANTITIES = tuple(dict.fromkeys((*OF_NODE, *OF_JOINT, *OF_ELEMENT)))

@@ -22,9 +22,11 @@ from fem_mbs.elements import (
     Capsule,
     Contact,
     Cylinder,
+    Force,
     JointStop,
     PlanarJoint,
     Plane,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     Rope,
@@ -320,6 +322,34 @@ def test_a_box_is_held_on_a_slope() -> None:
         np.testing.assert_allclose(total[2], G * np.cos(angle), rtol=1e-9)
         np.testing.assert_allclose(total[0], sliding - G * np.sin(angle), rtol=1e-9)
         assert (np.linalg.norm(forces[..., :2], axis=-1) <= (1 + 1e-9) * mu * forces[..., 2] + 1e-9).all()
+
+
+def test_a_gripper_lifts_a_box() -> None:
+    """Two fingers hold it with 18 contacts that repeat each other, and take it off a table: no step is made anew."""
+    model, mu = mbs.Model(gravity=(0, 0, -G)), 0.5
+    box, hand = model.add_node((0, 0, 0.05), name="box"), model.add_node((0, 0, 0.2))
+    model.add(RigidBody(box, 0.5, [8e-4] * 3))
+    model.add(RigidBody(hand, 1.0, [1e-2] * 3))
+    model.add(Contact(model.ground, box, Plane(), Box((0.1, 0.1, 0.1)), friction=mu))
+    w = np.pi / 0.3
+    model.add(PrismaticJoint(model.ground, hand, (0, 0, 1), drive=lambda t: 0.05 * (1.0 - np.cos(w * t))))
+    grips = []
+    for side in (-1.0, 1.0):
+        finger = model.add_node((side * 0.06, 0, 0.05))
+        model.add(RigidBody(finger, 0.1, [1e-4] * 3))
+        model.add(PrismaticJoint(hand, finger, (1, 0, 0)))
+        model.add(Force(finger, (-side * 20.0, 0, 0)))
+        shapes = Box((0.02, 0.04, 0.06)), Box((0.1, 0.1, 0.1))
+        grips.append(model.add(Contact(finger, box, *shapes, friction=mu)))
+    h = 0.01
+    solution = mbs.simulate(model, 0.3, h)
+    assert solution.stats.failed_steps == 0
+    # velocities are those of the fingers, which are driven: the trapezoidal rule errs by h^2/12 times the change of a
+    drop = 0.15 - solution.position("box")[-1, 2]
+    assert drop == pytest.approx(h**2 / 12.0 * 0.1 * w**2, rel=0.1)
+    held = sum(solution.contact_force(grip)[:, :, 2].sum(axis=1) for grip in grips)
+    needed = 0.5 * (G + 0.05 * w**2 * np.cos(w * solution.t))
+    np.testing.assert_allclose(held[10:], needed[10:], rtol=0, atol=0.02 * needed[0])
 
 
 def test_a_pin_in_a_bush() -> None:

@@ -17,7 +17,7 @@ from fem_mbs.contracts import Kind
 from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
-from fem_mbs.solution.outcome import Stats
+from fem_mbs.solution.history import Stats
 
 AXES = ("e1", "e2", "e3")
 EXACT = 1e-13

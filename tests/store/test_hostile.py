@@ -19,7 +19,7 @@ from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs.files.store import recorder
-from fem_mbs.solution.outcome import Stats
+from fem_mbs.solution.history import Stats
 
 SECONDS, MEGABYTES = 5.0, 200
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT

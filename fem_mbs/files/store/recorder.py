@@ -26,7 +26,7 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.recorder import AtTimes, EveryNth, Store, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
-from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, turning_joints
 from fem_mbs.system.states import from_user

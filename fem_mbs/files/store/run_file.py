@@ -22,8 +22,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
-from fem_mbs.solution.history import ChannelHistory, History, Instant
-from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.history import Accuracy, ChannelHistory, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns, turning_joints
 from fem_mbs.static.statics import StaticSolution

@@ -67,7 +67,7 @@ class OverdeterminedEquations(StepEquations):
         super().__init__(system, state, h, formulas, chart, matrix)
         self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         """The equations at the start of the step."""
-        self.follows = np.append(np.ones(6 * system.n), system.order == 2)
+        self.follows = 1.0 * (system.orders == 2)
         """Zero where an internal variable has no velocity that could be corrected."""
 
     @staticmethod
@@ -292,7 +292,7 @@ class LieEuler(Method):
 
     def equations(self, system: System, state: State, h: float) -> StepEquations:
         """The equations of a step of an implicit form."""
-        order = np.append(np.full(6 * system.n, 2), system.order)
+        order = system.orders
         # the rate of a state is no velocity that it keeps
         v = np.where(order == 2, rate(state), 0.0)
         factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])

@@ -1,0 +1,276 @@
+"""One step with contacts that touch: the equations of the stabilised method with Signorini's and Coulomb's laws.
+
+    M vdot + g + f + B^T lambda - G^T P = 0,    Phi(q) = 0,    B v + Phi_t = 0,
+    P_N = max(0, P_N - r gap(q)),    P_T = proj(P_T - r h G_T v) on the disc of radius mu P_N,
+    G_N v = 0 of those that push,
+
+with any ``r > 0`` (Alart, Curnier, CMAME 92, 1991): gaps are closed on positions and on velocities, as constraints are
+(``alpha/stabilized.py``), friction is about the velocities at the end of the step.
+
+Newton's method. With the iteration matrix ``S`` of the joints, in which the stiffness ``-P H`` of the forces of contact
+stands too, the motion is ``d = d_0 - W P`` for new forces ``P``, ``S (W, .) = (h^2 G^T, 0)``: gaps and slips become
+
+    xi = c + E W P,    c = (gap, h G_T v) - E d_0,    E = (G_N, d(h G_T v)/dq),
+
+and the laws are a problem of complementarity for ``P``, which ``complementarity.py`` solves: what pushes, sticks and
+slides is found anew in each iteration, for all contacts at once. Of forces that are not unique, such as those of the
+corners of a box, these are the nearest to the last ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.memory import AlphaMemory
+from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
+from fem_mbs.alpha.starting_values import Beside, resolved
+from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.complementarity import SINGULAR, Laws, projected, push
+from fem_mbs.contact.touching import Touched, Touching
+from fem_mbs.contracts import State
+from fem_mbs.linear.solvers import Factors
+from fem_mbs.newton import Iterate
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import solve_with_constraints
+from fem_mbs.system.system import Evaluation, System
+
+HOLDS = 1e6
+"""Coefficient of friction of what sticks whatever its cone."""
+
+
+class ContactResidual(NamedTuple):
+    """A trial of the new state and the equations there: as ``StepResidual``, and the contacts."""
+
+    place: StepKinematics
+    body: Array
+    evaluation: Evaluation
+    """With the forces of contacts."""
+    closing: Array
+    hidden: Array
+    at: Touched
+    P: Array
+    """``(k, 3)``."""
+    G: Array
+    """``(3k, N)``."""
+    rates: Array
+    """``xi``: gaps, and slips in the step, ``(k, 3)``."""
+    opening: Array
+    """``h`` times the rates of gaps, ``(k,)``."""
+
+
+@dataclass
+class ContactLinearization:
+    """The factorised iteration matrix of the joints, and what forces of contacts do."""
+
+    system: System
+    free: Factors
+    T_inv: Array
+    R: Array
+    velocity_gradients: list[Array]
+    G: Array
+    """``(3k, N)``."""
+    E: Array
+    """Derivatives of gaps, and of slips in the step, ``(3k, N)``."""
+    opening: Array
+    """The same of ``h`` times the rates of gaps, ``(k, N)``."""
+    moves: Array
+    """``W`` (N, 3k)."""
+    reacts: Array
+    """The same of the multipliers of joints, ``(m, 3k)``."""
+    first: ContactLinearization | None
+    """The first of the step, by which forces along the constraints act, if not this."""
+    answer: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    """How forces follow gaps and slips ``(3k, 3k)`` on the branches of the last correction."""
+    kept: None = None
+
+    @cached_property
+    def mobility(self) -> Array:
+        """``E W``."""
+        result: Array = self.E @ self.moves
+        return result
+
+    def forces(self, c: Array, friction: Array, guess: Array) -> tuple[Array, BoolArray]:
+        """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
+
+        Where there are none, those that miss the laws least: far from the solution an iterate may be such.
+        """
+        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=0)
+        pushes, A, K = Laws(self.mobility, c, friction).linear(P)
+        self.answer = -np.linalg.lstsq(A, block_diag(*K), rcond=SINGULAR)[0]
+        self.answer[np.repeat(~pushes, 3)] = 0.0
+        return P, pushes
+
+    def along(self, force: Array) -> tuple[Array, Array, Array]:
+        """Places, multipliers of joints and forces ``(3k,)``, while no contact changes its branch."""
+        d, multipliers = solve_with_constraints(self.system, self.free, force, None)
+        P = self.answer @ -(self.E @ d)
+        return d - self.moves @ P, multipliers - self.reacts @ P, P
+
+    @property
+    def factors(self) -> Factors:
+        """Those of the matrix in which contacts stay on their branches."""
+        rows, n = self.system.free_index, self.system.n_free
+        E, moves = self.E[:, rows], np.concatenate([self.moves[rows], self.reacts])
+
+        def solve(right: Array) -> Array:
+            free = self.free.solve(right)
+            result: Array = free - moves @ (self.answer @ -(E @ free[:n]))
+            return result
+
+        return Factors(solve, ())
+
+
+class ContactEquations(StabilizedEquations):
+    """The equations of one step; forces of contacts ``(3k,)`` follow the multipliers of the joints."""
+
+    def __init__(self, plain: StepEquations, touching: Touching, holds: BoolArray) -> None:
+        super().__init__(plain.system, plain.state, plain.h, plain.formulas, plain.chart, plain.matrix)
+        self.touching = touching
+        self.friction = np.where(holds, HOLDS, touching.friction)
+        self._scale: Array | None = None
+
+    # residual
+
+    def evaluate(self, unknown: Unknowns) -> ContactResidual:  # type: ignore[override]
+        """Equations at the end of the step, and what the laws are about."""
+        joints, P = np.split(unknown.multipliers, [self.system.m])
+        place, body, evaluation, closing, hidden = super().evaluate(unknown._replace(multipliers=joints))
+        at = self.touching.at(evaluation.motion)
+        G = at.gradients()
+        rates = self.h * (G[:, : 6 * self.system.n] @ evaluation.motion.V.ravel()).reshape(-1, 3)
+        opening = rates[:, 0].copy()
+        rates[:, 0] = at.gap
+        force = evaluation.force - P @ G
+        evaluation = evaluation._replace(force=force, relative=self._relative(evaluation, force))
+        return ContactResidual(place, body, evaluation, closing, hidden, at, P.reshape(-1, 3), G, rates, opening)
+
+    def _relative(self, evaluation: Evaluation, force: Array) -> float:
+        free, nodes = np.where(self.system.equation >= 0, np.abs(force), 0.0), 6 * self.system.n
+        own = float((free[nodes:] / evaluation.own_scale).max(initial=0.0))
+        return max(own, float((free[:nodes].reshape(-1, 2, 3).max(axis=(0, 2)) / evaluation.scale).max()))
+
+    def size(self, residual: Any) -> tuple[float, float]:
+        """Relative residuals; what the laws miss counts as a gap and as a force, like what joints miss."""
+        force, gap = super().size(residual) if self.system.m else (residual.evaluation.relative, 0.0)
+        P, xi, r = residual.P, residual.rates, self._forces_per_rate(residual.G)
+        missed = np.abs(P - projected(P, xi, self.friction, r[:, 0], r[:, 1]))
+        opening = np.where(P[:, 0] > r[:, 0] * xi[:, 0], np.abs(residual.opening), 0.0)
+        force = max(force, float(missed.max()) / residual.evaluation.scale[0])
+        return force, max(gap, float(max((missed / r).max(), opening.max())) / self.system.length)
+
+    def _forces_per_rate(self, G: Array) -> Array:
+        """``r`` (k, 3): the mass that a contact moves, over the square of the step; the same in all of a step."""
+        if self._scale is None:
+            mass = np.where(self.system.equation >= 0, self.system.diagonal_mass, 0.0)
+            light = np.square(G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
+            r = 1.0 / (self.h**2 * np.maximum(light, 1e-12 * light.max() or 1.0)).reshape(-1, 3)
+            self._scale = np.column_stack([r[:, 0], *2 * [r[:, 1:].min(axis=1)]])
+        return self._scale
+
+    # iteration matrix
+
+    def linearize(self, unknown: Unknowns, residual: Any, first: Any = None) -> Any:
+        """The matrix of the joints with the stiffness of the forces of contact, and what these forces do."""
+        system, h, at, solver = self.system, self.h, residual.at, self.touching.solver
+        values, T_inv, dV = self.matrix(self, unknown, residual)
+        values = np.concatenate([values, h * h * at.stiffness(residual.P)])
+        free = solver.factor(tangent.stored(solver, values))
+        E = h * at.rate_gradients(dV)
+        opening = E[::3].copy()
+        E[::3] = residual.G[::3]
+        forces = np.zeros((system.size, len(E)))
+        forces[: system.n_free] = h * h * residual.G.T[system.free_index]
+        moved, moves = free.solve(forces), np.zeros((system.N, len(E)))
+        moves[system.free_index] = moved[: system.n_free]
+        joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
+        R = residual.evaluation.motion.R
+        effects = moves, moved[system.n_free :]
+        return ContactLinearization(system, free, T_inv, R, joints, residual.G, E, opening, *effects, first)
+
+    # correct
+
+    def correction(self, unknown: Unknowns, residual: Any, linearization: Any) -> Correction:
+        """``(delta q, delta lambda, delta P, delta Z)``: what contacts do first, then as of the stabilised method."""
+        system, squared, lin = self.system, self.h**2, linearization
+        force = squared * (residual.evaluation.force + residual.P.ravel() @ residual.G)
+        d, multipliers = solve_with_constraints(system, lin.free, force, residual.closing)
+        P, pushes = lin.forces(residual.rates - (lin.E @ d).reshape(-1, 3), self.friction, residual.P)
+        d, multipliers = d - lin.moves @ P.ravel(), multipliers - lin.reacts @ P.ravel()
+        drops = (residual.P[:, 0] > 0.0) & ~pushes
+        if drops.any() and unknown.Z.any():  # directions of Z are those of contacts that push
+            return Correction(d, np.append(multipliers / squared, residual.P - P), unknown.Z, simplified=True)
+        per_rate = 1.0 / (self.h * self.gamma)
+        of_joints = per_rate * ~system.velocity_level
+        missed = of_joints * (tangent.product(system, lin.velocity_gradients, d) - residual.hidden)
+        opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
+        Z, push = self._along(lin.first or lin, missed, opens, pushes)
+        resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
+        work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
+        rounds = ROUNDS if system.damps else int(resistance > INERT * work)
+        change, share = Z, unknown.inertia_share
+        for _ in range(rounds):
+            d_more, more, P_more = lin.along(squared * self._missing(residual, change))
+            d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
+            share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
+            missed = of_joints * tangent.product(system, lin.velocity_gradients, d_more)
+            change, push = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
+            Z = Z + change
+        joints, contacts = np.split(share * push, [system.m])
+        taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
+        moved = self.chart.kinematics.from_body((lin.first or lin).R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
+        return Correction(d, taken, np.append(moved, Z[6 * system.n :]), inertia_share=share, simplified=not rounds)
+
+    def _along(
+        self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray
+    ) -> tuple[Array, Array]:
+        """``delta Z`` (N,) that closes what joints and contacts that push miss, and what pushes it, ``(m + 3k,)``."""
+        system, normal = self.system, 3 * np.flatnonzero(pushes)
+        z, push = solve_with_constraints(system, first.free, None, missed)
+        G, moves = first.G[normal], first.moves[:, normal] / self.h**2
+        forces = np.linalg.lstsq(G @ moves, opens - G @ z, rcond=SINGULAR)[0] if len(normal) else opens
+        z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
+        of_contacts = np.zeros(len(first.G))
+        of_contacts[normal] = forces
+        Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
+        return np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :])), np.append(push, of_contacts)
+
+    # update
+
+    def update(self, solution: Iterate[Any, Any, Any]) -> tuple[State, Array]:
+        """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
+        joints, P = np.split(solution.unknown.multipliers, [self.system.m])
+        solution = replace(solution, unknown=solution.unknown._replace(multipliers=joints))
+        state, a = super().update(solution)
+        return replace(state, multipliers=np.append(state.multipliers, P)), a
+
+
+@dataclass(frozen=True)
+class StepInContact(GeneralizedAlpha):
+    """The method of a step in which contacts touch; those that hold, ``(k,)``, stick whatever their cone."""
+
+    touching: Any = None
+    holds: Any = None
+
+    def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
+        """Those with contacts."""
+        return ContactEquations(super().equations(system, state, h, memory), self.touching, self.holds)
+
+    def scheme(self, system: System) -> Scheme:
+        """Constraints are on positions, whether joints are or not."""
+        return super().scheme(system)._replace(kind=StabilizedEquations)
+
+    def resolved(self, system: System, state: State, h: float, jump: Array) -> Array:
+        """What a step resolves of a jump of accelerations, with those that push, and stick, as constraints."""
+        at, P = self.touching.at(system.motion(state)), state.multipliers[system.m :].reshape(-1, 3)
+        pushes = P[:, 0] > 0.0
+        sticks = pushes & (np.linalg.norm(P[:, 1:], axis=1) < self.touching.friction * P[:, 0])
+        rows = at.gradients()[np.column_stack([pushes, sticks, sticks]).ravel()]
+        beside = Beside(self.touching.solver, at.stiffness(P), rows)
+        return resolved(system, state, h, self.coefficients, jump, beside=beside)
