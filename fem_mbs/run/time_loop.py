@@ -278,7 +278,7 @@ class TimeIntegration:
 
     def _hardness(self, step: Step, h: float) -> float:
         """By the corrections that Newton's method makes, and, where equations bend, the local error beside the path."""
-        corrections = step.report.factorizations
+        corrections = step.report.factorizations if self.method.quadratic else 0
         hardness = corrections / HARD
         if corrections > BENT and step.error is not None:
             path = h * self.system.largest_of_nodes(step.state.v.ravel())
