@@ -201,7 +201,7 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     change = (state.v - before.v).reshape(-1, 2, 3)
     missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    oscillating: Array = h * np.sqrt(squares.max(axis=0))
+    oscillating: Array = h * np.sqrt(np.maximum.reduce(squares))
     return oscillating
 
 

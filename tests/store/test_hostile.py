@@ -144,7 +144,8 @@ def _watched(file: Path, opened: list[Any]) -> str:
             begin = time.process_time()
             open_(file)
         except mbs.FemMbsError as error:
-            if "bad.db" not in str(error) or len(str(error)) > 3000:
+            went_on = error.solution is not None  # with the model of the script: the error is that of a run
+            if not (went_on or "bad.db" in str(error)) or len(str(error)) > 3000:
                 done.append(f"{error!r} names no file, or is long")
         except BaseException as error:
             done.append(repr(error))

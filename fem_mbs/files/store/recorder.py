@@ -22,7 +22,7 @@ from fem_mbs.files.store.values import Writer, record
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import NO_STATS, Events
-from fem_mbs.run.interfaces import AcceptedStep, Callback
+from fem_mbs.run.interfaces import AcceptedStep, Callback, check_checkpoint
 from fem_mbs.run.recorder import AtTimes, EveryNth, Store, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
@@ -311,11 +311,13 @@ def _resumed(
     method = _method(file, given)
     method.check(system)
     accelerate(system)
-    with guarded(path, own=model is None):
+    with guarded(path):
         from_user(system, file.run["first"], "its first state")
-        checkpoint = file.checkpoint(method)
-        if checkpoint is None:
-            raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
+        if (checkpoint := file.checkpoint(method)) is not None:
+            check_checkpoint(checkpoint, system, method)
+    if checkpoint is None:
+        raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
+    with guarded(path, own=model is None):
         integration = TimeIntegration(system, method, file.run["control"], file.end, checkpoint)
         integration.resume(file.stands["tally"], file.run["first"])
     between = partial(method.between, system)
