@@ -32,8 +32,6 @@ class ShellContext(NamedTuple):
     Q: Array
     """Coordinates by increments of the section frames, ``(n, 24, 24)``."""
     measure: ScrewStrain
-    E: tuple[Array, Array]
-    """Strains of the rows by place and by slope, ``(n, r, 6, 6)`` each."""
     turn: tuple[Array, Array]
     """Turns of frames against the surface at the points ``(n, 4, 3)``, and by coordinates ``(n, 4, 3, 24)``."""
     B: Array
@@ -94,9 +92,8 @@ class ShellBatch(BeamElements):
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._points.rows(relative.d)
-        E = measure.by_place(), measure.by_slope()
         strains, t = self._strains(measure, relative.d)
-        (B, t_d), Q = self._gradient(E), relative.gradient()
+        (B, t_d), Q = self._gradient((measure.by_place(), measure.by_slope())), relative.gradient()
         _add_membrane(B, of_turn(t, t_d) + self._points.chords.gradient(relative.d)[:, None])
         stress = self._stress(self.material, strains)
         viscous = V = None
@@ -104,7 +101,7 @@ class ShellBatch(BeamElements):
             V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
             rate = np.matvec(B, np.matvec(Q, V.reshape(-1, 24)))
             viscous = self._stress(self._material_damping, rate)
-        context = ShellContext(relative, Q, measure, E, (t, t_d), B, stress, viscous, V, inertia_context)
+        context = ShellContext(relative, Q, measure, (t, t_d), B, stress, viscous, V, inertia_context)
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
@@ -157,7 +154,7 @@ class ShellBatch(BeamElements):
         B = np.empty((n, 4 * MEASURES + 1, 24))
         B[:, :-1] = at_points.reshape(n, -1, 24)
         B[:, -1] = self._hourglass.ravel()
-        return B, turns
+        return B, turns.copy()
 
     def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
         """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
@@ -177,7 +174,8 @@ class ShellBatch(BeamElements):
         relative, Q, B = context.relative, context.Q, context.B
         n = len(self.nodes)
         stress = self._total(context)
-        inner = B.mT @ self._stress(self.material, B) + self._curvature(context, stress)
+        inner = self._curvature(context, stress)
+        inner += B.mT @ self._stress(self.material, B)
         right = inner @ Q
         if self.damping_matrix is not None:
             right += B.mT @ self._stress(self._material_damping, self._rate_derivative(context))
@@ -200,9 +198,12 @@ class ShellBatch(BeamElements):
             (pair @ part.reshape(n, -1, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3).reshape(n, 24, 24)
             for pair, part in zip(self._pairs, rows, strict=True)
         )
-        turned = t_d.reshape(n, 12, 24)
-        curvature: Array = place + mixed + mixed.mT + turned.mT @ (N @ t_d).reshape(n, 12, 24)
-        return curvature + self._points.chords.second(context.relative.d, N.sum(axis=1)[:, :2, :2])
+        del rows
+        place += mixed
+        place += mixed.mT
+        place += t_d.reshape(n, 12, 24).mT @ (N @ t_d).reshape(n, 12, 24)
+        place += self._points.chords.second(context.relative.d, N.sum(axis=1)[:, :2, :2])
+        return place
 
     def _rate_derivative(self, context: ShellContext) -> Array:
         """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
