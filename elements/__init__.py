@@ -10,6 +10,7 @@ from fem_mbs.elements.beams.beam import EndRelease as EndRelease
 from fem_mbs.elements.beams.loads import CrossFlow as CrossFlow
 from fem_mbs.elements.beams.loads import DistributedLoad as DistributedLoad
 from fem_mbs.elements.beams.loads import Drag as Drag
+from fem_mbs.elements.beams.loads import EdgeLoad as EdgeLoad
 from fem_mbs.elements.beams.mesh import BeamMesh as BeamMesh
 from fem_mbs.elements.beams.mesh import beams_from_mesh as beams_from_mesh
 from fem_mbs.elements.beams.mesh import results_on_mesh as results_on_mesh
@@ -104,7 +105,6 @@ from fem_mbs.elements.shapes import Ball as Ball
 from fem_mbs.elements.shapes import Box as Box
 from fem_mbs.elements.shapes import Cylinder as Cylinder
 from fem_mbs.elements.shapes import Surface as Surface
-from fem_mbs.elements.shells.edge_load import EdgeLoad as EdgeLoad
 from fem_mbs.elements.shells.pressure import Pressure as Pressure
 from fem_mbs.elements.shells.section import ShellSection as ShellSection
 from fem_mbs.elements.shells.shell import Shell as Shell

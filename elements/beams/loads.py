@@ -1,4 +1,4 @@
-"""Forces and moments per length of a beam, and per area of a shell: loads, and the drag of a fluid.
+"""Forces and moments per length of a beam or of an edge, and per area of a shell: loads, and the drag of a fluid.
 
 Loads are consistent with polynomials through the nodes (docs/beams.md, "Loads per length"; docs/shells.md, "Loads").
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from fem_mbs.contracts import (
     Element,
     ElementBatch,
     Motion,
+    NodeLike,
     NotNegative,
     Numbering,
     Positive,
@@ -43,7 +45,11 @@ from fem_mbs.elements.beams.inertia import element_rows
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
 from fem_mbs.elements.shells.shell import Shell
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
+
+LINEAR = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
+"""How two nodes share a load that is linear between them."""
 
 
 @checked
@@ -89,6 +95,50 @@ class DistributedLoad(Element):
         return self.follows, self.beam.cells.shape[1]
 
 
+@checked
+class EdgeLoad(Element):
+    """A force and a moment per length along a chain of nodes, such as an edge of a shell: ``panel.edge("right")``.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        At least two, one after the other; the first again at the end for a closed line.
+    force : (3,), (n, 3) or function of t
+        Force per length as built, world frame, in N/m: one for the whole line, or one at each node and linear in
+        between. A function takes the time in s and returns either.
+    moment : (3,), (n, 3) or function of t, optional
+        Moment per length, in N m/m, likewise.
+    """
+
+    external = True
+    follows = False
+
+    def __init__(self, nodes: Sequence[NodeLike], force: Value, *, moment: Value | None = None) -> None:
+        chain = list(nodes)
+        if len(chain) < 2:
+            raise ModelError(f"EdgeLoad: nodes must be at least two nodes along an edge, received {len(chain)}")
+        order = {node: k for k, node in enumerate(dict.fromkeys(chain))}
+        self.nodes = tuple(order)
+        self.cells = np.array([[order[a], order[b]] for a, b in pairwise(chain)])
+        label = f"EdgeLoad on {self.nodes[0]}, ..."
+        self.values = densities(force, moment, len(self.nodes), label)
+        x = np.array([node.position for node in self.nodes])[self.cells]
+        length = np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+        if not (length > 0.0).all():
+            raise ModelError(f"{label}: two successive nodes are at the same place")
+        self.shared = length[:, None, None] * LINEAR
+        self.offsets = np.zeros((len(length), 2, 3))
+
+    @property
+    def beam(self) -> EdgeLoad:
+        """The line it acts on."""
+        return self
+
+    def at_nodes(self, value: Array) -> Array:
+        """A density at the nodes of each piece ``(k, 2, 3)``, in the world."""
+        return np.asarray(np.broadcast_to(value, (len(self.nodes), 3))[self.cells])
+
+
 class DistributedLoadContext(NamedTuple):
     """What the stiffness needs of the last force."""
 
@@ -97,7 +147,7 @@ class DistributedLoadContext(NamedTuple):
     nodal: Array
 
 
-class DistributedLoads(ElementBatch, of=DistributedLoad):
+class DistributedLoads(ElementBatch, of=(DistributedLoad, EdgeLoad)):
     """Distributed loads in one frame, a cell for each element of their beams.
 
     Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.

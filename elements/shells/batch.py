@@ -14,7 +14,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
-from fem_mbs.elements.shells.edges import HALF, MEAN
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
 from fem_mbs.lie import se3
@@ -33,8 +32,6 @@ class ShellContext(NamedTuple):
     Q: Array
     """Coordinates by increments of the section frames, ``(n, 24, 24)``."""
     measure: ScrewStrain
-    E: tuple[Array, Array]
-    """Strains of the rows by place and by slope, ``(n, r, 6, 6)`` each."""
     turn: tuple[Array, Array]
     """Turns of frames against the surface at the points ``(n, 4, 3)``, and by coordinates ``(n, 4, 3, 24)``."""
     B: Array
@@ -74,10 +71,8 @@ class ShellBatch(BeamElements):
         self._damped_by(damping)
         self._hourglass = np.zeros((4, 6))
         self._hourglass[:, 5] = ALTERNATING
-        # weights of second derivatives of rows by place twice and by slope and place, of edges by half twice and mean
-        value, slope = (
-            np.concatenate(pair) for pair in ((self._points.basis[:, 0], HALF), (self._points.basis[:, 1], MEAN))
-        )
+        # weights of second derivatives of rows, by place twice and by slope and place
+        value, slope = self._points.basis.swapaxes(0, 1)
         self._pairs = [(a[:, :, None] * value[:, None]).reshape(-1, 16).T for a in (value, slope)]
         self._inertia = self._make_inertia(shells, area)
 
@@ -97,17 +92,16 @@ class ShellBatch(BeamElements):
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._points.rows(relative.d)
-        E = measure.by_place(), measure.by_slope()
         strains, t = self._strains(measure, relative.d)
-        (B, t_d), Q = self._gradient(E), relative.gradient()
-        _add_membrane(B, of_turn(t, t_d) + self._points.edges.gradient(relative.d)[:, None])
+        (B, t_d), Q = self._gradient((measure.by_place(), measure.by_slope())), relative.gradient()
+        _add_membrane(B, of_turn(t, t_d) + self._points.chords.gradient(relative.d)[:, None])
         stress = self._stress(self.material, strains)
         viscous = V = None
         if self.damping_matrix is not None:
             V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
             rate = np.matvec(B, np.matvec(Q, V.reshape(-1, 24)))
             viscous = self._stress(self._material_damping, rate)
-        context = ShellContext(relative, Q, measure, E, (t, t_d), B, stress, viscous, V, inertia_context)
+        context = ShellContext(relative, Q, measure, (t, t_d), B, stress, viscous, V, inertia_context)
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
@@ -160,7 +154,7 @@ class ShellBatch(BeamElements):
         B = np.empty((n, 4 * MEASURES + 1, 24))
         B[:, :-1] = at_points.reshape(n, -1, 24)
         B[:, -1] = self._hourglass.ravel()
-        return B, turns
+        return B, turns.copy()
 
     def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
         """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
@@ -180,7 +174,8 @@ class ShellBatch(BeamElements):
         relative, Q, B = context.relative, context.Q, context.B
         n = len(self.nodes)
         stress = self._total(context)
-        inner = B.mT @ self._stress(self.material, B) + self._curvature(context, stress)
+        inner = self._curvature(context, stress)
+        inner += B.mT @ self._stress(self.material, B)
         right = inner @ Q
         if self.damping_matrix is not None:
             right += B.mT @ self._stress(self._material_damping, self._rate_derivative(context))
@@ -199,14 +194,16 @@ class ShellBatch(BeamElements):
         at_points = stress[:, :-1].reshape(n, 4, MEASURES)
         N = tension(at_points[..., :3])
         rows = context.measure.second(self._points.at_rows(at_points, np.matvec(N, t)))
-        edges = self._points.edges.second(context.relative.d, at_points[..., :3].sum(axis=1))
         place, mixed = (
-            (pair @ np.concatenate(parts, axis=1).reshape(n, -1, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3)
-            for pair, parts in zip(self._pairs, zip(rows, edges, strict=True), strict=True)
+            (pair @ part.reshape(n, -1, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3).reshape(n, 24, 24)
+            for pair, part in zip(self._pairs, rows, strict=True)
         )
-        place, mixed, turned = place.reshape(n, 24, 24), mixed.reshape(n, 24, 24), t_d.reshape(n, 12, 24)
-        curvature: Array = place + mixed + mixed.mT + turned.mT @ (N @ t_d).reshape(n, 12, 24)
-        return curvature
+        del rows
+        place += mixed
+        place += mixed.mT
+        place += t_d.reshape(n, 12, 24).mT @ (N @ t_d).reshape(n, 12, 24)
+        place += self._points.chords.second(context.relative.d, N.sum(axis=1)[:, :2, :2])
+        return place
 
     def _rate_derivative(self, context: ShellContext) -> Array:
         """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
@@ -220,8 +217,8 @@ class ShellBatch(BeamElements):
         bent[:, -1] = 0.0
         t, t_d = context.turn
         t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
-        edges = self._points.edges.rate_derivative(relative.d, rates)
-        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + edges[:, None])
+        by_chords = self._points.chords.rate_derivative(relative.d, rates)
+        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + by_chords[:, None])
         result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
         return result
 

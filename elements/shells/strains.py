@@ -19,7 +19,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
-from fem_mbs.elements.shells.edges import Edges
+from fem_mbs.elements.shells.chords import Chords
 
 CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 GAUSS = CORNERS / np.sqrt(3.0)
@@ -84,7 +84,7 @@ class ShellPoints:
         between = 0.5 * np.array([[1.0 - eta, 1.0 + eta, zero, zero], [zero, zero, 1.0 - xi, 1.0 + xi]])
         self._shears = slopes @ np.moveaxis(between, -1, 0)
         self.as_built, self.turned = self.local(rows)
-        self.edges = Edges(d0, 4.0 / m * self.area.sum(axis=1))
+        self.chords = Chords(d0, 4.0 / m * self.area.sum(axis=1))
 
     def rows(self, d: Array) -> ScrewStrain:
         """Strains along the parameters, in the rows, for coordinates ``(..., n, 4, 6)``."""
@@ -94,7 +94,7 @@ class ShellPoints:
         """Strains ``(..., n, m, 9)`` and turns of frames ``(..., n, m, 3)`` beyond those as built."""
         strains, turns = self.local(measure.value())
         strains, t = strains - self.as_built, turns - self.turned
-        strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0] + self.edges.strains(d)[..., None, :]
+        strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0] + self.chords.strains(d)[..., None, :]
         return strains, t
 
     def local(self, rows: Array) -> tuple[Array, Array]:

@@ -117,6 +117,20 @@ def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
         same(compiled, plain)
 
 
+@pytest.mark.parametrize("make", [top_on_joint, double_pendulum])
+def test_smooth_steps_are_those_of_the_lines(make, monkeypatch, fast: Path) -> None:
+    """NumPy begins the run; no line asks in between which of two numbers is larger, nor do looks at errors."""
+    equations, calls = mbs.GeneralizedAlpha.equations, []
+
+    def counting(self: mbs.GeneralizedAlpha, *given: object) -> object:
+        calls.append(True)
+        return equations(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(mbs.GeneralizedAlpha, "equations", counting)
+    assert mbs.simulate(make(), 0.1, 1e-3).stats.compiled
+    assert len(calls) < 10
+
+
 def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
     """Numbers are inputs: another mass runs the same lines."""
     first = mbs.simulate(double_pendulum(mass=1.0), 0.02, 1e-3)

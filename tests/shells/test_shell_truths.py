@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import plates
-from fem_mbs.elements import Beam, BeamSection, EdgeLoad, FixedJoint, Force, RigidBody, Shell, ShellSection
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    DistributedLoad,
+    EdgeLoad,
+    FixedJoint,
+    Force,
+    RevoluteJoint,
+    RigidBody,
+    Shell,
+    ShellSection,
+)
 
 
 def linear(built: plates.Built, load: float = 1e-6) -> np.ndarray:
@@ -163,7 +175,7 @@ def pulled_sheet(h: float, strain: float, across: float, shape: str, nu: float =
 @pytest.mark.parametrize("across", [0.0, 1.0], ids=["one way", "both ways"])
 @pytest.mark.parametrize("shape", ["square", "distorted", "skew", "short"])
 def test_sheets_keep_still_under_any_tension(shape: str, across: float) -> None:
-    """However thin: edges are screws of the elements on both sides, and of the load. Stretched by what Hooke says."""
+    """However thin; stretched by what Hooke says."""
     for h, strain in ((3e-3, 0.05), (3e-5, 0.1)):
         model, sheet = pulled_sheet(h, strain, across, shape)
         solution = mbs.statics(model, loads=[1.0])
@@ -172,6 +184,38 @@ def test_sheets_keep_still_under_any_tension(shape: str, across: float) -> None:
         np.testing.assert_allclose(solution.displacement(sheet.node(-1, -1))[-1], exact, atol=1e-9)
         pulls = solution.shell_forces(sheet)[-1, :, :2].sum(axis=-1)
         np.testing.assert_allclose(pulls, 1e6 * h * strain * (1 + across), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["square", "distorted", "short"])
+def test_thin_sheets_carry_their_weight(shape: str) -> None:
+    """Forces on nodes do no work on edges that bow, and neither do membrane forces: exact, and stable at any strain."""
+    for h, strain in ((3e-3, 0.05), (3e-5, 0.1)):
+        model, sheet = pulled_sheet(h, 0.0, 0.0, shape, nu=0.0)
+        length = sheet.node(-1, 0).position[0]
+        pull = 1e6 * h * strain
+        model.add(EdgeLoad(sheet.edge("left"), (-pull, 0, 0)))
+        model.add(DistributedLoad(sheet, (pull / length, 0, 0)))
+        solution = mbs.statics(model, loads=[1.0])
+        assert solution.unstable[-1] == 0, (h, strain)
+        stretch = solution.displacement(sheet.node(-1, 1))[-1, 0] - solution.displacement(sheet.node(0, 1))[-1, 0]
+        assert stretch == pytest.approx(strain * length / 2, rel=1e-2)
+
+
+def test_thin_sheets_turn_fast() -> None:
+    """A sheet 1/1000 of an element thick, stretched by 1 % by its rotation, has no motion that gives way."""
+    model, h, strain = mbs.Model(gravity=(0, 0, 0)), 1e-3 / 3, 0.01
+    section = ShellSection.isotropic(h, E=1e6, nu=0.0, rho=1000.0)
+    sheet = Shell.rectangle(model, (0.5, -0.5, 0), (1, 0, 0), (0, 1, 0), section, (3, 3))
+    spin = (0.0, np.sqrt(1e3 * strain), 0.0)
+    hub = model.add_node((0, 0, 0), angular_velocity=spin)
+    model.add(RigidBody(hub, 1.0, np.eye(3)))
+    for node in sheet.edge("left"):
+        model.add(FixedJoint(hub, node))
+    model.add(RevoluteJoint(model.ground, hub, (0, 1, 0)))
+    linear = mbs.linearize(model, mbs.steady_rotation(model, spin).state(-1))
+    Z = null_space(linear.B.toarray())
+    stiffness = np.linalg.eigvalsh(Z.T @ (linear.K + linear.K.T).toarray() @ Z)
+    assert stiffness[0] > -1e-9 * stiffness[-1]
 
 
 def test_a_pulled_sheet_that_is_pushed_swings_and_comes_back() -> None:
