@@ -81,6 +81,11 @@ class GeneralizedAlpha(Method):
         return self.parameters or chung_hulbert(self.rho_inf)
 
     @property
+    def quadratic(self) -> bool:  # type: ignore[override]
+        """With the exact matrix."""
+        return self.newton.matrix == "exact"
+
+    @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the formulation."""
         return ("position", "velocity") if FORMULATIONS[self.formulation].closes_velocities else ("position",)

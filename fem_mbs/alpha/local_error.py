@@ -29,6 +29,8 @@ LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
+NOTHING = 1e-10
+"""A local error of what rests, over the extent of the model or in rad."""
 EARLY, UNSEEN = 0.2, 0.1
 """Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
 much they change, they are such that a step does not see."""
@@ -73,7 +75,7 @@ def errors_of_step(
     left = h**3 * defect(scheme, new, slope, curvature)
     local = float(np.maximum.reduce(np.abs(left * system.weight)))
     last = before.error * (h / memory.h) ** 3
-    sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0)
+    sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0 or after_rest(memory, local))
     if system.watched:
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
@@ -86,6 +88,11 @@ def errors_of_step(
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
     return StepErrors(local, history, branches, crossed)
+
+
+def after_rest(memory: AlphaMemory, local: float) -> bool:
+    """Whether a local error tells that something has begun to move what rested since the start."""
+    return memory.steps > 0 and local > NOTHING
 
 
 def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float, h: float, steps: int) -> Array:

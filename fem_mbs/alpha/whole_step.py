@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, errors_of_step, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import SUDDEN, after_rest, errors_of_step, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, Parameters, PredictorHistory, newmark, same, weights_of_missed
 from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
@@ -59,7 +59,7 @@ def _step(
     end, report = lines.end(solution.unknown), solution.report
     report.end_checked = True
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
-    sudden = SUDDEN * last < local and last > 0.0
+    sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     if sudden or looked_at(memory.steps):
         seen = not (system.follows_time and unseen_forces(system, system.motion(new), state.t, h) is not None)
         if seen and solution.linearization is not None:

@@ -146,7 +146,8 @@ class Method(Public):
 
     1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
        of the step with which these fall. Steps that follow a tolerance stay as they are for changes by factors below
-       ``deadband``, because a change costs something; 1 where it does not.
+       ``deadband``, because a change costs something; 1 where it does not. If Newton's method is ``quadratic``, its
+       corrections tell how far equations bend in a step; so they do not with a simplified matrix.
     2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
@@ -176,7 +177,7 @@ class Method(Public):
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
-        *("error_order", "deadband", "invariant", "levels", "impacts", "settle", "warning"),
+        *("error_order", "deadband", "quadratic", "invariant", "levels", "impacts", "settle", "warning"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -190,6 +191,7 @@ class Method(Public):
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     deadband: ClassVar[float] = 1.2
+    quadratic: ClassVar[bool] = True
     invariant: ClassVar[bool] = True
     impacts: ClassVar[bool] = False
     levels: ClassVar[tuple[str, ...]] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, shown
 from fem_mbs.derivatives.goals import Misfit
@@ -157,7 +156,8 @@ def fit(
     mean, sigma = _pairs(template, prior or {}, (0.0, np.inf), "prior must be mean and standard deviation")
     if not (lower < upper).all() or not (sigma > 0.0).all():
         raise ModelError("fit: bounds must be in order, the least value first, and standard deviations positive")
-    problem = _Problem(template, series, (mean, sigma), t_end, step, method or GeneralizedAlpha(), how)
+    run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
+    problem = _Problem(template, series, (mean, sigma), run, t_end)
     first = np.clip(template.flat, lower, upper)
     if starts == 1:
         return problem.solved(first, lower, upper)
@@ -199,26 +199,17 @@ class _Problem:
         parameters: ParameterSet,
         series: Sequence[Misfit],
         known: tuple[Array, Array],
+        run: Callable[..., Sensitivities],
         t_end: float,
-        step: float | VariableStep,
-        method: Method,
-        how: str | None,
     ) -> None:
-        self.parameters, self.series, self.known = parameters, series, known
-        self.t_end, self.step, self.method, self.how = t_end, step, method, how
-        self.runs = 0
+        self.parameters, self.series, self.known, self.t_end = parameters, series, known, t_end
+        self._run, self.runs = run, 0
         self._last: tuple[Array, Sensitivities] | None = None
 
     def found(self, p: Array) -> Sensitivities:
         """The run with its derivatives; that of the last numbers is kept."""
         if self._last is None or not np.array_equal(self._last[0], p):
-            own = self.parameters.at(p)
-            self._last = (
-                p.copy(),
-                sensitivities(
-                    own.build, own.values, self.t_end, self.step, self.method, how=self.how, scale=own.scale or None
-                ),
-            )
+            self._last = p.copy(), self._run(parameters=self.parameters.at(p).values)
             self.runs += 1
         return self._last[1]
 

@@ -66,6 +66,8 @@ class Sensitivities(Public):
     ) -> None:
         self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
         self._parameters, self._beside = parameters, beside
+        for note in notes:
+            LOG.warning("sensitivities: %s", note)
 
     @checked
     def of(self, query: Callable[[Any], Any], *, relative: bool = False) -> dict[str, Array]:
@@ -129,7 +131,8 @@ class Sensitivities(Public):
         here = self.solution.model, self.solution.state(at)
         states = [[solution.state(at) for solution in solutions] for _, solutions in self._beside]
         variations = [own for own, _ in self._beside]
-        return Sensitivities(*_noted(self._parameters, *analysed(of, arguments, here, variations, states)))
+        found, others, notes = analysed(of, arguments, here, variations, states)
+        return Sensitivities(found, self._parameters, others, notes)
 
     def limits(self) -> Sensitivities:
         """Derivatives of the limits of the load along a path that :func:`statics` has followed by its length.
@@ -222,7 +225,8 @@ def sensitivities(
             } | arguments
         variations = own.variations(System(model))
         states = [[None] * len(each.models) for each in variations]
-        return Sensitivities(*_noted(own, *analysed(of, arguments, (model, None), variations, states)))
+        found, others, notes = analysed(of, arguments, (model, None), variations, states)
+        return Sensitivities(found, own, others, notes)
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
@@ -236,29 +240,17 @@ def sensitivities(
     given = own, system, variations, t_end, step, method
     try:
         small = how is None and (reason or system.size <= SMALL)
-        result = _copies(*given) if how == "copies" or small else _direct(*given)
+        return _copies(*given) if how == "copies" or small else _direct(*given)
     except NoDerivativeError:  # as is found where the run begins
         if how == "direct":
             raise
-        result = _copies(*given)
-    for note in result.notes:
-        LOG.warning("sensitivities: %s", note)
-    return result
+        return _copies(*given)
 
 
 def _numbers(value: Any) -> Any:
     """An array of real or complex numbers; None if it is not one."""
     is_complex = isinstance(value, complex | np.ndarray | list | tuple) and np.iscomplexobj(value)
     return np.array(value) if is_complex else real(value)
-
-
-def _noted(
-    parameters: ParameterSet, found: Any, beside: Sequence[tuple[Variation, Sequence[Any]]], notes: list[str]
-) -> tuple[Any, ParameterSet, Sequence[tuple[Variation, Sequence[Any]]], list[str]]:
-    """What sensitivities are made of; notes are logged."""
-    for note in notes:
-        LOG.warning("sensitivities: %s", note)
-    return found, parameters, beside, notes
 
 
 def _copies(

@@ -231,6 +231,8 @@ class StepDerivative(NamedTuple):
     """What the guess has of what the last two have missed, increment and multipliers."""
     alone: Diagonal
     """One where nothing was missed before, else zero."""
+    moves: Diagonal
+    """One where the guess begins with that of constant acceleration, zero where it stays at the start."""
     ends: Array
     """Instants of the ends of the steps."""
 
@@ -238,8 +240,8 @@ class StepDerivative(NamedTuple):
         """That of one step."""
         directions = None if self.directions is None else self.directions.at(cursor)
         expected: Any = tuple(map(cursor.of, self.expected))
-        inverse, alone = cursor.of(self.inverse), cursor.of(self.alone)
-        one = StepDerivative(self.point.at(cursor), directions, inverse, expected, alone, self.ends)
+        inverse, alone, moves = map(cursor.of, (self.inverse, self.alone, self.moves))
+        one = StepDerivative(self.point.at(cursor), directions, inverse, expected, alone, moves, self.ends)
         return one if one.point.run.small else one._replace(inverse=one._refined(inverse, cursor))
 
     def times(self, start: Derivatives, p: Any) -> Derivatives:
@@ -248,7 +250,7 @@ class StepDerivative(NamedTuple):
         plain, Z = weights.plain(start), None
         if self.directions is not None and self.directions.beyond:
             of_D, of_D_before, of_multipliers, of_multipliers_before = self.expected
-            D = plain + of_D @ start.missed + of_D_before @ start.missed_before
+            D = self.moves @ plain + of_D @ start.missed + of_D_before @ start.missed_before
             multipliers = start.multipliers + of_multipliers @ start.missed_multipliers
             multipliers = multipliers + of_multipliers_before @ start.missed_multipliers_before
             Z = self.directions.turned(start, D, multipliers, p)
@@ -328,19 +330,31 @@ def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | 
     system, h = run.system, steps[0].h
     made = [run.method.equations(system, own.state, h, own.memory) for own in steps]
     found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
-    points = _Points(run, made, history)
+    points, guesses = _Points(run, made, history), list(map(_guess, made, steps))
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
     Z = np.array([own.Z for own in found]) if run.closes_velocities else None
     here, directions = points.at(D, multipliers, Z, look=history is not None), None
     if Z is not None:
-        directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, steps, Z)
+        directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, guesses, Z)
     weights = np.array([_expected(own.memory.predictor, h) for own in steps])
     expected: Any = tuple(Diagonal(own[:, None]) for own in weights.T)
     alone = Diagonal(np.array([[float(own.memory.predictor is None)] for own in steps]))
-    result = StepDerivative(here.point, directions, None, expected, alone, points.times)
+    moves = Diagonal(
+        np.array([[float(own.D.any() or not plain.any())] for own, plain in zip(guesses, points.guess, strict=True)])
+    )
+    result = StepDerivative(here.point, directions, None, expected, alone, moves, points.times)
     if not run.small:
         return result._replace(inverse=here.solver())
     return result._replace(inverse=np.linalg.inv(result.matrix(np.eye(run.residual.rows))))
+
+
+def _guess(equations: StepEquations, step: TakenStep) -> Unknowns:
+    """What Newton's method began with."""
+    state, memory = step.state, step.memory
+    if not memory.steps:
+        return Unknowns(equations.calmer(state.multipliers), state.multipliers)
+    guess = first_guess(equations.formulas.guess, state.multipliers, step.h, memory.predictor)
+    return Unknowns(guess.D, guess.multipliers)
 
 
 def _expected(predictor: Any, h: float) -> list[float]:
@@ -419,7 +433,7 @@ class _Points:
         return _Linearised(point, R, lambda: run.residual.entries(cells, from_body, self.weights.factors, len(D)))
 
 
-def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Directions:
+def _directions(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> Directions:
     """Directions at the first guess, which turn.
 
     Parameters
@@ -428,10 +442,6 @@ def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Direct
         Of the solution.
     """
     run, system, h = points.run, points.system, points.weights.h
-    guesses = [
-        first_guess(plain, own.state.multipliers, h, own.memory.predictor)
-        for plain, own in zip(points.guess, steps, strict=True)
-    ]
     D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
     guess = points.at(D, multipliers, follows=False)
     point, solver = guess.point, guess.solver()
@@ -440,7 +450,7 @@ def _directions(points: _Points, steps: Sequence[TakenStep], Z: Array) -> Direct
     closing = np.array([run.closes.T @ own for own in gaps])
     zeta = np.where(system.velocity_level[:, None], 0.0, closing)
     result = Directions(point, solver)
-    cursor = Cursor(len(steps))
+    cursor = Cursor(len(guesses))
     one, solved, along = result.at(cursor), [], []
     for cursor.step, own in enumerate(zeta):
         solved.append(one.solver @ (run.last @ own))

@@ -1,20 +1,24 @@
 """Batches asked of several instants of a run together: of ``s`` instants, they are ``s`` copies of one.
 
-Arrays of instants go one instant after the other, ``(s n, ...)`` for nodes. Batches that depend on time, and those that
-cannot be copied or answer differently, are asked of one instant after the other.
+Arrays of instants go one instant after the other, ``(s n, ...)`` for nodes, and so does what depends on time alone.
+Batches that cannot be copied, or answer differently, are asked of one instant after the other.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Node, Numbering
-from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
+from fem_mbs.solution.copies import NEVER, LocalNumbering, UnlikeError, copies
 
+MOST = 64
+"""Instants whose loads and drives are kept."""
 CLOSE = 1e-9
 """Largest difference of copies from one instant alone, over the size."""
 
@@ -61,7 +65,7 @@ class Together:
         self.one, self._parts, self._sizes, self._end = batch, parts, sizes, end
         self._number = _Shifted(number, sizes)
         self._timed = type(batch).at not in (ElementBatch.at, ConstraintBatch.at)
-        self._alone = self._timed
+        self._alone = False
         self._copies: dict[int, Any] = {}
         self._given: dict[float, Any] = {}
 
@@ -80,7 +84,8 @@ class Together:
         count, known = len(times), self._copies
         if count not in known:
             known[count] = copies(self._parts, self._number, count)
-        answers = list(ask(known[count], motion, None, multipliers.ravel()))
+        given = _joined([self._at(t) for t in times.tolist()], known[count]) if self._timed else None
+        answers = list(ask(known[count], motion, given, multipliers.ravel()))
         for mine, other in zip(answers, self._of_one(ask, motion, times, multipliers, count - 1), strict=True):
             if mine is not None and other is not None:
                 there, size = mine[len(mine) - len(other) :], np.abs(other).max(initial=0.0)
@@ -90,13 +95,36 @@ class Together:
 
     def _of_one(self, ask: Ask, motion: Motion, times: Array, multipliers: Array, k: int) -> Sequence[Array | None]:
         here = of_instant(motion, self._sizes, k, float(times[k]))
-        if not self._timed:
-            return ask(self.one, here, None, multipliers[k])
-        if here.t not in self._given:  # several points of a step ask
-            if len(self._given) > len(times):
+        return ask(self.one, here, self._at(here.t) if self._timed else None, multipliers[k])
+
+    def _at(self, t: float) -> Any:
+        """What depends on time alone; several points of a step ask."""
+        if t not in self._given:
+            if len(self._given) >= MOST:
                 self._given.clear()
-            self._given[here.t] = self.one.at(min(here.t, self._end))
-        return ask(self.one, here, self._given[here.t], multipliers[k])
+            self._given[t] = self.one.at(min(t, self._end))
+        return self._given[t]
+
+
+def _joined(given: Sequence[Any], batch: Any) -> Any:
+    """What a batch says of several instants, as its copies say of one; what is computed later is computed now."""
+    first = given[0]
+    if isinstance(first, ElementBatch | ConstraintBatch):
+        return batch
+    if isinstance(first, np.ndarray) and first.ndim:
+        return np.concatenate(given)
+    if isinstance(first, tuple):
+        parts = [_joined(own, batch) for own in zip(*given, strict=True)]
+        return tuple(parts) if type(first) is tuple else type(first)(*parts)
+    if isinstance(first, float):
+        return NEVER
+    if not type(first).__dictoffset__:
+        raise UnlikeError(f"{first!r}")
+    result = object.__new__(type(first))
+    later = [name for name, own in vars(type(first)).items() if isinstance(own, cached_property)]
+    for name in [*vars(first), *later]:
+        vars(result)[name] = _joined([operator.attrgetter(name)(own) for own in given], batch)
+    return result
 
 
 def of_instant(motion: Motion, sizes: Sizes, k: int, t: float) -> Motion:

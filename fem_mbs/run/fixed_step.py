@@ -10,16 +10,16 @@ from zlib import crc32
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import Kinks, Plan
+from fem_mbs.run.interfaces import Hardness, Kinks, Plan, easy
 
 MAX_HALVINGS, OF_START = 8, 12
 """Of a step without a solution, and of a hard start."""
 BEYOND_AFTER = 4
 """After so many halvings a step tries to pass the end of the nominal one, which may be a singular position."""
 MAX_STEPS = 10_000_000
-EASY, HARD = 3, 4
-"""A start that takes more corrections of Newton's method than ``HARD`` bends by more than a step follows; after one
-that takes up to ``EASY`` the next part is twice as long."""
+EASY, NOTICED = 0.75, 1e-7
+"""After a part of a start that is no harder than this, the next one is twice as long; a local error that is worth a
+shorter one."""
 LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
@@ -87,9 +87,9 @@ class FixedStep(Public):
     with the next nominal step. However short, the last part of a step has the same end. Where that is a position that
     no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
 
-    Until the first nominal step after a start or a jump has passed, what Newton's method finds hard is halved, too, and
-    the part after one that it finds easily is twice as long: forces that fall by far within a step, as the drag of a
-    fast start, make an implicit step end with a velocity that is wrong, or opposite, and stays so.
+    Until the first nominal step after a start or a jump has passed, what is hard is halved, too, and the part after one
+    that is not is twice as long: forces that fall by far within a step, as the drag of a fast start, make an implicit
+    step end with a velocity that is wrong, or opposite, and stays so.
 
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
     error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
@@ -151,13 +151,13 @@ class FixedStep(Public):
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(
-        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness = easy
     ) -> tuple[bool, FixedStepMemory]:
         """Accept every step that crosses no kink of a law, and is no hard start."""
         changes: dict[str, Any] = {}
         starts, halvings = memory.target == 1 and not memory.part and not memory.beyond, memory.halvings
-        hard = corrections > HARD and error is not None and error > ALLOWED
-        if starts and hard and halvings < OF_START:
+        hard = hardness() if starts and error is not None else 0.0
+        if hard > 1.0 and halvings < OF_START and error is not None and error > NOTICED:
             return False, memory._replace(halvings=halvings + 1)
         if kinks is not None and error is not None:
             passed, changes = self._across(memory, plan.h, error, kinks)
@@ -165,7 +165,7 @@ class FixedStep(Public):
                 return False, memory._replace(halvings=0, **changes)
         if plan.end is not None or memory.beyond:
             changes.update(target=memory.target + 1, halvings=0, beyond=False)
-        elif starts and halvings and corrections <= EASY:
+        elif starts and halvings and hard <= EASY:
             changes.update(halvings=halvings - 1)
         return True, memory._replace(**changes) if changes else memory
 

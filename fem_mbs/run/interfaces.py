@@ -98,6 +98,15 @@ class Kinks(NamedTuple):
         return of_nodes, max(of_nodes, float(np.abs(system.own_of(local * system.weight)).max()))
 
 
+Hardness = Callable[[], float]
+"""How far the equations bend within a step: above 1, further than a step of a start can follow."""
+
+
+def easy() -> float:
+    """The hardness of a step that is not asked for it."""
+    return 0.0
+
+
 class StepControl(Protocol):
     """How long steps are: like a method it is data and pure functions, and what it remembers is its memory."""
 
@@ -117,9 +126,9 @@ class StepControl(Protocol):
         """The memory after a step that has no solution; None to give up."""
 
     def judge(
-        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, corrections: int = 0
+        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness = easy
     ) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, that took so many matrices, and the memory after it."""
+        """Whether a step with this local error passes, and the memory after it; above 1, it is too hard for a start."""
 
     def across_kink(self, memory: Any) -> bool:
         """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
 """So many steps are checked for what the contract of methods says."""
+BENT, HARD, OF_PATH = 2, 4, 0.1
+"""Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
+error of more than a tenth of the path."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
 
@@ -241,7 +245,7 @@ class TimeIntegration:
                 continue
             kinks = self._kinks(step) if self.system.watched else None
             passed, self.control_memory = self.control.judge(
-                self.control_memory, plan, step.error, kinks, step.report.factorizations
+                self.control_memory, plan, step.error, kinks, partial(self._hardness, step, plan.h)
             )
             if not passed:
                 self.rejected += 1
@@ -271,6 +275,15 @@ class TimeIntegration:
         if branches is None and self.system.kinked:
             branches = self._branches(step.state)
         return Kinks(self.system, step, branches)
+
+    def _hardness(self, step: Step, h: float) -> float:
+        """By the corrections that Newton's method makes, and, where equations bend, the local error beside the path."""
+        corrections = step.report.factorizations if self.method.quadratic else 0
+        hardness = corrections / HARD
+        if corrections > BENT and step.error is not None:
+            path = h * self.system.largest_of_nodes(step.state.v.ravel())
+            hardness = max(hardness, step.error / (OF_PATH * path) if path else 0.0)
+        return hardness
 
     def _branches(self, state: State) -> Array:
         """On which side of their kinks laws are at a state."""

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import fem_mbs as mbs
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
 from fem_mbs.arrays import Array
-from fem_mbs.elements import RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import Force, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -153,3 +153,16 @@ def test_no_oscillation_is_larger_than_velocities_change() -> None:
         np.testing.assert_allclose(unresolved(system, h, before, after, ends), h * change, rtol=1e-12)
     ends = (after.v - before.v).ravel() * 2.0 / h
     np.testing.assert_allclose(unresolved(system, h, before, after, ends), 0.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("at", [0.33, 0.35, 0.66, 0.95])
+def test_load_that_sets_in_at_rest(at: float) -> None:
+    """A load within a step that nothing was moved by before: up to half a step early or late, as the estimate says."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0))
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(Force(node, lambda t: (1.0 if t > at else 0.0, 0, 0)))
+    solution = mbs.simulate(model, 1.0, 0.1)
+    off, error = abs(solution.coordinate(rail)[-1] - 0.5 * (1.0 - at) ** 2), solution.stats.error
+    assert error is not None and off < 2.0 * error.length
