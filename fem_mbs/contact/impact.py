@@ -26,8 +26,6 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
-LEFT = 1e-8
-"""Share of the largest acceleration that is not met by forces."""
 CORRECTIONS = 12
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
@@ -290,25 +288,17 @@ def placed(
     return state, pushed
 
 
-class Settled(NamedTuple):
-    """Forces of contacts at an instant."""
-
-    state: State
-    slides: Array
-    """Directions of slip ``(C, 2)``, NaN of contacts that do not slide."""
-
-
-def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> Settled:
+def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> State:
     """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
 
     Where no forces obey them (Painleve), there are none.
     """
     system, place = contacts.open, place_of(contacts.without(state))
-    forces, slides = np.zeros((contacts.count, 3)), np.full((contacts.count, 2), np.nan)
+    forces = np.zeros((contacts.count, 3))
     free = State(*place[:4], *accelerations(system, place))
     which = np.flatnonzero(resting)
     if not len(which):
-        return Settled(contacts.carry_on(state, free, forces), slides)
+        return contacts.carry_on(state, free, forces)
     instant = contacts.at(contacts.carry_on(state, free), contacts.touched(resting))
     mobility = Mobility(instant, state, which)
     slip, mu = instant.rates()[which, 1:], contacts.friction[which]
@@ -316,17 +306,12 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     moves = (speed > still) & (mu > 0.0)
     direction = np.full((len(which), 2), np.nan)
     direction[moves] = slip[moves] / speed[moves, None]
-    c = instant.accelerations(which)
-    P, solved = push(mobility.delassus, c, mu, direction)
+    P, solved = push(mobility.delassus, instant.accelerations(which), mu, direction)
     if not solved:
-        return Settled(contacts.carry_on(state, free, forces), slides)
-    rate = (mobility.delassus @ P.ravel()).reshape(-1, 3)[:, 1:] + c[:, 1:]
-    speed = np.linalg.norm(rate, axis=1)
-    begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (speed > LEFT * np.abs(c).max())
-    direction[begins] = rate[begins] / speed[begins, None]
-    forces[which], slides[which] = P, direction
+        return contacts.carry_on(state, free, forces)
+    forces[which] = P
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
-    return Settled(contacts.carry_on(state, held, forces), slides)
+    return contacts.carry_on(state, held, forces)
 
 
 def _flat(parts: list[Array]) -> Array:

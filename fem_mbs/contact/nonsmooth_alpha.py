@@ -113,7 +113,7 @@ class NonsmoothAlpha(Method):
         if (touching & (rates[:, 0] < -slow)).any():
             state, _, _ = strike(contacts, state, rates, touching, contacts.restitution)
             rates = contacts.at(state).rates()
-        return settled(contacts, state, touching & (rates[:, 0] <= slow), slow).state
+        return settled(contacts, state, touching & (rates[:, 0] <= slow), slow)
 
     def init(self, system: System, state: State, h: float) -> ContactMemory:
         """From a state with its contact forces."""

@@ -231,7 +231,7 @@ def begun_with_forces(
     rates = contacts.at(state, contacts.touched(touches)).rates()
     slow = still(contacts.system, state, h)
     touches = touches & (rates[:, 0] <= slow)
-    state = settled(contacts, state, touches, slow).state
+    state = settled(contacts, state, touches, slow)
     return Standing(state, begun(contacts, method, Standing(state, memory), touches, h))
 
 
