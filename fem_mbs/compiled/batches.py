@@ -19,7 +19,7 @@ from fem_mbs.compiled import one_cell as at
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.one_cell import OneCell, rows_in_order
 from fem_mbs.compiled.tape import CannotRecordError, recording
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, Motion, RateSensitivities, StepEnd
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
 
@@ -119,6 +119,11 @@ def resolved(context: Any) -> Any:
     return context.context if isinstance(context, LaterContext) else context
 
 
+def _of_batch(name: str) -> Any:
+    """A method that is not compiled, which the batch itself answers."""
+    return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
+
+
 class _Compiled:
     """Kernels of a batch and the arrays they work on."""
 
@@ -207,38 +212,17 @@ class CompiledElements(ElementBatch):
                 return results[0]
         return self.batch.rate_force(resolved(context), dV, dA, inertial)
 
-    def stiffness(self, context: Any) -> Array:
-        return self.batch.stiffness(resolved(context))
-
-    def damping(self, context: Any) -> Array | None:
-        return self.batch.damping(resolved(context))
-
-    def gyroscopic(self, context: Any) -> Array | None:
-        return self.batch.gyroscopic(resolved(context))
-
-    def mass(self, context: Any) -> Array | None:
-        return self.batch.mass(resolved(context))
-
-    def by_multipliers(self, context: Any) -> Array:
-        return self.batch.by_multipliers(resolved(context))
-
-    def accept(self, context: Any) -> Array:
-        return self.batch.accept(resolved(context))
-
-    def next_jump(self, t: float, u: Array) -> float:
-        return self.batch.next_jump(t, u)
-
-    def jump(self, context: Any) -> Array | None:
-        return self.batch.jump(resolved(context))
-
-    def stress_ahead(self, context: Any, d: Array) -> Any:
-        return self.batch.stress_ahead(resolved(context), d)
-
-    def with_stress(self, context: Any, stress: Any) -> Any:
-        return self.batch.with_stress(resolved(context), stress)
-
-    def energy(self, motion: Motion) -> Energy:
-        return self.batch.energy(motion)
+    stiffness = _of_batch("stiffness")
+    damping = _of_batch("damping")
+    gyroscopic = _of_batch("gyroscopic")
+    mass = _of_batch("mass")
+    by_multipliers = _of_batch("by_multipliers")
+    accept = _of_batch("accept")
+    next_jump = _of_batch("next_jump")
+    jump = _of_batch("jump")
+    stress_ahead = _of_batch("stress_ahead")
+    with_stress = _of_batch("with_stress")
+    energy = _of_batch("energy")
 
 
 class CompiledConstraints(ConstraintBatch):
@@ -291,17 +275,10 @@ class CompiledConstraints(ConstraintBatch):
                 return results[0]
         return self.batch.rate_gradient(resolved(context), V)
 
-    def second(self, context: Any) -> Array:
-        return self.batch.second(resolved(context))
-
-    def check_start(self, motion: Motion) -> None:
-        self.batch.check_start(motion)
-
-    def astray(self, end: StepEnd) -> str:
-        return self.batch.astray(end)
-
-    def accept(self, context: Any) -> Array:
-        return self.batch.accept(resolved(context))
+    second = _of_batch("second")
+    check_start = _of_batch("check_start")
+    astray = _of_batch("astray")
+    accept = _of_batch("accept")
 
 
 def compiled(system: System) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 from catalogue import ELEMENTS, JOINTS, build
@@ -23,6 +24,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SpringDamper,
+    Surface,
     Table,
     Vector,
 )
@@ -137,6 +139,16 @@ def test_models_that_differ_are_told_apart() -> None:
         check_same(pair(4.0), pair(), "here")
     with pytest.raises(ModelError, match="'push' is only in the model"):
         check_same(pair(extra=True), pair(), "here")
+
+
+def test_meshes_of_shapes_travel() -> None:
+    model = Model()
+    node = model.add_node((1, 0, 0))
+    mesh = meshio.Mesh(np.eye(3), [("triangle", np.array([[0, 1, 2]])), ("line", np.array([[0, 1]]))])
+    model.add(RigidBody(node, 1.0, (1, 1, 1), shape=Surface(mesh, center=(1, 0, 0))), name="body")
+    shapes = [own["body"].shape for own in (model, again(model))]  # type: ignore[union-attr]
+    (points, [(kind, cells)]), (same, [(other, corners)]) = (own.faces(8) for own in shapes)
+    assert np.array_equal(points, same) and kind == other == "triangle" and np.array_equal(cells, corners)
 
 
 def test_functions_stay_behind() -> None:

@@ -32,6 +32,7 @@ from fem_mbs.contracts import (
     Shape,
     State,
     TimeLaw,
+    is_of,
     is_rotation,
     name_of,
     shown,
@@ -147,6 +148,8 @@ class Writer:
         if isinstance(value, Reduction):
             arrays = {name: own.tolist() if own.dtype.kind == "U" else own for name, own in value.arrays().items()}
             return {"reduction": {name: self.value(own) for name, own in arrays.items()}}
+        if is_of(value, "meshio", "Mesh"):
+            return {"mesh": [self.value(value.points), [[own.type, self.value(own.data)] for own in value.cells]]}
         if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
         return self.object(value)
@@ -245,6 +248,11 @@ class Reader:
                 return self._section(content)
             if kind == "reduction":
                 return Reduction.of_arrays({name: np.asarray(self.value(own)) for name, own in content.items()})
+            if kind == "mesh":
+                import meshio  # which takes long to import
+
+                points, cells = content
+                return meshio.Mesh(self.value(points), [(own, self.value(data)) for own, data in cells])
             if (find := self._of_number.get(kind)) is not None:
                 return find(content)
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
