@@ -163,7 +163,8 @@ class NonsmoothAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
         try:
-            return self._in_parts(system, state, h, memory)
+            with np.errstate(over="ignore", invalid="ignore"):  # of trials that lead away, which are given up
+                return self._in_parts(system, state, h, memory)
         except NotConvergedError as failure:  # its equations may be those of another system
             raise NotConvergedError(str(failure), failure.report) from None
 

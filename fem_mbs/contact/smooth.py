@@ -22,7 +22,7 @@ from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, fastest, sti
 from fem_mbs.contact.touching import Touching, touching_of
 from fem_mbs.contracts import State, Step
 from fem_mbs.contracts.unilateral import FORCES, TOUCHING
-from fem_mbs.newton import FAILURES
+from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.system.system import System
 
 SLACK = 1e-8
@@ -31,6 +31,8 @@ GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
 SHORTER = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
+AWAY = 1e6
+"""Way in a part, over the extent of the model, that is no motion."""
 REVERSALS = 3
 """How often contacts whose slip has reversed are held instead."""
 
@@ -134,6 +136,8 @@ def in_contact(
     step, state = moved.step, moved.state
     if state is None:
         state = contacts.carry_on(point.state, step.state, np.zeros((contacts.count, 3)))
+    if not h * fastest(system, state) < AWAY * system.length:
+        raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
     motion = system.motion(state)
     clear = memory.clear - 2.0 * h * max(fastest(system, state), memory.speed)
     near = (clear <= SLACK * system.length) | contacts.touched(touches)

@@ -49,7 +49,7 @@ CHECKED = 1
 """So many steps are checked for what the contract of methods says."""
 BENT, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
-error of more than a tenth of the path."""
+error of more than a tenth of the path that the velocities before it would lead along."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
 
@@ -277,11 +277,14 @@ class TimeIntegration:
         return Kinks(self.system, step, branches)
 
     def _hardness(self, step: Step, h: float) -> float:
-        """By the corrections that Newton's method makes, and, where equations bend, the local error beside the path."""
+        """By the corrections that Newton's method makes, and, where equations bend, the local error beside the path.
+
+        From rest there is no path beside which an error is large: what sets in then is small in all that follows.
+        """
         corrections = step.report.factorizations if self.method.quadratic else 0
         hardness = corrections / HARD
         if corrections > BENT and step.error is not None:
-            path = h * self.system.largest_of_nodes(step.state.v.ravel())
+            path = h * self.system.largest_of_nodes(self.state.v.ravel())
             hardness = max(hardness, step.error / (OF_PATH * path) if path else 0.0)
         return hardness
 

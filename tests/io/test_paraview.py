@@ -109,7 +109,7 @@ def test_every_step_is_a_frame_at_its_true_time(linkage: mbs.Solution, tmp_path:
 
 def test_fewer_frames_keep_the_first_and_the_last_step(linkage: mbs.Solution, tmp_path: Path) -> None:
     times, _ = read(linkage.to_paraview(str(tmp_path / "run.pvd"), every=4))
-    assert times == linkage.t[[0, 4, 8, 11]].tolist()
+    assert times == sorted({*linkage.t[::4], linkage.t[-1]})
 
 
 def test_frames_of_a_longer_run_disappear_and_other_files_stay(linkage: mbs.Solution, tmp_path: Path) -> None:
@@ -343,4 +343,4 @@ def test_the_log_tells_what_was_written(
 ) -> None:
     with caplog.at_level(logging.INFO, logger="fem_mbs"):
         linkage.to_paraview(tmp_path / "run")
-    assert "run.pvd: 12 frames" in caplog.text
+    assert f"run.pvd: {len(linkage.t)} frames" in caplog.text
