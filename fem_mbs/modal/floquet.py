@@ -83,7 +83,8 @@ def floquet_modes(linear: LinearModel, count: int, label: str) -> FloquetModes:
     s = s + 2j * np.pi / period * np.fft.fftfreq(STEPS, 1.0 / STEPS)[largest]
     shapes = harmonics[np.arange(len(s)), largest]
     still = np.abs(s.imag) < NEGLIGIBLE * np.abs(s).max()
-    order = np.lexsort((np.abs(s), still))[:count]
+    # of two of one frequency what grows is first, so that no count leaves it off
+    order = np.lexsort((np.abs(s) - NEGLIGIBLE * s.real, still))[:count]
     return FloquetModes(s[order], linear.node_motions(shapes[order] @ equations.basis.T))
 
 

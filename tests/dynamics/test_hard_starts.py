@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
 from fem_mbs.elements import (
     Block,
     JointActuator,
@@ -75,3 +79,13 @@ def test_a_start_that_bends_little_is_one_step() -> None:
     model.add(JointForce(joint, lambda t, q, v: -100.0 * v - 9.0 * np.sin(q)))
     run = mbs.simulate(model, COUNT * STEP, STEP)
     assert run.stats.steps == COUNT and not run.stats.rejected_steps
+
+
+@pytest.mark.parametrize(("machine", "step"), [(right_angle_cantilever, 0.2), (four_bar, 0.04)])
+def test_machines_that_set_out_from_rest_keep_their_steps(
+    machine: Callable[[], tuple[mbs.Model, Any]], step: float
+) -> None:
+    """What sets in is small beside all that follows; instants are those that were asked for."""
+    run = mbs.simulate(machine()[0], 5 * step, step)
+    np.testing.assert_allclose(run.t, step * np.arange(6), rtol=1e-12)
+    assert not run.stats.rejected_steps
