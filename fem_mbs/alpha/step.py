@@ -24,7 +24,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import FAILURES, Iterate, Newton
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
@@ -169,14 +169,9 @@ class StepEquations:
     def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Iterate[Any, Any, Any]:
         """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
 
-        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution. What
-        has no solution from the guess is tried from the place at the start of the step: where a node of what is stiff
-        has been hit, its velocity in the guess takes it so far from the next ones that Newton's method leads anywhere.
+        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution.
         """
-        try:
-            return newton_solve(self, self.predict(D, multipliers), newton, **given)
-        except FAILURES:
-            return newton_solve(self, self.predict(np.zeros_like(D), multipliers), newton, **given)
+        return newton_solve(self, self.predict(D, multipliers), newton, **given)
 
     # predict
 

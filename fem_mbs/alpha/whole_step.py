@@ -39,7 +39,7 @@ def whole_step(
 ) -> Step | None:
     """A step of a small system of which ``plain()`` are the equations by NumPy; None where that is to make it.
 
-    So it is where there is no solution from the first guess, too.
+    So it is where Newton's method fails, too: the failure is that of the equations by NumPy.
     """
     try:
         lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain, state, h, memory)

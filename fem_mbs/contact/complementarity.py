@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.newton import NotConvergedError
 
 SWEEPS, NEWTON, MANY = 5, 12, 4000
 """Sweeps of Gauss-Seidel before Newton's method, iterations of that, and sweeps where it goes round."""
@@ -26,6 +27,15 @@ TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
 SINGULAR = 1e-11
 INFINITE = 1e100
+
+
+def least_squares(A: Array, b: Array) -> Array:
+    """The least solution of what may be singular."""
+    try:
+        result: Array = np.linalg.lstsq(A, b, rcond=SINGULAR)[0]
+    except np.linalg.LinAlgError:  # not-a-numbers, where an iteration has led away
+        raise NotConvergedError("the forces of contacts are not finite") from None
+    return result
 
 
 class Pushes(NamedTuple):
@@ -140,7 +150,7 @@ class Laws:
                 break
             pushes, A, K = self.linear(P)
             right = -np.matvec(K, self.c).ravel()
-            P = np.linalg.lstsq(A, right - A @ P.ravel(), rcond=SINGULAR)[0].reshape(-1, 3) + P
+            P = least_squares(A, right - A @ P.ravel()).reshape(-1, 3) + P
             P = np.where(pushes[:, None], P, 0.0)
             error = self.error(P)
             if error < least:

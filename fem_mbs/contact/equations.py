@@ -32,7 +32,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import SINGULAR, Laws, projected, push
+from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
 from fem_mbs.contact.touching import Touched, Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
@@ -103,7 +103,7 @@ class ContactLinearization:
         """
         P, _ = push(self.mobility, c, friction, guess=guess, sweeps=0)
         pushes, A, K = Laws(self.mobility, c, friction).linear(P)
-        self.answer = -np.linalg.lstsq(A, block_diag(*K), rcond=SINGULAR)[0]
+        self.answer = -least_squares(A, block_diag(*K))
         self.answer[np.repeat(~pushes, 3)] = 0.0
         return P, pushes
 
@@ -234,7 +234,7 @@ class ContactEquations(StabilizedEquations):
         system, normal = self.system, 3 * np.flatnonzero(pushes)
         z, push = solve_with_constraints(system, first.free, None, missed)
         G, moves = first.G[normal], first.moves[:, normal] / self.h**2
-        forces = np.linalg.lstsq(G @ moves, opens - G @ z, rcond=SINGULAR)[0] if len(normal) else opens
+        forces = least_squares(G @ moves, opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
         of_contacts = np.zeros(len(first.G))
         of_contacts[normal] = forces
