@@ -32,10 +32,9 @@ INFINITE = 1e100
 def least_squares(A: Array, b: Array) -> Array:
     """The least solution of what may be singular."""
     try:
-        result: Array = np.linalg.lstsq(A, b, rcond=SINGULAR)[0]
+        return np.linalg.lstsq(A, b, rcond=SINGULAR)[0].astype(float, copy=False)
     except np.linalg.LinAlgError:  # not-a-numbers, where an iteration has led away
         raise NotConvergedError("the forces of contacts are not finite") from None
-    return result
 
 
 class Pushes(NamedTuple):
