@@ -48,7 +48,10 @@ def where(x: float) -> dict[str, Any]:
     """Which process runs it, with how many threads for linear algebra."""
     from threadpoolctl import threadpool_info
 
-    return {"process": os.getpid(), "threads": max(pool["num_threads"] for pool in threadpool_info())}
+    return {
+        "process": os.getpid(),
+        "threads": max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"),
+    }
 
 
 def deadly(x: int, where: str = "", always: bool = True) -> dict[str, Any]:
