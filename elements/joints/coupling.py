@@ -101,9 +101,8 @@ class CoordinateConstraint(Constraint):
 class Imposed:
     """What laws say at a time; their derivatives, if they are asked for."""
 
-    def __init__(self, batch: CouplingBatch, t: float) -> None:
-        self.batch, self.t = batch, t
-        self.value = np.array([0.0 if own.law is None else evaluate(own.law, t, own, None) for own in batch.owners])
+    def __init__(self, batch: CouplingBatch, t: float, value: Array) -> None:
+        self.batch, self.t, self.value = batch, t, value
 
     @cached_property
     def rates(self) -> tuple[Array, Array]:
@@ -175,7 +174,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
-        for own, begins in zip(self.owners, Imposed(self, 0.0).value, strict=True):
+        for own, begins in zip(self.owners, self.at(0.0).value, strict=True):
             if abs(begins) > BEGIN:
                 raise ModelError(
                     f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
@@ -184,7 +183,14 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         check_locked([own for own in self.number.parts if isinstance(own, CoordinateConstraint) and own.law is None])
 
     def at(self, t: float) -> Imposed:
-        return Imposed(self, t)
+        laws = (own.law for own in self.owners)
+        values = [
+            0.0 if law is None else evaluate(law, t, own, None) for law, own in zip(laws, self.owners, strict=True)
+        ]
+        return Imposed(self, t, np.array(values))
+
+    def met(self, motion: Motion) -> Imposed:
+        return Imposed(self, motion.t, np.zeros(len(self.owners)))
 
     def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
         """``sum f q - law`` and ``sum f G``."""

@@ -360,13 +360,23 @@ class DrivenBatch(RelativeBatch):
     def at(self, t: float) -> PrescribedRows:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
         angles = np.array([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
-        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
-        driven = self._fixed + c * self._cosine + s * self._sine
-        for k, drives in enumerate(self._drives):
+        prescribed = self._turned(t, angles)
+        for k, drives in zip(self.driven_joints, self._drives, strict=True):
             if drives.moves:
-                driven[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ drives.moved(t)
+                prescribed.rows[k, : self._p, 12] -= self._D[k] @ drives.moved(t)
+        return prescribed
+
+    def met(self, motion: Motion) -> PrescribedRows:
+        """At the angles of the motion."""
+        p = self.evaluate(motion, None)[2].p[self.driven_joints, :9]
+        turns = np.array([drives.angle is not None for drives in self._drives])
+        along, across = (np.vecdot(weights, p) for weights in self._ahead)
+        return self._turned(motion.t, np.where(turns, np.arctan2(across, along), 0.0))
+
+    def _turned(self, t: float, angles: Array) -> PrescribedRows:
+        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
         rows = self._built.copy()
-        rows[self.driven_joints] = driven
+        rows[self.driven_joints] = self._fixed + c * self._cosine + s * self._sine
         along, across = self._ahead
         return PrescribedRows(self, t, rows, c[:, 0] * along + s[:, 0] * across)
 

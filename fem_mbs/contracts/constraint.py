@@ -210,6 +210,13 @@ class ConstraintBatch(Batch):
         """Values that depend on time alone."""
         return None
 
+    def met(self, motion: Motion) -> Any:
+        """Those with which the gradient is that of :meth:`at` where the equations are met; no law is asked.
+
+        Of a file whose laws are functions of a script, reactions are known by these.
+        """
+        return self.at(motion.t)
+
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
         """``Phi``, its gradient ``B`` and the context of further derivatives."""
         raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")

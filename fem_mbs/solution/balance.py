@@ -32,7 +32,7 @@ def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tup
 def reactions_over_time(history: History, joint: Constraint) -> tuple[Array, Array]:
     """The same of one joint at all times, ``(nt, 3)``."""
     with history.system.as_frozen():
-        wrenches = over_time(history, [joint], partial(_wrenches, joint.offset))[:, 0]
+        wrenches = over_time(history, [joint], partial(_wrenches, joint.offset), met=True)[:, 0]
     return wrenches[:, :3], wrenches[:, 3:]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, Element, Motion, Node, Numbering
+from fem_mbs.errors import LawError
 from fem_mbs.solution.history import History
 
 WHOLE = types.FunctionType | types.BuiltinFunctionType | np.ufunc | type | str | Node | Element | Constraint | Numbering
@@ -179,17 +180,25 @@ class _Never:
 NEVER: Any = _Never()
 
 
-def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None) -> Array:
+def over_time(
+    history: History,
+    parts: Sequence[Element | Constraint],
+    ask: Ask,
+    reduce: Reduce | None = None,
+    met: bool = False,
+) -> Array:
     """What ``ask`` says at all times of parts that share a batch, ``(nt, ...)``.
 
     It returns an array whose entries go copy by copy; ``reduce`` makes of those of each, ``(c, r, ...)``, what is kept,
-    ``(c, ...)``.
+    ``(c, ...)``. Where laws of constraints cannot be asked, these may be taken for ``met``.
     """
     with history.system.as_frozen():
-        return _over_time(history, parts, ask, reduce)
+        return _over_time(history, parts, ask, reduce, met)
 
 
-def _over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None) -> Array:
+def _over_time(
+    history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None, met: bool
+) -> Array:
     number = LocalNumbering(history.system.number)
     one = type(parts[0]).batch(parts, number)
     own = [number.multipliers(part) for part in parts if isinstance(part, Constraint)]
@@ -198,7 +207,12 @@ def _over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask
     def asked(batch: Any, times: IntArray, t: Any) -> Array:
         motion = history.of_nodes(list(number.rows), times)
         motion.t = motion.t if t is None else t
-        prescribed = batch.at(min(motion.t, history.system.end) if t is None else t)
+        try:
+            prescribed = batch.at(min(motion.t, history.system.end) if t is None else t)
+        except LawError:
+            if not met:
+                raise
+            prescribed = batch.met(motion)
         values = ask(batch, motion, prescribed, history.multipliers[times][:, rows].ravel())
         values = values.reshape(len(times), -1, *values.shape[1:])
         return values if reduce is None else reduce(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import meshio
@@ -15,12 +16,16 @@ from fem_mbs import Model, ModelError, System
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    CylindricalJoint,
+    DistanceJoint,
     Force,
     Harmonic,
+    JointDrive,
     JointSpring,
     Junction,
     LowPass,
     NodeSensor,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     SpringDamper,
@@ -166,6 +171,26 @@ def test_functions_stay_behind() -> None:
     Beam.line(model, (2, 0, 0), (3, 0, 0), lambda s: section, 3, name="beam")
     with pytest.raises(mbs.FemMbsError, match="beam.*'<lambda>' is a function of the script"):
         again(model)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_reactions_of_driven_joints_need_no_functions(group: str, tmp_path: Path) -> None:
+    """What drives prescribe is where joints stand: far turned, displaced, stretched, on one coordinate of three."""
+    model = Model(group, gravity=(0, 0, -9.81))
+    arm, slide, bob, tip = (model.add_node((1, 0, 0.5 * k), name=f"{k}") for k in range(4))
+    for node in (arm, slide, bob, tip):
+        model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.2)))
+    model.add(RevoluteJoint(model.ground, arm, (0, 1, 0), (0, 0, 0), drive=lambda t: 6.0 * t * t), name="hinge")
+    model.add(PrismaticJoint(arm, slide, (1, 0, 0), drive=lambda t: 0.3 * t * t), name="slide")
+    model.add(DistanceJoint(slide, bob, drive=lambda t: 0.1 * np.sin(t) ** 2), name="rod")
+    screwed = model.add(CylindricalJoint(bob, tip, (0, 0, 1)), name="pair")
+    model.add(JointDrive(screwed, lambda t: 0.5 * t * t, coordinate="rotation z"), name="drive")
+    solution = mbs.simulate(model, 0.8, 0.01)
+    solution.save(tmp_path / "run")
+    loaded = mbs.load(tmp_path / "run")
+    for name in ("hinge", "slide", "rod", "pair"):
+        for own, other in zip(solution.reaction(name), loaded.reaction(name), strict=True):
+            np.testing.assert_allclose(other, own, rtol=0, atol=1e-8 * max(np.abs(own).max(), 1.0))
 
 
 HOSTILE = [
