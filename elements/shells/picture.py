@@ -8,7 +8,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.shells.results import principal
+from fem_mbs.elements.shells.results import FACES, principal
 from fem_mbs.elements.shells.strains import bilinear
 from fem_mbs.lie import se3
 
@@ -23,7 +23,8 @@ class ShellPicture:
     """One shell, whose elements share no points, because forces jump from one to the next.
 
     Point data beside the motion: "membrane_force" (n11, n22, n12), "bending_moment" (m11, m22, m12), "shear_force"
-    (q1, q2, 0), and, where stresses are known, "stress_top" and "stress_bottom": both principal ones and von Mises'.
+    (q1, q2, 0), and, where stresses are known, "stress_top" and "stress_bottom": both principal ones and von Mises'. Of
+    laminates "ply_0_top", "ply_0_bottom" and so on, from the bottom up: stresses 11, 22, 12 in the axes of the ply.
     """
 
     def __init__(self, shell: Shell, rows: IntArray) -> None:
@@ -61,7 +62,10 @@ class ShellPicture:
         shear = np.concatenate([forces[:, 6:], np.zeros((len(forces), 1))], axis=1)
         own = {"membrane_force": forces[:, :3], "bending_moment": forces[:, 3:6], "shear_force": shear}
         if self.shell.section.modulus is not None:
-            own |= {f"stress_{side}": principal(self.results.stress(x, R, side, None)) for side in ("top", "bottom")}
+            stress, plies = self.results.stress, range(len(self.shell.section.plies))
+            own |= {f"stress_{side}": principal(stress(x, R, side, None)) for side in FACES}
+            if len(plies) > 1:
+                own |= {f"ply_{ply}_{side}": stress(x, R, side, ply) for ply in plies for side in FACES}
         fields |= {name: values[:, None] for name, values in own.items()}
         return {name: np.broadcast_to(values, points.shape).reshape(-1, 3) for name, values in fields.items()}
 

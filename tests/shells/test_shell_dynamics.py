@@ -230,3 +230,22 @@ def test_a_hinged_panel_swings_and_keeps_its_energy() -> None:
         np.testing.assert_allclose(pushed - pushed[0], p - p[0], atol=0.02 * np.abs(p).max())
         runs.append(solution.position(panel.node(-1, 2)))
     np.testing.assert_allclose(runs[0], runs[1], atol=2e-3)
+
+
+def test_pictures_have_the_stresses_of_plies(tmp_path: Path) -> None:
+    """Those of ``shell_stress``, beside a shell that has none."""
+    import meshio
+
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = ShellSection.laminate([(0, 1e-3), (45, 2e-3), (90, 1e-3)], E1=140e9, E2=10e9, G12=5e9, nu12=0.3, rho=1600)
+    strip = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), section, (2, 1), name="strip")
+    Shell.rectangle(model, (0, 0, 1), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.05, 1e6, 0.3, 500.0), (1, 1))
+    for node in strip.edge("left"):
+        model.fix(node)
+    solution = mbs.simulate(model, 0.004, 0.002)
+    solution.to_paraview(tmp_path / "strip")
+    fields = meshio.read(sorted(tmp_path.rglob("*.vtu"))[-1]).point_data
+    assert {f"ply_{ply}_{side}" for ply in range(3) for side in ("top", "bottom")} <= set(fields)
+    of_ply = fields["ply_1_bottom"]
+    for expected in solution.shell_stress(strip, "bottom", ply=1)[-1]:
+        assert np.abs(of_ply - expected).max(axis=1).min() < 1e-6 * np.abs(expected).max()
