@@ -485,7 +485,7 @@ class Reduction(Public):
         known = ", ".join(self.kept)
         if isinstance(where, str):
             if where not in self.kept:
-                raise ModelError(f"{label}: {self!r} keeps no set '{where}' but {known}; name it in recover=")
+                raise ModelError(f"{label}: where: {self!r} keeps no set '{where}' but {known}; name it in recover=")
             return self.kept[where]
         apart = np.linalg.norm(self.surface.points + self.center - where, axis=1)
         near = int(np.argmin(apart)) if len(apart) else -1

@@ -78,7 +78,8 @@ def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what
     """
     result = real(value)
     if result is None or (shapes and result.shape not in shapes and not any(_fits(result, own) for own in shapes)):
-        expected = what or "an array of the shape " + " or ".join(map(str, shapes)).replace("None", "n")
+        of_shape = " of the shape " + " or ".join(map(str, shapes)).replace("None", "n") if shapes else " of numbers"
+        expected = what or f"an array{of_shape}"
         shape = "" if result is None else f" of shape {result.shape}"
         raise ModelError(f"{label} must be {expected}, received {shown(value)}{shape}")
     # of a few numbers, a list tells faster

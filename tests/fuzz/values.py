@@ -282,6 +282,7 @@ OBJECTS_OF: dict[type, Any] = {
     ShellSection: lambda w: SHEET,
     Shell: lambda w: w.shell,
     Beam: lambda w: w.beam,
+    Ball: lambda w: Ball(0.1),
     Shape: lambda w: pick([Ball(0.1), Box((0.1, 0.2, 0.3))], w),
     Element: lambda w: pick(w.elements, w),
     Constraint: lambda w: pick(w.joints, w),
