@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import FemMbsError, LawError, ModelError
 
 COLUMNS = 12
 """Right-hand sides that are solved together."""
@@ -55,7 +55,12 @@ class HeldMesh:
         stiff = K.diagonal()[ground]
         spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
         springs = coo_array((spring, (ground, ground)), K.shape)
-        self._solve = solve(csc_array(K + csc_array(springs)))
+        try:
+            self._solve = solve(csc_array(K + csc_array(springs)))
+        except FemMbsError:
+            raise
+        except Exception as error:
+            raise LawError(f"Reduction: solve failed: {error!r}") from error
         if not callable(self._solve):
             raise ModelError(
                 f"Reduction: solve must return a function that solves for columns, received {shown(self._solve)}"

@@ -7,7 +7,6 @@ alone. scikit-fem is an extra, ``pip install fem_mbs[solid]``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.sparse import bsr_array, coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import number, shown
+from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.errors import MissingPackageError, ModelError
 
@@ -56,18 +56,7 @@ def _package() -> Any:
 
 def read(mesh: Any) -> Any:
     """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`."""
-    skfem = _package()
-    import meshio
-
-    if not isinstance(mesh, meshio.Mesh):
-        if not isinstance(mesh, str | Path):
-            raise ModelError(f"Reduction.solid: mesh must be a file or a meshio.Mesh, received {shown(mesh)}")
-        if not Path(mesh).is_file():
-            raise ModelError(f"Reduction.solid: there is no file '{mesh}'")
-        try:
-            mesh = meshio.read(mesh)
-        except (meshio.ReadError, ValueError, KeyError, IndexError) as error:
-            raise ModelError(f"Reduction.solid: '{mesh}' cannot be read as a mesh: {error}") from error
+    skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
     solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
     if len(solid) != 1 or solid[0] not in CELLS:

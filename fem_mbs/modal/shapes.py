@@ -119,7 +119,7 @@ class ShapesOfMotion(Public):
         size: Size = SIZE,
     ) -> Film:
         """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
-        motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
+        motion = self.animation(mode, amplitude, pictures.frames(duration, fps))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         titles = [self._title(mode)] * len(states)
         return pictures.saved(pictures.of_states(motion.system, states, titles, fps, size), file)

@@ -32,6 +32,7 @@ KINDS = (".mp4", ".gif")
 QUARTERS = 4
 SHORTEST, LONGEST = 2.0, 10.0
 """Seconds of a film, where nobody says how long it is to be: those of the run between these."""
+MOST_FRAMES = 100_000
 
 
 def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
@@ -204,9 +205,18 @@ def of_states(
     return Film(drawing, frames, titles, fps, size)
 
 
-def seconds(duration: float | None, run: float) -> float:
-    """How long a film of a run is."""
-    return float(np.clip(run, SHORTEST, LONGEST)) if duration is None else duration
+def seconds(run: float) -> float:
+    """How long a film of a run is, where nobody says so."""
+    return float(np.clip(run, SHORTEST, LONGEST))
+
+
+def frames(duration: float, fps: float) -> int:
+    """How many a film has."""
+    if duration * fps > MOST_FRAMES:
+        raise ModelError(
+            f"animate: duration times fps must be at most {MOST_FRAMES}, received {duration:g} s of {fps:g} a second"
+        )
+    return max(round(duration * fps), 2)
 
 
 def saved(picture: Any, file: Any) -> Any:

@@ -234,7 +234,7 @@ class Solution(Queries):
         Film
             With ``save(file)``; to iterate over it gives the pixels of the frames.
         """
-        count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
+        count = pictures.frames(duration or pictures.seconds(float(np.ptp(self.t))), fps)
         states = self._along(count)
         titles = [self._titled(state.t) for state in states]
         film: Film = pictures.saved(pictures.of_states(self.system, states, titles, fps, size), file)

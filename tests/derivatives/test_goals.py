@@ -237,6 +237,7 @@ def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
         (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0], 1.0), "data must have an entry for each of the 2 times"),
         (lambda: mbs.Misfit(angle, [0.1], [[0.0, 1.0]], 1.0), "data has the shape \\(1, 2\\), the signal"),
         (lambda: mbs.Misfit(angle, [0.1], [0.0], 0.0), "sigma must be positive"),
+        (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0, 0.0], [1, [2]]), "sigma must be an array of numbers"),  # type: ignore[list-item]
     ],
 )
 def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:

@@ -116,6 +116,8 @@ def test_what_is_slender_is_seen_with_z_up(extent: tuple[float, float, float], a
 def test_a_film_moves_as_the_run_does() -> None:
     """The ball is where the run has it, by one scale for both directions, as seen from the side."""
     solution = falling()
+    with pytest.raises(mbs.ModelError, match="duration times fps must be at most 100000, received 2 s of 1e"):
+        solution.animate(duration=2, fps=1e30)
     film = solution.animate(duration=2, fps=2, size=SIZE)
     assert len(film) == 4
     seen = np.array([middle(pixels, "body") for pixels in film])

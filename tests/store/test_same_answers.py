@@ -38,6 +38,7 @@ OF_NODES = (
     *("position", "displacement", "rotation", "rotation_vector", "velocity", "acceleration", "angular_velocity"),
 )
 OF_JOINTS = ("multipliers", "reaction", "coordinate", "coordinate_rate", "angle", "internal_variables")
+OF_DRIVES = (".reaction", "table")
 OF_ELEMENTS = ("section_forces", "signal", "internal_variables")
 
 
@@ -74,6 +75,13 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def near(one: Any, other: Any) -> bool:
+    """Reactions, or a table with such, but for rounding."""
+    if isinstance(one, tuple):
+        return all(map(near, one, other))
+    return bool(np.allclose(one, other, rtol=1e-7, atol=1e-8 * max(np.abs(one).max(), 1.0)))
+
+
 def answered(query: Callable[[mbs.Solution], Any], run: mbs.Solution) -> Any:
     try:
         return query(run)
@@ -94,7 +102,8 @@ def compare(run: mbs.Solution, file: Path, model: mbs.Model) -> None:
         assert same(expected, answered(query, full)), name
         found = answered(query, alone)
         missing = isinstance(found, tuple) and (found[0] is mbs.LawError or found[0] is expected[0] is mbs.ModelError)
-        assert missing or same(expected, found), name
+        # what drives joints stays behind: they stand where their functions say, to rounding
+        assert missing or same(expected, found) or (name.endswith(OF_DRIVES) and near(expected, found)), name
 
 
 @pytest.mark.slow
