@@ -140,7 +140,8 @@ def _series(value: Any, label: object) -> Array:
 
 
 def _sigma(value: Any, label: object) -> Array:
-    several = isinstance(value, list | tuple) or np.ndim(value) > 0
+    read = real(value)
+    several = isinstance(value, list | tuple) if read is None else read.ndim > 0
     result = _series(value, label) if several else np.array(number(value, label))
     if not (result > 0.0).all():
         raise ModelError(f"{label} must be positive, received {shown(value)}")
