@@ -747,7 +747,7 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices = [value for value in choices if not isinstance(value, dict) and not are_texts(value)]
     if name == "element":  # of which there may be a list, with none
         choices = [value for value in choices if not (isinstance(value, list) and not any(value))]
-    if name in ("initial", "recover", "loads"):  # where none is what it is by default
+    if name in ("initial", "recover", "loads", "plies"):  # where none is what it is by default
         choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:
         choices = [value for value in choices if not isinstance(value, type)]
