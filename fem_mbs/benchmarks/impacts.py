@@ -184,7 +184,6 @@ BOWL = ContactProblem(
 )
 BALL = ContactProblem("ball past all its bounces", 5.0, ball, lambda s: s.position("ball")[:, 2:] - 0.1, _height)
 BLOCK = ContactProblem("block that slides to rest", 0.8, block, lambda s: s.position("block")[:, :1], _to_rest)
-PROBLEMS = PENDULUM, OSCILLATOR, BOWL, BALL, BLOCK
 
 HALF_WIDTH, HALF_HEIGHT = 0.2, 0.6
 UPRIGHT = 0.478068508, 1.105155357, 1.583073138, 1.964964381
