@@ -1,8 +1,8 @@
 """Where two smooth curves are nearest: by Newton's method, from the nearest of some samples of both.
 
 A curve is a chain of pieces, each with the four knots ``p_0, m_0, p_1, m_1``: its ends and its directions there, as
-long as the piece. Between them it is a cubic of the place ``s`` in [0, 1] (Hermite), so that the chain has no kinks. Of two
-curves the places obey
+long as the piece. Between them it is a cubic of the place ``s`` in [0, 1] (Hermite), so that the chain has no kinks. Of
+two curves the places obey
 
     a'(s) . (b(t) - a(s)) = 0,    b'(t) . (b(t) - a(s)) = 0
 
