@@ -66,8 +66,7 @@ class AdjointIntegration(KeptSteps):
             for i in range(k * self.every, min((k + 1) * self.every, len(self.lengths))):
                 h = self.lengths[i]
                 result: Step = self.alpha.inner_step(self.system, state, h, memory)
-                if not memory.steps:
-                    memory = self.alpha.started(self.system, state, h, memory)
+                memory = self.alpha.started(self.system, state, h, memory)
                 after = result.memory._replace(matrix=None)
                 steps.append(TakenStep(state, memory._replace(matrix=None), h, result._replace(memory=after)))
                 state, memory = result.state.at(self.ends[i]), after
