@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.local_error import rate
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
@@ -26,6 +26,7 @@ from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
     Derivatives,
+    NoDerivativeError,
     RunDerivative,
     TakenStep,
     Weights,
@@ -40,12 +41,13 @@ from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
+from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
-RECENT = 3
+RECENT = 2
 """States whose derivatives a change of the step needs."""
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
@@ -87,11 +89,7 @@ class _Listening:
         return result
 
 
-class NoDerivativeError(ModelError):
-    """There are no derivatives in the way asked for."""
-
-
-def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
+def no_direct(system: System, method: Method) -> str:
     """Why there are no direct derivatives; empty if there are."""
     if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
         return f"{method} has none, GeneralizedAlpha has"
@@ -101,8 +99,6 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
         return "with Newton(modified=True) a step depends on the matrices of those before"
     if method.newton.matrix != "exact":
         return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
-    if isinstance(step, VariableStep):
-        return "steps of variable length have none"
     if system.redundant is not None:
         return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
     if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
@@ -118,12 +114,14 @@ class KeptSteps(TimeIntegration):
 
     def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
         self._started = time.perf_counter()
-        self._refuse(no_direct(system, method, step))
-        assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
+        self._refuse(no_direct(system, method))
+        assert isinstance(method, GeneralizedAlpha)
         method.check(system)
         accelerate(system)
-        super().__init__(system, method, FixedStep(step), t_end, None)
-        self._refuse(no_direct(system, method, step))  # redundant joints are found at the start
+        if isinstance(step, VariableStep):
+            step = calibrated(system, method, step, t_end, None, None).control
+        super().__init__(system, method, step if isinstance(step, VariableStep) else FixedStep(step), t_end, None)
+        self._refuse(no_direct(system, method))  # redundant joints are found at the start
         self.alpha, self.length = method, step
         self._stepper: Any = _Listening(self._stepper)
 
@@ -146,7 +144,7 @@ class KeptSteps(TimeIntegration):
         before = self.state
         accepted = super().advance()
         if accepted is not None and self.taken.state is not before:
-            raise ModelError(
+            raise NoDerivativeError(
                 f"{self.asked}: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
                 "differences of whole runs"
             )
@@ -181,8 +179,8 @@ class DirectIntegration(KeptSteps):
         self.varied = variations
         self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
-        self._lasting = 1
-        """How many states the history of accelerations has."""
+        self._leads: list[Array] = []
+        """Derivatives of the history of accelerations, the oldest first."""
         self.tangents: list[StateDerivatives] = []
         self.now: Derivatives
         """What the next step begins with."""
@@ -205,7 +203,6 @@ class DirectIntegration(KeptSteps):
         self._before, self._begun_with = taken, {}
         if self.has_jumped or len(self._waiting) == self._derivative.together:
             self._catch_up()
-        self._lasting = 1 if result.memory.accelerations.t_old == result.state.t else self._lasting + 1
         if self.has_jumped:
             tangent, end = self.tangents.pop(), result.state.at(self.state.t)
             self._begin_anew(lambda k, other, by: self._jumped(other, self._displaced(other, end, tangent, k, by)))
@@ -247,12 +244,11 @@ class DirectIntegration(KeptSteps):
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
             self.tangents.append(tangent)
-            self.now = end._replace(q=tangent.q, lead=self._lead(tangent))
+            lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
+            self.now = end._replace(q=tangent.q, lead=lead)
+            lasts = own.result.memory.accelerations.t_old < own.result.state.t
+            self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
-
-    def _lead(self, tangent: StateDerivatives) -> Array:
-        """Of the highest time derivatives of a state."""
-        return np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
 
     # what no equation of a step knows: from models beside
 
@@ -285,7 +281,6 @@ class DirectIntegration(KeptSteps):
             q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
             return q, rate(state), np.append(state.vdot, state.uddot), state.multipliers
 
-        self._lasting = 1
         self.tangents.append(StateDerivatives(*self._differences(differ)))
 
     def _jumped(self, other: System, before: State) -> Beginning:
@@ -311,13 +306,14 @@ class DirectIntegration(KeptSteps):
         if changes:
             self.now = self.now._replace(v=v, lead=lead, a=a)
         else:
+            self._leads = [lead]
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
             self.now = Derivatives(q, v, lead, a, multipliers, *missed)
 
     def _refuse_index3(self, state: State) -> None:
         """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
         if self.system.m and "velocity" not in self.alpha.levels:
-            raise ModelError(
+            raise NoDerivativeError(
                 f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
                 "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
             )
@@ -328,10 +324,10 @@ class DirectIntegration(KeptSteps):
         there = self._displaced(other, state, self.tangents[-1], k, by)
         if h > GROWTH * memory.h:  # where the memory tells nothing
             return Beginning(there, memory)
-        was, leads = memory.accelerations, []
-        for age, value in enumerate((was.now, was.old, was.older)):
-            leads.append(value + by * self._lead(self.tangents[-1 - min(age, self._lasting - 1)])[:, k])
-        history = AccelerationHistory(leads[0], was.t_old, leads[1], was.t_older, leads[2], was.error)
+        history = memory.accelerations
+        values, known = (history.older, history.old, history.now), ([self._leads[0]] * 2 + self._leads)[-3:]
+        older, old, now = (value + by * own[:, k] for value, own in zip(values, known, strict=True))
+        history = history._replace(now=now, old=old, older=older)
         matrix = None
         if memory.matrix is not None:
             earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
