@@ -48,7 +48,8 @@ ROOMS = {
     "fem_mbs/contact": "dynamics/test_contact.py dynamics/test_contact_energy.py dynamics/test_contact_modes.py "
     "dynamics/test_beam_contact.py",
     "elements/contact": "library/test_contact_pairs.py library/test_contact_yields.py library/test_contact_queries.py "
-    "library/test_contacts_between.py library/test_energy_of_contact.py dynamics/test_beam_contact.py",
+    "library/test_contacts_between.py library/test_energy_of_contact.py library/test_tubes.py "
+    "dynamics/test_beam_contact.py",
     "elements/shells": f"shells {CONTRACTS}",
     "elements/flexible": "library/test_flexible_sources.py library/test_large_reduction.py library/test_mesh_loads.py "
     f"dynamics/test_flexible_body.py dynamics/test_rotors.py {CONTRACTS}",

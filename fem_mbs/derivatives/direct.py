@@ -8,7 +8,7 @@ method makes of a step of another length, and what internal variables of kind "h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +19,7 @@ from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import same
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.linear import Cursor
@@ -45,6 +45,8 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
+RECENT = 3
+"""States whose derivatives a change of the step needs."""
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
@@ -132,6 +134,17 @@ class KeptSteps(TimeIntegration):
 
         return run_to_end(self, MemoryRecorder(make, self._started, self.system, self.state))
 
+    def advance(self) -> AcceptedStep | None:
+        """The next step."""
+        before = self.state
+        accepted = super().advance()
+        if accepted is not None and self.taken.state is not before:
+            raise ModelError(
+                f"{self.asked}: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
+                "differences of whole runs"
+            )
+        return accepted
+
     @property
     def taken(self) -> TakenStep:
         """The last step that was accepted."""
@@ -163,8 +176,8 @@ class DirectIntegration(KeptSteps):
         self._of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
         self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
-        self._restarted_at = 0
-        """Number of the state at which the history of accelerations begins."""
+        self._lasting = 1
+        """How many states the history of accelerations has."""
         tangent, self.now = self._from_models(self._begun, self.state)
         """What the next step begins with."""
         self.tangents = [tangent]
@@ -175,16 +188,9 @@ class DirectIntegration(KeptSteps):
 
     def advance(self) -> AcceptedStep | None:
         """The next step; derivatives follow when enough of them can be linearised together."""
-        before = self.state
         if (accepted := super().advance()) is None:
             return None
-        taken = self.taken
-        if taken.state is not before:
-            raise ModelError(
-                f"sensitivities: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
-                "differences of whole runs"
-            )
-        state, memory, h, result = taken
+        state, memory, h, result = taken = self.taken
         if self._waiting and not same(h, self._waiting[0].h):
             self._catch_up()
         if not (memory.steps and same(h, memory.h)):
@@ -194,9 +200,9 @@ class DirectIntegration(KeptSteps):
         self._before = taken
         if self.has_jumped or len(self._waiting) == self._derivative.together:
             self._catch_up()
-        if result.memory.accelerations.t_old == result.state.t:
-            self._restarted_at = len(self.tangents) + len(self._waiting) - 1
+        self._lasting = 1 if result.memory.accelerations.t_old == result.state.t else self._lasting + 1
         if self.has_jumped:
+            self._lasting = 1
             end, t = result.state, self.state.t
             self.tangents[-1], self.now = self._from_models(
                 lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state
@@ -208,6 +214,21 @@ class DirectIntegration(KeptSteps):
         solution = super().finished(store)
         self._catch_up()
         return solution
+
+    def up_to(self, count: int) -> Iterator[tuple[IntArray, list[StateDerivatives]]]:
+        """So many steps; numbers of states and derivatives of these, which are forgotten when no step needs them."""
+        told, new = 0, len(self.tangents)
+        while True:
+            if new:
+                yield np.arange(told, told + new), self.tangents[-new:]
+                told, self.tangents = told + new, self.tangents[-RECENT:]
+            if self.steps == count:
+                return
+            before = len(self.tangents)
+            self.advance()
+            if self.steps == count:
+                self._catch_up()
+            new = len(self.tangents) - before
 
     def _catch_up(self) -> None:
         """Derivatives of the ends of the steps that wait."""
@@ -321,8 +342,7 @@ class DirectIntegration(KeptSteps):
         """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
         assert self._before is not None
-        last, earliest = len(self.tangents) - 1, self._restarted_at
-        leads = [self._lead(self.tangents[max(last - k, earliest)]) for k in range(3)]
+        leads = [self._lead(self.tangents[-1 - min(k, self._lasting - 1)]) for k in range(RECENT)]
         columns = []
         for k, own in enumerate(self.varied):
             values = []
@@ -377,9 +397,8 @@ class DirectIntegration(KeptSteps):
             for (label, name), t in self._derivative.explicit.kinks.items()
         ]
         weight = self.system.weight[:, None]
-        sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]
-        steps = np.array([own.step for own in self.varied])
-        for k in np.flatnonzero(sizes[-1] * steps > LARGE).tolist():
+        sizes = np.abs(self.tangents[-1].q * weight).max(axis=0, initial=0.0)
+        for k in np.flatnonzero(sizes * [own.step for own in self.varied] > LARGE).tolist():
             texts.append(
                 f"derivatives against {self.varied[k].label} have grown so much that they tell of this "
                 "run alone, as in chaotic motion: means over time do not follow them"

@@ -19,6 +19,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.testing import ContractError, check_sensitivity
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 from tests.performance.derivatives import four_bar
@@ -289,6 +290,30 @@ def test_a_jump_that_moves_is_named() -> None:
 
     with pytest.raises(mbs.ModelError, match="at moves an instant at which something jumps"):
         mbs.sensitivities(later, {"at": 0.05}, 0.1, 0.01, how="direct")
+
+
+def test_laws_for_authors() -> None:
+    """Where matrices are exact, all hold; where one is not, this is told; where there is no way, why."""
+    values = {"EI": 2.0, "length": 0.9}
+    assert len(check_sensitivity(cantilever, values)) == 3
+    report = check_sensitivity(rod, {"length": 0.9}, method=mbs.RadauIIA())
+    assert not len(report) and "RadauIIA has none" in str(report)
+
+    class Wrong(SpringDamper):
+        @classmethod
+        def batch(cls, elements: Any, number: Any) -> Any:
+            batch = SpringDamper.batch(elements, number)
+            stiffness = batch.stiffness
+            batch.stiffness = lambda context: 1.01 * stiffness(context)
+            return batch
+
+    def wrong(pull: float = 40.0) -> mbs.Model:
+        model = two()
+        model.add(Wrong(model.ground, model.nodes[2], pull, free_length=0.3))
+        return model
+
+    with pytest.raises(ContractError, match="against pull misses differences of runs by"):
+        check_sensitivity(wrong, {"pull": 40.0})
 
 
 def test_a_kink_is_named() -> None:
