@@ -179,6 +179,7 @@ REDUCED = Reduction(
 )
 
 
+ROTORS = ("campbell", "unbalance_response", "steady_spin")
 SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys", "matrix_market")
 
 
@@ -361,10 +362,11 @@ SPECIAL: dict[str, Any] = {
     "Bearing.speeds": lambda w: None,
     "Bearing.axis": lambda w: (0.0, 0.0, 1.0),
     "Bearing.across": lambda w: None,
-    **{f"{call}.model": lambda w: spun() for call in ("campbell", "unbalance_response")},
-    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ("campbell", "unbalance_response")},
-    **{f"{call}.turning": lambda w: None for call in ("campbell", "unbalance_response")},
-    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ("campbell", "unbalance_response")},
+    **{f"{call}.model": lambda w: spun() for call in ROTORS},
+    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ROTORS},
+    **{f"{call}.turning": lambda w: None for call in ROTORS},
+    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ROTORS},
+    "steady_spin.speed": lambda w: 20.0,
     "campbell.count": lambda w: 2,
     **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
     **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},
