@@ -38,7 +38,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.run.interfaces import AcceptedStep, StepControl
 from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.trial_runs import calibrated
@@ -118,9 +118,12 @@ class KeptSteps(TimeIntegration):
         assert isinstance(method, GeneralizedAlpha)
         method.check(system)
         accelerate(system)
+        control: StepControl
         if isinstance(step, VariableStep):
-            step = calibrated(system, method, step, t_end, None, None).control
-        super().__init__(system, method, step if isinstance(step, VariableStep) else FixedStep(step), t_end, None)
+            control = calibrated(system, method, step, t_end, None, None).control
+        else:
+            control = FixedStep(step)
+        super().__init__(system, method, control, t_end, None)
         self._refuse(no_direct(system, method))  # redundant joints are found at the start
         self.alpha, self.length = method, step
         self._stepper: Any = _Listening(self._stepper)
@@ -179,6 +182,8 @@ class DirectIntegration(KeptSteps):
         self.varied = variations
         self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
+        self._begun_with: dict[System, Beginning] = {}
+        """Models beside, where the next step is a first one."""
         self._leads: list[Array] = []
         """Derivatives of the history of accelerations, the oldest first."""
         self.tangents: list[StateDerivatives] = []
@@ -263,8 +268,7 @@ class DirectIntegration(KeptSteps):
     def _begin_anew(self, of: Callable[[int, System, float], TimeIntegration | Beginning]) -> None:
         """Derivatives of the state where the run begins, at the start or after a jump."""
         system, here = self.system, self.state
-        self._begun_with: dict[System, Beginning] = {}
-        """Models beside, where the next step is a first one."""
+        self._begun_with = {}
 
         def differ(k: int, other: System, by: float) -> Sequence[Array]:
             begun = of(k, other, by)
