@@ -20,14 +20,17 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
-from fem_mbs.derivatives.step import Derivatives, RunDerivative, TakenStep, linearised
+from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, RunDerivative, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
+
+LIKELY = 1000
+"""Steps of a run with steps of variable length."""
 
 
 class AdjointIntegration(KeptSteps):
@@ -37,7 +40,8 @@ class AdjointIntegration(KeptSteps):
 
     def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
         super().__init__(system, method, step, t_end)
-        self.every = max(1, math.isqrt(math.ceil(t_end / self.length)))
+        usual = t_end / LIKELY if isinstance(self.length, VariableStep) else self.length
+        self.every = max(1, math.isqrt(math.ceil(t_end / usual)))
         """Steps from a checkpoint to the next."""
         self._begin_anew()
 
@@ -66,8 +70,7 @@ class AdjointIntegration(KeptSteps):
             for i in range(k * self.every, min((k + 1) * self.every, len(self.lengths))):
                 h = self.lengths[i]
                 result: Step = self.alpha.inner_step(self.system, state, h, memory)
-                if not memory.steps:
-                    memory = self.alpha.started(self.system, state, h, memory)
+                memory = self.alpha.started(self.system, state, h, memory)
                 after = result.memory._replace(matrix=None)
                 steps.append(TakenStep(state, memory._replace(matrix=None), h, result._replace(memory=after)))
                 state, memory = result.state.at(self.ends[i]), after
