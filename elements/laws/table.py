@@ -230,9 +230,9 @@ def overshoot(curve: Any, values: Array, where: str) -> str:
     low, high = np.minimum(x[:-1], x[1:])[:, None], np.maximum(x[:-1], x[1:])[:, None]
     changes = np.sign(np.diff(x, axis=0))
     around = np.stack([changes[np.r_[0, : len(changes) - 1]], changes, changes[np.r_[1 : len(changes), -1]]])
-    steady = ((around >= 0.0).all(axis=0) | (around <= 0.0).all(axis=0))[:, None]
-    beyond = np.where(steady, np.maximum(low - y, y - high), 0.0)
-    wrong_sign = np.where((x >= 0.0).all(axis=0), -y, np.where((x <= 0.0).all(axis=0), y, 0.0))
+    steady = np.logical_or(np.all(around >= 0.0, axis=0), np.all(around <= 0.0, axis=0))
+    beyond = np.where(np.expand_dims(steady, 1), np.maximum(low - y, y - high), 0.0)
+    wrong_sign = np.where(np.all(x >= 0.0, axis=0), -y, np.where(np.all(x <= 0.0, axis=0), y, 0.0))
     ranges = np.ptp(x, axis=0)
     share = np.maximum(beyond, wrong_sign) / np.maximum(ranges, max(ROUNDING * ranges.max(), SMALLEST))
     k, at, column = np.unravel_index(np.argmax(share), share.shape)
