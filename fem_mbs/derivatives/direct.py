@@ -22,7 +22,6 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
     Derivatives,
@@ -241,10 +240,8 @@ class DirectIntegration(KeptSteps):
         if not self._waiting:
             return
         derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
-        unit, cursor = np.eye(len(self.varied)), Cursor(len(self._waiting))
-        step = derivative.at(cursor)
-        for cursor.step, own in enumerate(self._waiting):
-            end = step.times(self.now, unit)
+        for k, own in enumerate(self._waiting):
+            end = derivative.of(k).times(self.now, np.eye(len(self.varied)))
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
