@@ -68,7 +68,7 @@ class AdjointIntegration(KeptSteps):
             steps: list[TakenStep] = []
             for i in range(k * self.every, min((k + 1) * self.every, len(self.lengths))):
                 h = self.lengths[i]
-                result: Step = self.alpha.inner_step(self.system, state, h, memory)
+                result: Step = self._stepper.inner_step(self.system, state, h, memory)
                 memory = self.alpha.started(self.system, state, h, memory)
                 after = result.memory._replace(matrix=None)
                 steps.append(TakenStep(state, memory._replace(matrix=None), h, result._replace(memory=after)))

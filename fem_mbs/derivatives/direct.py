@@ -79,13 +79,11 @@ class _Listening:
         self._method = method
 
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
-        return self._keep(self._method.inner_step(system, state, h, memory), state, h, memory)
-
-    inner_step = step
-
-    def _keep(self, result: Step, state: State, h: float, memory: Any) -> Step:
+        result = self._method.inner_step(system, state, h, memory)
         self.taken = TakenStep(state, memory, h, result)
         return result
+
+    inner_step = step
 
 
 def no_direct(system: System, method: Method) -> str:

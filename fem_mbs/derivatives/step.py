@@ -500,9 +500,8 @@ def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
         return Unknowns(D, after.multipliers)
     formulas = equations.formulas
     rate = np.append(after.v, after.udot) - formulas.constants[0]
-    moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
     factor = np.broadcast_to(formulas.factors[0], (system.N,))
-    Newmarks = np.divide(rate, factor, out=D.copy(), where=moves)  # noqa: N806
+    Newmarks = np.divide(rate, factor, out=D.copy(), where=system.orders == 2)  # noqa: N806
     Z = D - Newmarks
     rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
     return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
