@@ -51,6 +51,8 @@ def transposed(function: Callable[..., Sequence[Any]], count: int) -> Callable[[
     tape: list[Column] = []
     given = [Column(tape) for _ in range(count)]
     results = function(*given)
+    for column in tape:  # so that no column keeps the others
+        del column.tape
 
     def back(rows: Sequence[Array]) -> list[Any]:
         sums: dict[Column, Array] = {}
@@ -138,7 +140,12 @@ class Diagonal(Operator):
     """Numbers ``(r,)``, or one, times the rows."""
 
     def __init__(self, values: Any) -> None:
-        self.values, self.T = values[..., None], self
+        self.values = values[..., None]
+
+    @property
+    def T(self) -> Diagonal:  # noqa: N802
+        """The same."""
+        return self
 
     def times(self, x: Array) -> Array:
         result: Array = self.values * x

@@ -73,6 +73,10 @@ CELLS, TOGETHER = 10_000, 32
 """Cells of elements and joints that are linearised together, and steps at most."""
 
 
+class NoDerivativeError(ModelError):
+    """There are no derivatives in the way asked for."""
+
+
 class Derivatives(NamedTuple):
     """Derivatives of what a step begins with, or of what it leads to, each ``(N, P)`` or ``(m, P)``."""
 
@@ -304,7 +308,7 @@ class StepDerivative(NamedTuple):
         moves[run.system.n_free : run.system.size] = False
 
         def unsolved(size: float) -> ModelError:
-            return ModelError(
+            return NoDerivativeError(
                 f"sensitivities: the derivatives of the step to t = {self.ends[cursor.step]:g} s do not converge "
                 f"({size:.1e}); try a smaller step, or how='copies'"
             )
@@ -459,7 +463,7 @@ def _directions(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> Direc
     limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
     wrong = np.flatnonzero((missing * system.weight).max(axis=1) > limits)
     if len(wrong):
-        raise ModelError(
+        raise NoDerivativeError(
             f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
             "how='copies' takes differences of whole runs"
         )
