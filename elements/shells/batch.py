@@ -16,6 +16,7 @@ from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
+from fem_mbs.elements.shells.wrinkles import WRINKLES, compression, sides
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
@@ -53,12 +54,9 @@ class ShellBatch(BeamElements):
 
     def __init__(self, shells: Sequence[Shell], number: Numbering) -> None:
         super().__init__(shells, number)
-        self._frames, self._offsets = (
-            np.concatenate([getattr(shell, part) for shell in shells]) for part in ("frames", "offsets")
-        )
+        self._frames = np.concatenate([shell.frames for shell in shells])
         # body increments of the section frames from those of the nodes
-        back = self._frames.mT
-        self._to_section = se3.adjoint(back, -np.matvec(back, self._offsets))
+        self._to_section = se3.adjoint(self._frames.mT, np.zeros_like(self._frames[..., 0]))
         d0 = np.concatenate([shell.d0 for shell in shells])
         self._points = ShellPoints(d0, GAUSS)
         area = self._points.area
@@ -84,7 +82,7 @@ class ShellBatch(BeamElements):
         )
         shared = share(area)
         J = (inertia[:, None] * shared.sum(axis=-1))[..., None, None] * np.eye(3)
-        centers = self._offsets + offset[:, None, None] * self._frames[..., 2]
+        centers = offset[:, None, None] * self._frames[..., 2]
         return Inertia(self.nodes, mass[:, None, None] * shared, centers, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ShellContext]:
@@ -127,6 +125,16 @@ class ShellBatch(BeamElements):
     def with_stress(self, context: ShellContext, stress: Array) -> ShellContext:
         return context._replace(stress=stress)
 
+    def coarse(self, motion: Motion) -> tuple[Array, str]:
+        """Compression over that under which elements are too large for the waves of wrinkles."""
+        d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
+        strains, _ = self._strains(self._points.rows(d), d)
+        n, area = len(d), self._points.area.sum(axis=1)
+        force = self._stress(self.material, strains)[:, :-1].reshape(n, 4, MEASURES)[..., :3].sum(axis=1)
+        curved = (strains[:, :-1].reshape(n, 4, MEASURES) + self._points.as_built)[..., 3:6].mean(axis=1)
+        law = self.material[0].sum(axis=1)[:, :6, :6] / area[:, None, None]
+        return compression(force / area[:, None], curved, law, sides(d)), WRINKLES
+
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s, _ = self._strains(self._points.rows(d), d)
@@ -134,7 +142,7 @@ class ShellBatch(BeamElements):
         return stored
 
     def _relative(self, x: Array, R: Array) -> QuadCoordinates:
-        return QuadCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
+        return QuadCoordinates(x, R @ self._frames, self.owners)
 
     def _strains(self, measure: ScrewStrain, d: Array) -> tuple[Array, Array]:
         """Strains ``(n, s)`` and turns of frames against the surface ``(n, 4, 3)``, against those as built."""

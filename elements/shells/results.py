@@ -28,10 +28,11 @@ class ShellResults:
 
     def coordinates(self, x: Array, R: Array) -> QuadCoordinates:
         """Of all elements at instants one after the other, for nodes at ``x`` (..., m, 3), ``R`` (..., m, 3, 3)."""
-        cells, frames = self.shell.cells, R[..., self.shell.cells, :, :]
-        places = x[..., cells, :] + np.matvec(frames, self.shell.offsets)
-        turned = frames @ self.shell.frames
-        return QuadCoordinates(places.reshape(-1, 4, 3), turned.reshape(-1, 4, 3, 3), [self.shell] * len(cells))
+        cells = self.shell.cells
+        turned = R[..., cells, :, :] @ self.shell.frames
+        return QuadCoordinates(
+            x[..., cells, :].reshape(-1, 4, 3), turned.reshape(-1, 4, 3, 3), [self.shell] * len(cells)
+        )
 
     def strains(self, x: Array, R: Array) -> Array:
         """Membrane, bending and shear strains ``(..., k, 8)`` at the centres."""

@@ -141,7 +141,7 @@ class Shell(Element):
         self.frames = R[self.cells].mT @ world
         """Section frames ``(k, 4, 3, 3)`` at the corners of each element in the frames of the nodes."""
         self.offsets = np.zeros((len(self.cells), 4, 3))
-        """Where the surface is at the nodes, in their frames."""
+        """Of distributed loads from the nodes: the offset of a section moves the material alone."""
         relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
         self.d0 = relative.d
         points = ShellPoints(self.d0, GAUSS)

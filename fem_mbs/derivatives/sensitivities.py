@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.direct import DirectIntegration, NoDerivativeError, no_direct
+from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside
 from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
-from fem_mbs.derivatives.step import displaced
+from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
@@ -236,7 +236,7 @@ def sensitivities(
     variations = own.variations(system)
     given = own, system, variations, t_end, step, method
     try:
-        small = how is None and (system.size <= SMALL or no_direct(system, method, step))
+        small = how is None and (system.size <= SMALL or no_direct(system, method))
         return _copies(*given) if how == "copies" or small else _direct(*given)
     except NoDerivativeError:  # as is found where the run begins
         if how == "direct":

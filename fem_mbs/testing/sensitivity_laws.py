@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Seconds, checked
-from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Integral
 from fem_mbs.derivatives.objective import objective
 from fem_mbs.derivatives.parameters import Build
 from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
+from fem_mbs.derivatives.step import NoDerivativeError
 from fem_mbs.testing.differences import ContractError, Law, LawReport, hold
 
 NEAR = {"x": 1e-6, "R": 1e-6, "v": 1e-6, "u": 1e-6, "udot": 1e-6, "vdot": 1e-5, "multipliers": 1e-5}
