@@ -119,8 +119,8 @@ class GeneralizedAlpha(Method):
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
-        now, first = highest_derivatives(system, state), 6 * system.n
-        states = np.append(np.zeros(first), np.where(system.order < 2, now[first:], 0.0))
+        now = highest_derivatives(system, state)
+        states = np.where(system.orders < 2, now, 0.0)
         return replace(self, parameters=EULER), AlphaMemory(h, 1, states, restarted(now, state.t))
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:

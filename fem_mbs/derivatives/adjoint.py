@@ -21,7 +21,6 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
-from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, RunDerivative, TakenStep, linearised
@@ -69,7 +68,7 @@ class AdjointIntegration(KeptSteps):
             steps: list[TakenStep] = []
             for i in range(k * self.every, min((k + 1) * self.every, len(self.lengths))):
                 h = self.lengths[i]
-                result: Step = self.alpha.inner_step(self.system, state, h, memory)
+                result: Step = self._stepper.inner_step(self.system, state, h, memory)
                 memory = self.alpha.started(self.system, state, h, memory)
                 after = result.memory._replace(matrix=None)
                 steps.append(TakenStep(state, memory._replace(matrix=None), h, result._replace(memory=after)))
@@ -96,14 +95,13 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
         return np.stack([own.at(times) for own in goals], axis=2)
 
     for numbers, steps in integration.backwards(run.together):
-        cursor, own = Cursor(len(steps)), seeds(numbers)
-        back = linearised(run, steps).at(cursor).transposed()
-        for cursor.step in reversed(range(len(steps))):
-            now = _seeded(now, own[cursor.step])
+        own, derivative = seeds(numbers), linearised(run, steps)
+        for k in reversed(range(len(steps))):
+            now = _seeded(now, own[k])
             if system.has_history:
-                after = system.motion(steps[cursor.step].result.state)
+                after = system.motion(steps[k].result.state)
                 _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
-            entry, gradient = back(now)
+            entry, gradient = derivative.of(k).transposed(now)
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
             now = entry._replace(v=v, lead=vdot)

@@ -22,7 +22,6 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
     Derivatives,
@@ -80,13 +79,11 @@ class _Listening:
         self._method = method
 
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
-        return self._keep(self._method.inner_step(system, state, h, memory), state, h, memory)
-
-    inner_step = step
-
-    def _keep(self, result: Step, state: State, h: float, memory: Any) -> Step:
+        result = self._method.inner_step(system, state, h, memory)
         self.taken = TakenStep(state, memory, h, result)
         return result
+
+    inner_step = step
 
 
 def no_direct(system: System, method: Method) -> str:
@@ -241,10 +238,8 @@ class DirectIntegration(KeptSteps):
         if not self._waiting:
             return
         derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
-        unit, cursor = np.eye(len(self.varied)), Cursor(len(self._waiting))
-        step = derivative.at(cursor)
-        for cursor.step, own in enumerate(self._waiting):
-            end = step.times(self.now, unit)
+        for k, own in enumerate(self._waiting):
+            end = derivative.of(k).times(self.now, np.eye(len(self.varied)))
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.result.state))

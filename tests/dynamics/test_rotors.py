@@ -109,6 +109,14 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         mbs.campbell(model, [120.0], count=2)
 
 
+def test_a_table_over_the_speed_that_swings_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A cubic spline through a stiffness that sets in is negative before."""
+    model = rigid_rotor([(1.0, 1.0), (1.0, 1.0), (1e5, 1e5), (1e5, 1e5)], speeds=(0.0, 50.0, 100.0, 150.0))
+    mbs.campbell(model, [100.0], count=2)
+    assert "stiffness or damping over speeds: the curve swings beyond the values" in caplog.text
+    assert "Bearing" in caplog.text and "rad/s it is -" in caplog.text
+
+
 def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
     model = mbs.Model("SE3")
     node = model.add_node((0, 0, 0))
