@@ -234,12 +234,6 @@ class ReductionPlan(NamedTuple):
     modes: int = 8
     frequency: float | None = None
     method: str = "craig-bampton"
-    damping: float = 0.0
-    rayleigh: Any = None
-    units: str = "SI"
-    solve: Any = None
-    recover: Any = ()
-    loads: Any = None
 
 
 def basis_of(

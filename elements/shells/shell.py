@@ -51,25 +51,18 @@ SIDES: dict[str, tuple[int | slice, int | slice]] = {
 LEAST_IN_SURFACE = 1e-3
 
 
-def _fold(value: Any, label: object) -> float:
-    return number(value, label, low=0.0, high=180.0)
+Fold = Annotated[float, partial(number, low=0.0, high=180.0)]
 
 
-def _grid(value: Any, label: object) -> tuple[int, int]:
+def _pair(value: Any, label: object, each: Callable[[Any, str], Any], what: str) -> tuple[Any, Any]:
     if not isinstance(value, Sequence) or len(value) != 2:
-        raise ModelError(f"{label} must be two numbers of elements, received {shown(value)}")
-    first, second = (whole_number(own, f"{label}[{k}]") for k, own in enumerate(value))
+        raise ModelError(f"{label} must be two {what}, received {shown(value)}")
+    first, second = (each(own, f"{label}[{k}]") for k, own in enumerate(value))
     return first, second
 
 
-def _closed(value: Any, label: object) -> tuple[bool, bool]:
-    if not isinstance(value, Sequence) or len(value) != 2:
-        raise ModelError(f"{label} must be two truth values, received {shown(value)}")
-    first, second = (truth(own, f"{label}[{k}]") for k, own in enumerate(value))
-    return first, second
-
-
-Grid = Annotated[Sequence[int], _grid]
+Grid = Annotated[Sequence[int], partial(_pair, each=whole_number, what="numbers of elements")]
+Closed = Annotated[Sequence[bool], partial(_pair, each=truth, what="truth values")]
 
 
 @checked
@@ -116,7 +109,7 @@ class Shell(Element):
     drill with a weak stiffness; docs/theory.md, "Shells". The mass is consistent in translation, lumped in rotation.
     """
 
-    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "damping", "turn", "length")
+    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "turn")
 
     def __init__(
         self,
@@ -124,7 +117,7 @@ class Shell(Element):
         section: ShellSection,
         *,
         normals: Normals | None = None,
-        fold: Annotated[float, _fold] = 30.0,
+        fold: Fold = 30.0,
         direction: Direction | None = None,
         grid: Grid | None = None,
         thick: bool = False,
@@ -141,7 +134,7 @@ class Shell(Element):
         self.frames = R[self.cells].mT @ world
         """Section frames ``(k, 4, 3, 3)`` at the corners of each element in the frames of the nodes."""
         self.offsets = np.zeros((len(self.cells), 4, 3))
-        """Where the surface is at the nodes, in their frames."""
+        """Of distributed loads from the nodes: the offset of a section moves the material alone."""
         relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
         self.d0 = relative.d
         points = ShellPoints(self.d0, GAUSS)
@@ -158,7 +151,7 @@ class Shell(Element):
         law = np.zeros((len(self.cells), 4, 9, 9))
         law[..., :8, :8] = section.turned(self.turn[:, :4])
         law[..., 8, 8] = section.drilling
-        self.stiffness, self.damping = law, section.damping * law
+        self.stiffness = law
 
     @classmethod
     @checked
@@ -199,7 +192,7 @@ class Shell(Element):
         section: ShellSection,
         elements: Grid,
         *,
-        closed: Annotated[Sequence[bool], _closed] = (False, False),
+        closed: Closed = (False, False),
         direction: Direction | None = None,
         name: Name | None = None,
         given: Mapping[Any, NodeLike] | None = None,
@@ -230,7 +223,7 @@ class Shell(Element):
         section: ShellSection,
         *,
         normals: Normals | None = None,
-        fold: Annotated[float, _fold] = 30.0,
+        fold: Fold = 30.0,
         direction: Direction | None = None,
         split_triangles: bool = False,
         name: Name = "shell",
