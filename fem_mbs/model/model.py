@@ -66,7 +66,7 @@ class Model(ModelDescription):
             before = None
         whole = closed.all(axis=1)
         if whole.any() or not closed.any():
-            self.hold(node, *map(bool, whole))
+            self.hold(node, bool(whole[0]), bool(whole[1]))
         if before is not None:
             self.remove(before)
         closed[[node.fixed_translation, node.fixed_rotation]] = False
