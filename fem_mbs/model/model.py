@@ -64,9 +64,9 @@ class Model(ModelDescription):
             closed |= np.reshape([motion in before.closes for motion in TRANSLATIONS + ROTATIONS], (2, 3))
         else:
             before = None
-        whole = closed.all(axis=1)
-        if whole.any() or not closed.any():
-            self.hold(node, bool(whole[0]), bool(whole[1]))
+        whole = [bool(flags.all()) for flags in closed]
+        if any(whole) or not closed.any():
+            self.hold(node, whole[0], whole[1])
         if before is not None:
             self.remove(before)
         closed[[node.fixed_translation, node.fixed_rotation]] = False
