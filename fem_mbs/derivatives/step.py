@@ -257,7 +257,7 @@ class StepDerivative(NamedTuple):
 
     def transposed(self, end: Derivatives) -> tuple[Derivatives, Array]:
         """Derivatives of goals at the start, and against the parameters, from those at the end."""
-        *start, p = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10, end)
+        *start, p = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)(end)
         return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
 
     # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
