@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Capsule(Shape):
     center : (3,), optional
         The middle of the axis, world frame, as built; by default the place of the node.
     """
+
+    called: ClassVar[str] = "a Capsule"
 
     def __init__(
         self, radius: Positive, length: Positive, axis: Direction | None = None, *, center: Vector3 | None = None

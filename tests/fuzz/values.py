@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     BeamSection,
     Bearing,
     Box,
+    Capsule,
     CrossFlow,
     FixedJoint,
     FlexibleBody,
@@ -179,6 +180,7 @@ REDUCED = Reduction(
 )
 
 
+ROTORS = ("campbell", "unbalance_response", "steady_spin")
 SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys", "matrix_market")
 
 
@@ -283,6 +285,7 @@ OBJECTS_OF: dict[type, Any] = {
     Shell: lambda w: w.shell,
     Beam: lambda w: w.beam,
     Ball: lambda w: Ball(0.1),
+    Capsule: lambda w: Capsule(0.1, 0.3),
     Shape: lambda w: pick([Ball(0.1), Box((0.1, 0.2, 0.3))], w),
     Element: lambda w: pick(w.elements, w),
     Constraint: lambda w: pick(w.joints, w),
@@ -361,10 +364,11 @@ SPECIAL: dict[str, Any] = {
     "Bearing.speeds": lambda w: None,
     "Bearing.axis": lambda w: (0.0, 0.0, 1.0),
     "Bearing.across": lambda w: None,
-    **{f"{call}.model": lambda w: spun() for call in ("campbell", "unbalance_response")},
-    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ("campbell", "unbalance_response")},
-    **{f"{call}.turning": lambda w: None for call in ("campbell", "unbalance_response")},
-    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ("campbell", "unbalance_response")},
+    **{f"{call}.model": lambda w: spun() for call in ROTORS},
+    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ROTORS},
+    **{f"{call}.turning": lambda w: None for call in ROTORS},
+    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ROTORS},
+    "steady_spin.speed": lambda w: 20.0,
     "campbell.count": lambda w: 2,
     **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
     **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},
