@@ -211,11 +211,11 @@ class Residual:
 
     def _places(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables, of all instants."""
-        later = np.arange(count)[:, None, None]
-        nodes = (batch.nodes + self.sizes[0] * later).reshape(-1, batch.nodes.shape[1])
-        if batch.own is None:
-            return nodes, None
-        return nodes, (batch.own + self.sizes[1] * later).reshape(-1, batch.own.shape[1])
+        nodes, own = (
+            rows if rows is None else np.concatenate([rows + size * k for k in range(count)])
+            for rows, size in zip((batch.nodes, batch.own), self.sizes, strict=False)
+        )
+        return nodes, own
 
 
 def _scaled(share: float, own: Any) -> Any:
