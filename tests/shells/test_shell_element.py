@@ -246,6 +246,15 @@ def test_doubts_name_elements() -> None:
         assert expected in text, text
 
 
+def test_three_sheets_may_meet_at_an_edge() -> None:
+    """Two of them go along it the same way, however they are listed."""
+    model = mbs.Model()
+    a, b = quad(model, (0, 0, 0), (0, 1, 0))
+    sheets = [[a, b, *quad(model, (-x, 1, z), (-x, 0, z))] for x, z in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0))]
+    model.add(Shell(sheets, SHEET), "T")
+    assert "common edge" not in str(model.check())
+
+
 def test_the_worst_of_several_elements_is_named() -> None:
     model = mbs.Model()
     strips = [quad(model, (0, 0, z), (length, 0, z), (length, 1, z), (0, 1, z)) for z, length in enumerate((30, 50, 1))]
