@@ -211,11 +211,11 @@ class Residual:
 
     def _places(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables, of all instants."""
-        nodes, own = (
-            rows if rows is None else np.concatenate([rows + size * k for k in range(count)])
-            for rows, size in zip((batch.nodes, batch.own), self.sizes, strict=False)
-        )
-        return nodes, own
+
+        def again(rows: IntArray, size: int) -> IntArray:
+            return np.concatenate([rows + size * k for k in range(count)])
+
+        return again(batch.nodes, self.sizes[0]), None if batch.own is None else again(batch.own, self.sizes[1])
 
 
 def _scaled(share: float, own: Any) -> Any:
