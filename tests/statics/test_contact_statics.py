@@ -182,14 +182,12 @@ def test_a_ladder_is_held_by_friction(ramp: bool) -> None:
 
 
 def test_a_path_with_friction_goes_on_from_its_state() -> None:
-    """What sticks does so at the same place; for modes it is joints; steps by motion are refused by name."""
+    """What sticks does so at the same place; steps by motion are refused by name."""
     model, floor = block_on_a_spring(Box((0.2, 0.2, 0.2)), lambda t: (60 * np.sin(2 * np.pi * t), 0, 0))
     whole = mbs.statics(model, 0.5, step=0.05, ramp=False)
     first = mbs.statics(model, 0.3, step=0.05, ramp=False)
     rest = mbs.statics(model, 0.5, step=0.05, ramp=False, initial=first.state(-1))
     np.testing.assert_allclose(rest.position("block")[-1], whole.position("block")[-1], rtol=0, atol=1e-11)
-    with pytest.raises(mbs.ModelError, match="nothing can vibrate"):
-        mbs.modes(model, 1, rest.state(-1))
     with pytest.raises(mbs.ModelError, match="leave arc_length out"):
         mbs.statics(model, arc_length=True)
 
