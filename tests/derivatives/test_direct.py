@@ -28,7 +28,15 @@ from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 from tests.performance.derivatives import four_bar
 
-QUICK = ("rigid body", "SE3 beam, curved, coupled damped", "Maxwell", "spring that slips", "gears", "rolling disc")
+QUICK = (
+    "rigid body",
+    "pull by a signal",
+    "SE3 beam, curved, coupled damped",
+    "Maxwell",
+    "spring that slips",
+    "gears",
+    "rolling disc",
+)
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
 
 
