@@ -1,8 +1,8 @@
 """Contacts that stay closed as equations of a model: for statics and for small motions.
 
 As long as a contact is closed, ``gap = 0`` is an equation on positions like that of a joint, a contact that sticks has
-two more, which hold it where it is, and one that slides puts ``mu lambda_N`` against its slip. One in which all are open has nothing
-of them.
+two more, which hold it where it is, and one that slides puts ``mu lambda_N`` against its slip. One in which all are
+open has nothing of them.
 """
 
 from __future__ import annotations
