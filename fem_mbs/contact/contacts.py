@@ -49,6 +49,7 @@ class Contacts:
         """The model without contacts."""
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
+        self._none = np.zeros(0), np.zeros(0), np.zeros(0)
         self._following = [b for b in self.batches if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -93,7 +94,9 @@ class Contacts:
 
     def without(self, state: State) -> State:
         """A state of the model without contacts."""
-        own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
+        own = self._none
+        if len(self._kept):
+            own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
         return State(state.t, state.x, state.R, state.v, state.vdot, state.multipliers, *own)
 
     def carry_on(self, last: State, state: State, forces: Array | None = None) -> State:

@@ -32,7 +32,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
+from fem_mbs.contact.complementarity import SOME, Laws, least_squares, projected, push
 from fem_mbs.contact.contacts import Measured
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
@@ -102,7 +102,7 @@ class ContactLinearization:
 
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
-        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=0)
+        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
         pushes, A, K = Laws(self.mobility, c, friction).linear(P)
         self.answer = -least_squares(A, block_diag(*K))
         self.answer[np.repeat(~pushes, 3)] = 0.0

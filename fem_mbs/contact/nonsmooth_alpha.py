@@ -159,8 +159,7 @@ class NonsmoothAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # of trials that lead away, which are given up
-                return self._in_parts(system, state, h, memory)
+            return self._in_parts(system, state, h, memory)
         except NotConvergedError as failure:  # its equations may be those of another system
             raise NotConvergedError(str(failure), failure.report) from None
 
@@ -236,6 +235,7 @@ class NonsmoothAlpha(Method):
         rates = touches.here(begin.state).rates()
         return self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _impulses(
         self, contacts: Contacts, closed: BoolArray, point: Standing, touches: Selection, rates: Array, h: float
     ) -> Standing:

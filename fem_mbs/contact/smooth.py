@@ -133,6 +133,7 @@ def _open(
     return Moved(step, state, False)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up
 def _in_contact(method: GeneralizedAlpha, point: Standing, touching: Touching, h: float, damped: bool) -> Moved:
     """A step in which contacts obey their laws at its end.
 
@@ -196,6 +197,7 @@ def frame(
     return in_touch(method, which), which.inner(state), which.system
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def begun_with_forces(
     contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float
 ) -> Standing:

@@ -30,7 +30,8 @@ WITHIN = np.linspace(0.0, 1.0, 257)[1:, None]
 def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     """Gaps after a part of ``h`` to a state, of what may have closed in it."""
     system, speed = contacts.system, fastest(contacts.system, state)
-    gone = before.gone + 2.0 * h * max(speed, before.speed)
+    path = 2.0 * h * max(speed, before.speed)
+    gone = before.gone + path
     if gone < before.least:
         return Watch(before.clear, before.least, gone, speed)
     if not h * speed < AWAY * system.length:
@@ -40,7 +41,10 @@ def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     near = clear <= slack
     gap = contacts.gaps(motion, near)
     clear = contacts.clearance(motion, gap, near, clear)
-    return Watch(clear, float(clear.min(initial=np.inf)) - slack, 0.0, speed, gap, near)
+    least = float(clear.min(initial=np.inf)) - slack
+    if path < least:
+        return Watch(clear, least, 0.0, speed)
+    return Watch(clear, least, 0.0, speed, gap, near)
 
 
 def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolArray | None:
