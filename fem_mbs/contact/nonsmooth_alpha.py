@@ -169,13 +169,15 @@ class NonsmoothAlpha(Method):
         report: Report | None = None
         for count in range(self.locate + 1):
             begin, smooth = point, smooth_part(contacts, method, point, left)
-            hit, done = hits(contacts, begin, smooth, left), True
+            hit, there, done = hits(contacts, begin, smooth, left), None, True
+            if hit is not None and count < self.locate and not smooth.damped:
+                there = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
             if hit is None:
                 point = smooth.point
-            elif count == self.locate or smooth.impulsive:
+            elif there is None:
                 point = self._pushed_out(contacts, begin, smooth, h)
             else:
-                smooth = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
+                smooth = there
                 left -= smooth.point.state.t - begin.state.t
                 done = left <= LEFT_OVER * h
                 point = self._struck(contacts, begin, smooth, max(left, LEFT_OVER * h))
@@ -188,8 +190,8 @@ class NonsmoothAlpha(Method):
         memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
-    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:
-        return lambda h, damped: smooth_part(contacts, self.smooth_method, point, h, damped)
+    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float], Smooth]:
+        return lambda h: smooth_part(contacts, self.smooth_method, point, h)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end.
