@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -137,6 +137,8 @@ class Ball(Ellipsoid):
     center : (3,), optional
         Its centre, world frame, as built; by default the place of the node.
     """
+
+    called: ClassVar[str] = "a Ball"
 
     def __init__(self, radius: Positive, *, center: Vector3 | None = None) -> None:
         super().__init__(np.full(3, radius), _array(center), None)

@@ -74,6 +74,7 @@ from fem_mbs.static.campbell import unbalance_response as unbalance_response
 from fem_mbs.static.statics import StaticSolution as StaticSolution
 from fem_mbs.static.statics import statics as statics
 from fem_mbs.static.steady_rotation import steady_rotation as steady_rotation
+from fem_mbs.static.steady_rotation import steady_spin as steady_spin
 from fem_mbs.system.system import System as System
 
 HIDDEN = ("AUTHORS", "HIDDEN", "StatePoint", "accelerations", "exported", "former", "register")

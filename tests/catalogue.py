@@ -386,6 +386,19 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         friction=0.3,
         creep=0.5,
     ),
+    "contact of two beams": lambda n: BeamContact(
+        Beam(n.line, SLIM), Beam(n.arc, SLIM), radius=0.02, other_radius=0.03, friction=0.3, points=2
+    ),
+    "contact of a beam with a capsule that yields": lambda n: BeamContact(
+        Beam(n.line, SLIM),
+        n.arc[0],
+        Capsule(0.15, 0.4, n.vector((1, -2, 1)), center=n.point((0.4, 0.3, 0.1))),
+        radius=0.2,
+        stiffness=7.0,
+        restitution=0.5,
+        friction=0.3,
+        creep=0.5,
+    ),
     "contact that yields": lambda n: Contact(
         n.line[1],
         n.arc[0],

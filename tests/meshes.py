@@ -106,3 +106,98 @@ def punched(folder: Path, mesh: Matrices, fields: str) -> tuple[Path, Path]:
     lines += ["DMIG*   VAX                            1               0", f"*       {11:16d}{1:16d} 1.000000000D+00"]
     (folder / "solid.pch").write_text("\n".join(lines))
     return folder / "solid.pch", folder / "solid.bdf"
+
+
+def calculated(folder: Path, mesh: Matrices) -> tuple[Path, Path, Path, Path]:
+    """A solid as CalculiX stores it: upper triangles by row and column, the unknown of each row, nodes from 11."""
+    points, K, M = mesh
+    deck = ["*NODE, NSET=Nall", *(f"{k}, {x:.17g}, {y:.17g}, {z:.17g}" for k, (x, y, z) in enumerate(points, start=11))]
+    files = [folder / f"solid.{ending}" for ending in ("sti", "mas", "dof", "inp")]
+    for path, matrix in zip(files, (K, M), strict=False):
+        entries = csr_array(matrix).tocoo()
+        upper = [(j, i, value) for i, j, value in zip(*entries.coords, entries.data, strict=True) if i <= j]
+        path.write_text("".join(f"{i + 1} {j + 1} {value:20.13e}\n" for j, i, value in sorted(upper)))
+    files[2].write_text("".join(f"{k + 11}.{axis}\n" for k in range(len(points)) for axis in (1, 2, 3)))
+    files[3].write_text("\n".join(deck))
+    return files[0], files[1], files[2], files[3]
+
+
+def dumped(folder: Path, mesh: Matrices) -> tuple[Path, Path, Path, Path]:
+    """A solid as Ansys dumps it: lower triangles of columns, rows mapped in reverse, nodes from 11."""
+    points, K, M = mesh
+    n = len(points)
+    order = np.arange(3 * n)[::-1]
+    files = [folder / name for name in ("K.matrix", "M.matrix", "K.mapping", "solid.cdb")]
+    for path, matrix, title in zip(files, (K, M), ("Stiffness", "Mass"), strict=False):
+        lower = csr_array(matrix)[order][:, order].tocsc()
+        entries = [lower.indices[a:b] for a, b in zip(lower.indptr, lower.indptr[1:], strict=False)]
+        rows = [np.sort(own[own >= j]) for j, own in enumerate(entries)]
+        starts = np.append(0, np.cumsum([len(own) for own in rows])) + 1
+        values = [lower[i, j] for j, own in enumerate(rows) for i in own]
+        count = len(values)
+        head = [f"{title} matrix from ANSYS FULL file dumped into Harwell-Boeing format"]
+        head += ["".join(f"{own:14d}" for own in (3 * n + 1 + 2 * count, 3 * n + 1, count, count, 0))]
+        head += [f"{'RSA':14s}{3 * n:14d}{3 * n:14d}{count:14d}{0:14d}", "(I14)           (I14)           (d25.15)"]
+        body = [f"{own:14d}" for own in (*starts, *(i + 1 for own in rows for i in own))]
+        body += [f"{value:25.15E}".replace("E", "D") for value in values]
+        path.write_text("\n".join([*head, *body]))
+    names = [f"{row + 1:14d}{k // 3 + 11:14d}    {('UX', 'UY', 'UZ')[k % 3]:4s}" for row, k in enumerate(order)]
+    files[2].write_text("\n".join(["    Matrix Eqn          Node    DOF     ", *names]))
+    block = [f"NBLOCK,6,SOLID,{n + 10:10d},{n:10d}", "(3i9,6e21.13e3)"]
+    for label, place in enumerate(points, start=11):
+        kept = place[: 3 - int((np.cumsum(place[::-1] != 0.0) == 0).sum())]  # zeros at the end are left out
+        block.append(
+            f"{label:9d}{0:9d}{0:9d}" + "".join(f"{x:20.13E}".replace("E+", "E+0").replace("E-", "E-0") for x in kept)
+        )
+    ends = np.flatnonzero(points[:, 0] == 0.0) + 11, np.flatnonzero(points[:, 0] == points[:, 0].max()) + 11
+    sets = []
+    for name, own in zip(("ROOT", "TIP"), ends, strict=True):
+        numbers = [own[0], -own[-1]] if own[-1] - own[0] == len(own) - 1 else list(own)
+        sets += [f"CMBLOCK,{name:8s},NODE,{len(numbers):8d}", "(8i10)"]
+        sets += ["".join(f"{k:10d}" for k in numbers[a : a + 8]) for a in range(0, len(numbers), 8)]
+    files[3].write_text("\n".join(["/PREP7", *block, "N,R5.3,LOC,       -1,", *sets, "FINISH"]))
+    return files[0], files[1], files[2], files[3]
+
+
+def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
+    """Matrices as ``OUTPUT4`` of Nastran writes them: ``text`` or ``little`` or ``big`` ended, sparse, or full text."""
+    order = ">" if kind == "big" else "<"
+    records: list[bytes] = []
+    lines: list[str] = []
+
+    def told(*numbers: int) -> None:
+        lines.append("".join(f"{own:8d}" for own in numbers))
+
+    def valued(values: Array) -> None:
+        texts = [f"{own:23.16E}" for own in values]
+        lines.extend("".join(texts[k : k + 3]) for k in range(0, len(texts), 3))
+
+    for name, matrix in matrices.items():
+        columns, n = csr_array(matrix).tocsc(), matrix.shape[0]
+        lines.append(f"{n:8d}{n if kind == 'full' else -n:8d}{6:8d}{2:8d}{name:8s}1P,3E23.16")
+        records.append(np.array([n, -n, 6, 2], f"{order}i4").tobytes() + f"{name:8s}".encode())
+        for j in range(n):
+            rows, dense = np.sort(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]), columns[:, [j]].toarray()
+            if not len(rows):
+                continue
+            if kind == "full":
+                told(j + 1, rows[0] + 1, rows[-1] - rows[0] + 1)
+                valued(dense[rows[0] : rows[-1] + 1, 0])
+                continue
+            strings = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
+            words = sum(2 + 2 * len(own) for own in strings)
+            told(j + 1, 0, words)
+            record = np.array([j + 1, 0, words], f"{order}i4").tobytes()
+            for own in strings:
+                told(2 * len(own) + 1, own[0] + 1)
+                valued(dense[own, 0])
+                record += np.array([2 * len(own) + 1, own[0] + 1], f"{order}i4").tobytes()
+                record += dense[own, 0].astype(f"{order}f8").tobytes()
+            records.append(record)
+        told(n + 1, 1, 1)
+        valued(np.ones(1))
+        records.append(np.array([n + 1, 1, 1], f"{order}i4").tobytes() + np.ones(1, f"{order}f8").tobytes())
+    marks = [np.array([len(own)], f"{order}i4").tobytes() for own in records]
+    binary = b"".join(mark + own + mark for mark, own in zip(marks, records, strict=True))
+    path.write_bytes("\n".join(lines).encode() if kind in ("full", "text") else binary)
+    return path

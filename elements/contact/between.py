@@ -1,4 +1,4 @@
-"""Contacts of all pairs of some bodies and beams."""
+"""Contacts of all pairs of some bodies, beams and shells."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact
 from fem_mbs.elements.contact.contact import Contact
-from fem_mbs.elements.contact.shapes import Plane
+from fem_mbs.elements.contact.shapes import Capsule
 from fem_mbs.elements.shapes import Ball
+from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 
 Shaped = tuple[Node, Shape]
@@ -28,11 +29,12 @@ def contacts_between(
 
     Parameters
     ----------
-    parts : sequence of RigidBody, Beam or (Node, Shape)
+    parts : sequence of RigidBody, Beam, Shell or (Node, Shape)
         Bodies have the shape that they were given. Beams are as round as the circle around their section; they meet
-        balls anywhere, and planes with their nodes. What shares a node does not meet.
+        balls, capsules and each other anywhere, other shapes with their nodes. Shells meet all with their nodes, as
+        thick as they are, but for other shells. What shares a node does not meet.
     restitution : float
-        Share of the speed of approach that comes back; at beams, of that of the nodes: leave it at 0 there.
+        Share of the speed of approach that comes back; at beams and shells, of that of the nodes: leave it at 0 there.
     friction : float
         Coulomb's coefficient.
 
@@ -47,7 +49,7 @@ def contacts_between(
         For a body without a shape, and pairs of which there is no closed form.
     """
     law = {"restitution": restitution, "friction": friction}
-    known = [part if isinstance(part, Beam) else _shaped(part) for part in parts]
+    known = [part if isinstance(part, Beam | Shell) else _shaped(part) for part in parts]
     found = [own for a, b in combinations(known, 2) for own in _pairs(a, b, law)]
     if not found:
         raise ModelError(f"contacts_between: there are no pairs among {len(parts)} parts; give at least two")
@@ -61,33 +63,38 @@ def _shaped(part: Any) -> Shaped:
         return part.nodes[0], part.shape
     if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Node) and isinstance(part[1], Shape):
         return part
-    raise ModelError(f"contacts_between: parts must be RigidBody, Beam or (Node, Shape), received {shown(part)}")
+    raise ModelError(f"contacts_between: parts must be RigidBody, Beam, Shell or (Node, Shape), received {shown(part)}")
 
 
-def _pairs(a: Shaped | Beam, b: Shaped | Beam, law: dict[str, float]) -> Iterator[Contact]:
-    if isinstance(a, Beam):
+def _pairs(a: Shaped | Beam | Shell, b: Shaped | Beam | Shell, law: Any) -> Iterator[Contact]:
+    if isinstance(a, Shell) or (isinstance(b, tuple) and not isinstance(a, tuple)):
         a, b = b, a
-    if isinstance(a, Beam) or (isinstance(b, Beam) and not isinstance(a[1], Plane | Ball)):
-        what = a if isinstance(a, Beam) else type(a[1]).__name__
-        raise ModelError(f"contacts_between: there is no closed form of {what} and {b}; beams meet a Plane or a Ball")
-    if isinstance(b, Beam) and isinstance(a[1], Ball):
+    if isinstance(a, Shell):
+        raise ModelError(f"contacts_between: there is no closed form of {a} and {b}; shells meet bodies and beams")
+    if isinstance(a, Beam) and isinstance(b, Beam):
+        if not set(a.nodes) & set(b.nodes):
+            yield BeamContact(a, b, **law)
+    elif isinstance(a, tuple) and isinstance(b, Beam) and isinstance(a[1], Ball | Capsule):
         if a[0] not in b.nodes:
             yield BeamContact(b, a[0], a[1], **law)
-    elif isinstance(b, Beam):
-        for node, center, radius in _stations(b):
-            if node is not a[0]:
-                yield Contact(a[0], node, a[1], Ball(radius, center=center), **law)
-    elif a[0] is not b[0]:
+    elif isinstance(b, Beam | Shell):
+        for own in _stations(b):
+            yield from _pairs(a, own, law)
+    elif isinstance(a, tuple) and a[0] is not b[0]:
         yield Contact(a[0], b[0], a[1], b[1], **law)
 
 
-def _stations(beam: Beam) -> Iterator[tuple[Node, Any, float]]:
-    """Nodes, where the beam is there as built, and how thick."""
-    (outlines,) = beam.at(np.array([0.5]), "outline")
+def _stations(part: Beam | Shell) -> Iterator[Shaped]:
+    """Balls at its nodes, as thick as it is there."""
+    if isinstance(part, Shell):
+        radii = np.full(len(part.cells), 0.5 * part.section.thickness)
+        centers = part.offsets + part.section.offset * part.frames[..., 2]
+    else:
+        (outlines,) = part.at(np.array([0.5]), "outline")
+        radii, centers = np.linalg.norm(outlines, axis=-1).max(axis=-1)[:, 0], part.offsets
     seen = set()
-    for cell, (nodes, (outline,)) in enumerate(zip(beam.cells.tolist(), outlines, strict=True)):
-        for place, k in enumerate(nodes):
+    for nodes, radius, own in zip(part.cells.tolist(), radii.tolist(), centers, strict=True):
+        for k, center in zip(nodes, own, strict=True):
             if k not in seen:
                 seen.add(k)
-                center = beam.nodes[k].at(beam.offsets[cell, place])
-                yield beam.nodes[k], center, float(np.linalg.norm(outline, axis=-1).max())
+                yield part.nodes[k], Ball(radius, center=part.nodes[k].at(center))

@@ -24,9 +24,10 @@ from fem_mbs.contracts import (
     carried_variables,
     checked,
 )
-from fem_mbs.elements.contact.beam_balls import BeamBalls
-from fem_mbs.elements.contact.pairs import Pairs
+from fem_mbs.contracts.unilateral import FORCES
+from fem_mbs.elements.contact.pairs import Pairs, on_b
 from fem_mbs.elements.contact.shapes import pair_of, reach
+from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
 from fem_mbs.errors import ModelError
 
@@ -131,7 +132,7 @@ class Contact(Element):
         self.stiffness, self.exponent, self.creep = stiffness, exponent, creep
 
     @classmethod
-    def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | BeamBalls:
+    def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | Tubes:
         """Where they are nearest, as arrays; ``closed`` if they are closed throughout a step."""
         return Pairs(elements, closed)
 
@@ -184,4 +185,7 @@ class ContactBatch(UnilateralBatch):
         return self._pairs.at(motion, self.nodes).points()
 
     def forces_on_b(self, motion: Motion) -> Array:
-        return self._pairs.sides[:, None, None] * super().forces_on_b(motion)
+        place, forces = self._pairs.at(motion, self.nodes), motion.u[self.carried[..., FORCES]]
+        return self._pairs.sides[:, None, None] * on_b(
+            place.gradients(), forces, motion.R[self.nodes], self._pairs.of_b
+        )

@@ -252,8 +252,19 @@ class PairPlace(NamedTuple):
         return dot(self.near.normal, points[:, 1] - points[:, 0])
 
 
+def on_b(G: Array, forces: Array, R: Array, count: int) -> Array:
+    """Forces ``(n, r, 3)`` in the world on body b, whose nodes are the last ``count``, of those along gap and slips."""
+    n, r, b = forces.shape[0], forces.shape[1], 6 * count
+    own = G[..., G.shape[-1] - b :].reshape(n, r, 3, count, 6)[..., :3]
+    on_nodes: Array = np.einsum("nkij,nrdkj,nrd->nri", R[:, -count:], own, forces)
+    return on_nodes
+
+
 class Pairs:
     """Elements with one kind of pair each, as arrays."""
+
+    of_b = 1
+    """Nodes of body b."""
 
     def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
         self._pair: Pair = elements[0].pair

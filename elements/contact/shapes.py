@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class Capsule(Shape):
         The middle of the axis, world frame, as built; by default the place of the node.
     """
 
+    called: ClassVar[str] = "a Capsule"
+
     def __init__(
         self, radius: Positive, length: Positive, axis: Direction | None = None, *, center: Vector3 | None = None
     ) -> None:
@@ -108,7 +110,8 @@ class Bush(Shape):
         return Faces(self.placed(ends), [("quad", quads[:, ::-1])])
 
 
-def _center(shape: Shape) -> Array:
+def middle(shape: Shape) -> Array:
+    """Its centre in the frame of its node."""
     return np.zeros(3) if shape.center is None else shape.center
 
 
@@ -116,12 +119,13 @@ def _axes(shape: Shape) -> Array:
     return np.eye(3) if shape.rotation is None else shape.rotation
 
 
-def _half(shape: Shape) -> Array:
+def half_axis(shape: Shape) -> Array:
     """Half the axis of a capsule, nothing of a ball."""
     return 0.5 * shape.length * _axes(shape)[:, 2] if isinstance(shape, Capsule) else np.zeros(3)
 
 
-def _radius(shape: Shape) -> float:
+def radius_of(shape: Shape) -> float:
+    """Of a ball or a capsule."""
     return float(shape.half[0]) if isinstance(shape, Ball) else shape.radius  # type: ignore[attr-defined]
 
 
@@ -132,19 +136,19 @@ RIM = "rim", "foot 1", "foot 2", "foot 3"
 def _points(b: Shape) -> tuple[tuple[str, ...], Array, Array]:
     """Names, places and radii of what a ball, a capsule or a box touches a plane or a hole with."""
     if isinstance(b, Box):
-        corners = _center(b) + (0.5 * b.size * SIGNS) @ _axes(b).T
+        corners = middle(b) + (0.5 * b.size * SIGNS) @ _axes(b).T
         return tuple(f"corner {k + 1}" for k in range(8)), corners, np.zeros(8)
     if isinstance(b, Ball):
-        return ("contact",), _center(b)[None], np.full(1, _radius(b))
-    return ENDS, np.array([_center(b) - _half(b), _center(b) + _half(b)]), np.full(2, _radius(b))
+        return ("contact",), middle(b)[None], np.full(1, radius_of(b))
+    return ENDS, np.array([middle(b) - half_axis(b), middle(b) + half_axis(b)]), np.full(2, radius_of(b))
 
 
 def _box(a: Box) -> tuple[Array, Array, Array]:
-    return _center(a), _axes(a), 0.5 * a.size
+    return middle(a), _axes(a), 0.5 * a.size
 
 
 def _cylinder(a: Cylinder) -> tuple[Array, Array, Array, Array]:
-    return _center(a), _axes(a)[:, 2], np.asarray(0.5 * a.length), np.asarray(a.radius)
+    return middle(a), _axes(a)[:, 2], np.asarray(0.5 * a.length), np.asarray(a.radius)
 
 
 def _triangles(a: Surface) -> Array:
@@ -165,7 +169,7 @@ def reach(shape: Shape) -> float:
     if isinstance(shape, Surface):
         return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
     size = own.get(type(shape), lambda _: math.inf)(shape)
-    return float(np.linalg.norm(_center(shape))) + size
+    return float(np.linalg.norm(middle(shape))) + size
 
 
 def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
@@ -173,19 +177,19 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
     match a, b:
         case Plane(), Ball() | Capsule() | Box():
             names, centers, radius = _points(b)
-            return plane_points, names, PlaneData(_axes(a)[:, 2], _center(a), centers, radius)
+            return plane_points, names, PlaneData(_axes(a)[:, 2], middle(a), centers, radius)
         case Plane(), Cylinder():
             names = tuple(f"{what} of the {end}" for end in ENDS for what in RIM)
-            return plane_cylinder, names, PlaneCylinderData(_axes(a)[:, 2], _center(a), *_cylinder(b))
+            return plane_cylinder, names, PlaneCylinderData(_axes(a)[:, 2], middle(a), *_cylinder(b))
         case Ball() | Capsule(), Ball() | Capsule():
-            own = [(_center(s), _half(s), np.asarray(_radius(s))) for s in (a, b)]
+            own = [(middle(s), half_axis(s), np.asarray(radius_of(s))) for s in (a, b)]
             return segments, ("contact",), SegmentData(*own[0], *own[1])
         case Box(), Ball():
             names, centers, radius = _points(b)
             return box_points, names, BoxPoints(*_box(a), centers, radius, np.array(False))
         case Box(), Capsule():
             names = (*ENDS, *(f"edge {k + 1}" for k in range(12)))
-            return box_capsule, names, BoxCapsuleData(*_box(a), _center(b), _half(b), np.asarray(_radius(b)))
+            return box_capsule, names, BoxCapsuleData(*_box(a), middle(b), half_axis(b), np.asarray(radius_of(b)))
         case Box(), Box():
             corners = [f"corner {k + 1} of {side}" for side in "ba" for k in range(8)]
             crossings = [
@@ -193,12 +197,12 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
             ]
             return boxes, (*corners, *crossings), BoxesData(*_box(a), *_box(b), np.array(False))
         case Cylinder(), Ball():
-            return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), _center(b), np.asarray(_radius(b)))
+            return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), middle(b), np.asarray(radius_of(b)))
         case Surface(), Ball():
             triangles = _triangles(a)
             names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
-            return mesh_ball, names, MeshBallData(triangles, _center(b), np.asarray(_radius(b)))
+            return mesh_ball, names, MeshBallData(triangles, middle(b), np.asarray(radius_of(b)))
         case Bush(), Ball() | Capsule():
             names, centers, radius = _points(b)
-            return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, radius[0], a.radius - radius[0])
+            return pin_in_bush, names, BushData(_axes(a)[:, 2], middle(a), centers, radius[0], a.radius - radius[0])
     return None

@@ -30,8 +30,8 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.beam_balls import BeamBallPlace, BeamBalls
-from fem_mbs.elements.contact.pairs import PairPlace, Pairs
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs, on_b
+from fem_mbs.elements.contact.tubes import TubePlace, Tubes
 
 ELASTIC = 1e-3
 """Loss below which the equation of ``y`` is its first terms, which do not cancel."""
@@ -83,7 +83,7 @@ def hertz_stiffness(
 class Yielding(NamedTuple):
     """Contacts in a motion, and of the ``k`` elements that touch what resists along gap and slips."""
 
-    place: PairPlace | BeamBallPlace
+    place: PairPlace | TubePlace
     motion: Motion
     touched: IntArray
     """``(k,)``."""
@@ -109,7 +109,7 @@ class YieldingBatch(ElementBatch):
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         self.owners, self.nodes, self.own = elements, node_rows(elements, number), own_rows(elements, number)
-        self._pairs: Pairs | BeamBalls = elements[0].geometry(elements)
+        self._pairs: Pairs | Tubes = elements[0].geometry(elements)
         given = np.array(
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
@@ -187,8 +187,8 @@ class YieldingBatch(ElementBatch):
         """Forces on node b in the world, ``(n, r, 3)``."""
         context = self.force(motion, None)[1]
         result = np.zeros((*context.place.near.gap.shape, 3))
-        local = -np.einsum("nrd,nrdb->nrb", context.force, context.G[..., -6:-3])
-        result[context.touched] = np.einsum("nij,nrj->nri", context.place.of(context.touched).R[:, -1], local)
+        R = motion.R[self.nodes[context.touched]]
+        result[context.touched] = on_b(context.G, -context.force, R, self._pairs.of_b)
         return self._pairs.sides[:, None, None] * result
 
     def energy(self, motion: Motion) -> Energy:

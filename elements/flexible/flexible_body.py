@@ -34,7 +34,7 @@ from fem_mbs.contracts import (
     so3,
 )
 from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
-from fem_mbs.elements.flexible.inertia import LinearField, Moved
+from fem_mbs.elements.flexible.inertia import InertiaDerivatives, LinearField, Moved
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.flexible.stiffening import SecondOrderField
@@ -311,90 +311,73 @@ class Linearised:
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
-        self.damped = rates.q_dot
-        self._v_now = v
+        self.damped, self._by_q = rates.q_dot, rates.E
         if motion.momentum is not None and batch.damps:
             now = np.zeros((n, 0)) if own is None else motion.udot[own]
-            self._v_now = np.concatenate([batch.velocities(motion).reshape(n, -1), now], axis=1)
-            self.damped = np.matvec(rates.Pi, np.matvec(rates.D, self._v_now))
+            self.damped, self._by_q = rates.rates_at(
+                np.concatenate([batch.velocities(motion).reshape(n, -1), now], axis=1)
+            )
 
     def forces(self) -> tuple[Array, Array]:
         """Of inertia and weight, and of elasticity and damping, ``(n, K)`` each."""
-        batch, moved = self.batch, self.moved
-        w, r = batch.field.forces(moved)
-        r = r + np.matvec(batch.rest, moved.q_ddot)
-        elastic = np.matvec(batch.K, self.q) + np.matvec(batch.D, self.damped)
-        self._inertial, self._p = self.rates.wrenches(w, r)
-        force, p = self.rates.wrenches(np.zeros_like(w), elastic)
-        self._p = self._p + p
-        return self._inertial, force
+        batch, rates = self.batch, self.rates
+        self._inertia = batch.field.forces(self.moved)
+        own = rates.wrench(self._inertia.frame, self._inertia.modes + np.matvec(batch.rest, self.moved.q_ddot))
+        elastic = np.matvec(batch.K, self.q)
+        if batch.damps:
+            elastic += np.matvec(batch.D, self.damped)
+        p = rates.wrench(np.zeros((len(own), 6)), elastic)
+        self._p = own + p
+        return rates.at_interfaces(own), rates.at_interfaces(p)
 
     @cached_property
-    def _both(self) -> Array:
-        """``B`` and ``Q``, ``(n, 6 + K, K)``."""
-        return np.concatenate([self.rates.N @ self.rates.D, self.rates.Pi @ self.rates.D], axis=1)
+    def _field(self) -> InertiaDerivatives:
+        result = self.batch.field.derivatives(self.moved, self._inertia.rest)
+        result.mass[:, 6:, 6:] += self.batch.rest
+        return result
 
     @cached_property
-    def _chains(self) -> tuple[Array, Array, Array]:
-        """Derivatives ``(n, 9 + 3K, K)`` of ``(a, alpha, Omega, q, q', q'')`` against ``q``, ``v``, ``v'``."""
-        U, Omega = self._node_rates
-        n, p, K = *U.shape[:2], self.q.shape[1]
-        turning = np.zeros((n, p, 6, 6))
+    def _tangents(self) -> tuple[Array, Array, Array]:
+        """Mass against ``z'``, damping of inertia, and stiffness of inertia by rates."""
+        (U, Omega), V, by = self._node_rates, self.rates.V, self._field
+        turning = np.zeros((*U.shape[:2], 6, 6))
         turning[..., :3, :3], turning[..., :3, 3:] = -so3.skew(Omega), so3.skew(U)
-        by_V = np.zeros((n, K, K))
-        for i in range(p):
-            by_V[:, 6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = turning[:, i]
-        V = self.rates.V
         spin, moving = so3.skew(V[:, 3:]), so3.skew(V[:, :3])
-        result = []
-        for k, by in enumerate(self.rates.derivatives(by_V)):
-            of_V, of_qd, of_A, of_qdd = np.split(by, [6, 6 + K, 12 + K], axis=1)
-            a = of_A[:, :3] + spin @ of_V[:, :3] - moving @ of_V[:, 3:]
-            own = np.broadcast_to(np.eye(K) if k == 0 else np.zeros((K, K)), of_qd.shape)
-            result.append(np.concatenate([a, of_A[:, 3:], of_V[:, 3:], own, of_qd, of_qdd], axis=1))
-        return result[0], result[1], result[2]
-
-    @cached_property
-    def _of_field(self) -> Array:
-        derivatives = self.batch.field.derivatives(self.moved)
-        derivatives[:, 6:, -self.q.shape[1] :] += self.batch.rest
-        return derivatives
+        # a = A_0 + Omega x U
+        by_a = by.mass[:, :, :3]
+        own = np.concatenate([by_a @ spin, by.rates[:, :, :3] - by_a @ moving, by.rates[:, :, 3:]], axis=2)
+        return self.rates.inertia_tangents(by.mass, own, turning)
 
     def stiffness(self) -> Array:
         """Forces and directions in which they act."""
-        rates, batch, both = self.rates, self.batch, self._both
-        B, Q = both[:, :6], both[:, 6:]
-        inner = self._of_field @ self._chains[0]
-        by_q = batch.K
+        rates, batch, by = self.rates, self.batch, self._field
+        own = by.coordinates.copy()
+        own[:, 6:] += batch.K
+        by_z = self._tangents[2].copy()
         if batch.damps:
-            by_q = by_q + batch.D @ rates.Pi @ rates._by_coordinates(
-                self._v_now, np.matvec(rates.N, np.matvec(rates.D, self._v_now))
-            )
-        inner[:, 6:] += by_q
-        D_p, L_p = rates.geometric(self._p)
-        inner[:, :6, : L_p.shape[2]] -= L_p
-        turned = self._of_field[:, :, :3] @ so3.skew(self.gravity) @ B[:, 3:]
-        result: Array = (D_p + both.mT @ inner) @ Q - both.mT @ turned
-        return result
+            own[:, 6:] += rates.damped(batch.D, self._by_q)
+        # weight, as the frame turns
+        by_z -= (rates.onto_motions(by.mass[:, :, :3]) @ so3.skew(self.gravity)) @ rates.N[:, 3:]
+        return rates.stiffness(self._p, own, by_z)
 
     @cached_property
     def gyroscopic(self) -> Array:
         """Of inertia alone."""
-        result: Array = self._both.mT @ (self._of_field @ self._chains[1])
-        return result
+        return self._tangents[1]
 
     @cached_property
     def damping(self) -> Array:
         """With that of the material."""
-        Q = self._both[:, 6:]
-        result: Array = self.gyroscopic + Q.mT @ self.batch.D @ Q
-        return result
+        if not self.batch.damps:
+            return self.gyroscopic
+        rates = self.rates
+        own = rates.without_frame(rates.without_frame(self.batch.D).mT).mT
+        return self.gyroscopic + rates.tangent(own)
 
     @cached_property
     def mass(self) -> Array:
         """Of the deformed body."""
-        result: Array = self._both.mT @ (self._of_field @ self._chains[2])
-        return result
+        return self.rates.tangent(self._tangents[0])
 
 
 class FlexibleBatch(ElementBatch, of=ReducedBody):

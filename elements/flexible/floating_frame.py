@@ -9,9 +9,11 @@ and the frame is the one from which ``P q = 0``: with the rows of momentum in ``
 deformation has no momentum (linearised Tisserand conditions; Schwertassek, Wallrapp, Shabana 1999); with the rows of a
 node, that node. With ``L`` of ``T^-1(-d_i) A_i``, ``D`` of ``T^-1(d_i)`` and ones for ``eta``,
 
-    V_0 = N D v,   q' = D v - L V_0,   N = (P L)^-1 P:
+    V_0 = N z,   q' = Pi z = z - L V_0,   z = D v,   N = (P L)^-1 P:
 
-all is seen from the frame, so that rigid motions change nothing, on any group (docs/flexible.md, "The frame").
+all is seen from the frame, so that rigid motions change nothing, on any group (docs/flexible.md, "The frame"). ``Pi``
+differs from the identity by six columns, and ``D`` has blocks on its diagonal: products with them are never products of
+full matrices.
 """
 
 from __future__ import annotations
@@ -24,32 +26,30 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import se3, so3
 from fem_mbs.lie.parametrization import ScrewRates
 
-ITERATIONS, SETTLED = 30, 1e-8
-"""Newton's method for the frame ends after a correction, in rad and sizes of the body, whose square is rounding."""
+ITERATIONS, SETTLED = 30, 1e-16
+"""Newton's method for the frame ends when what a correction leaves, in rad and sizes of the body, is rounding."""
 
 
-def blocks(parts: Array, size: int) -> Array:
-    """Matrices ``(n, size, size)`` with ``parts`` (n, p, 6, 6) on the diagonal, zero for amplitudes."""
-    n, p = parts.shape[:2]
-    result = np.zeros((n, size, size))
-    for i in range(p):
-        result[:, 6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = parts[:, i]
-    return result
-
-
-def columns(parts: Array, size: int) -> Array:
-    """Matrices ``(n, size, 6)`` of ``parts`` (n, p, 6, 6) one below the other, zero for amplitudes."""
-    n, p = parts.shape[:2]
-    result = np.zeros((n, size, 6))
-    result[:, : 6 * p] = parts.reshape(n, 6 * p, 6)
-    return result
+def columns(parts: Array) -> Array:
+    """Matrices ``(n, 6p, 6)`` of ``parts`` (n, p, 6, 6) one below the other."""
+    return parts.reshape(len(parts), -1, 6)
 
 
 def carried(places: Array) -> Array:
-    """``A_i`` (..., 6, 6) of interfaces at ``places`` (..., 3)."""
+    """How places ``(..., 3)`` move and turn with a body, ``A_i`` (..., 6, 6) of interfaces."""
     result = np.zeros((*places.shape[:-1], 6, 6))
     result[...] = np.eye(6)
     result[..., :3, 3:] = -so3.skew(places)
+    return result
+
+
+def behind(X: Array, parts: Array, amplitudes: float = 1.0) -> Array:
+    """``X`` (n, m, K) times the matrix with ``parts`` (n, p, 6, 6) on its diagonal, and a number for amplitudes."""
+    n, m, _ = X.shape
+    p = parts.shape[1]
+    result = amplitudes * X
+    ends = X[:, :, : 6 * p].reshape(n, m, p, 6).swapaxes(1, 2) @ parts
+    result[:, :, : 6 * p] = ends.swapaxes(1, 2).reshape(n, m, 6 * p)
     return result
 
 
@@ -65,24 +65,29 @@ class FloatingFrame(NamedTuple):
 
 
 def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size: Array) -> FloatingFrame:
-    """Frames of interfaces at ``x`` (n, p, 3), body axes there ``R`` (n, p, 3, 3), and amplitudes ``eta`` (n, m)."""
+    """Frames of interfaces at ``x`` (n, p, 3), body axes there ``R`` (n, p, 3, 3), and amplitudes ``eta`` (n, m).
+
+    After a correction ``s``, ``d_i - L_i s`` lacks terms of the order ``|d| s^2/12`` (Baker, Campbell, Hausdorff), and
+    of ``|d|^4 s/720``, the first that ``L`` leaves out here.
+    """
     n, p = x.shape[:2]
     R0 = R[:, 0]
     x0 = x[:, 0] - np.matvec(R0, places[:, 0])
-    P_eta = np.matvec(P[..., 6 * p :], eta)
+    inside, P_eta = P[..., : 6 * p], np.matvec(P[..., 6 * p :], eta)
     unit = np.concatenate([np.repeat(1.0 / size[:, None], 3, axis=1), np.ones((n, 3))], axis=1)
-    settled = np.zeros(n, np.bool_)
     for _ in range(ITERATIONS):
         d = _seen(x, R, x0, R0, places)
+        turn = se3.bracket(d)
+        L = columns((se3.IDENTITY - 0.5 * turn + turn @ turn / 12.0) @ A)
+        step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])
+        R_step, x_step = se3.exp(step[..., 0])
+        x0, R0 = x0 + np.matvec(R0, x_step), R0 @ R_step
+        reach = np.abs(d * unit[:, None]).max(axis=(1, 2))
+        moved = np.abs(step[..., 0] * unit).max(axis=1)
+        settled = moved * (reach * moved + reach**4 / 60.0) < 12.0 * SETTLED
         if settled.all():
             break
-        L = (ScrewRates(d).backward() @ A).reshape(n, 6 * p, 6)
-        inside = P[..., : 6 * p]
-        step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])[..., 0]
-        turn, move = se3.exp(step)
-        R0, x0 = R0 @ turn, x0 + np.matvec(R0, move)
-        settled = np.abs(step * unit).max(axis=1) < SETTLED
-    return FloatingFrame(x0, R0, d, settled)
+    return FloatingFrame(x0, R0, d - (L @ step).reshape(n, p, 6), settled)
 
 
 def _seen(x: Array, R: Array, x0: Array, R0: Array, places: Array) -> Array:
@@ -98,79 +103,132 @@ class FrameRates:
     V, A : (n, 6)
         Velocity of the frame, and its derivative: of its components.
     q_dot, q_ddot : (n, K)
-        FrameRates of the coordinates.
-    N, Pi : (n, 6, K), (n, K, K)
-        ``V_0 = N z`` and ``q' = Pi z`` of ``z = D v``.
+        Rates of the coordinates.
+    N : (n, 6, K)
+        ``V_0 = N z`` and ``q' = z - L V_0`` of ``z = D v``; ``D`` (n, p, 6, 6) and ``L`` (n, 6p, 6) without amplitudes.
+    E : (n, p, 6, 6)
+        How ``q'`` changes with ``q`` at constant velocities of interfaces and frame.
     """
 
     def __init__(self, d: Array, A: Array, P: Array, turned: Array, v: Array, v_dot: Array) -> None:
-        self.K, self.p = P.shape[-1], d.shape[1]
-        self._A, self._screw, self._turned, self._v, self._v_dot = A, ScrewRates(d), turned, v, v_dot
-        self.forward, backward = self._screw.forward(), self._screw.backward()
-        self.L = columns(backward @ A, self.K)
-        self.D = self._with_amplitudes(self.forward @ turned)
-        self.N = np.linalg.solve(P @ self.L, P)
-        self.Pi = np.eye(self.K) - self.L @ self.N
-        self.V, self.q_dot = self._project(np.matvec(self.D, v))
-        self.E = self._by_coordinates(v, self.V)
-        self.A, self.q_ddot = self._project(np.matvec(self.D, v_dot) + np.matvec(self.E, self.q_dot))
+        self.p = d.shape[1]
+        self._A, self._screw, self._turned, self._v_dot = A, ScrewRates(d), turned, v_dot
+        forward = self._screw.forward()
+        self.L = columns((forward - se3.bracket(d)) @ A)
+        self.D = forward @ turned
+        self.N = np.linalg.solve(P[..., : 6 * self.p] @ self.L, P)
+        self.V, self.q_dot = self.project(self._onto(self.D, v))
+        self._against = self._ends(v, self.V)
+        self.E = self._changes(*self._against)
+        z_dot = self._onto(self.D, v_dot)
+        z_dot[:, : 6 * self.p] += np.matvec(self.E, self._inside).reshape(len(d), -1)
+        self.A, self.q_ddot = self.project(z_dot)
 
-    def _project(self, z: Array) -> tuple[Array, Array]:
-        return np.matvec(self.N, z), np.matvec(self.Pi, z)
-
-    def _with_amplitudes(self, parts: Array) -> Array:
-        result = blocks(parts, self.K)
-        own = np.arange(6 * self.p, self.K)
-        result[:, own, own] = 1.0
+    def _onto(self, parts: Array, v: Array) -> Array:
+        """``v`` (n, K) with interfaces multiplied by ``parts`` (n, p, 6, 6)."""
+        result = v.copy()
+        result[:, : 6 * self.p] = np.matvec(parts, self._interfaces(v)).reshape(len(v), -1)
         return result
+
+    def _interfaces(self, v: Array) -> Array:
+        return v[:, : 6 * self.p].reshape(-1, self.p, 6)
+
+    @property
+    def _inside(self) -> Array:
+        return self._interfaces(self.q_dot)
+
+    def project(self, z: Array) -> tuple[Array, Array]:
+        """``V_0`` and ``q'`` of ``z`` (n, K)."""
+        V, q_dot = np.matvec(self.N, z), z.copy()
+        q_dot[:, : 6 * self.p] -= np.matvec(self.L, V)
+        return V, q_dot
+
+    def rates_at(self, v: Array) -> tuple[Array, Array]:
+        """``q'`` (n, K) of other velocities, and how it changes with ``q``, ``(n, p, 6, 6)``, but for ``Pi``."""
+        V, q_dot = self.project(self._onto(self.D, v))
+        return q_dot, self._changes(*self._ends(v, V))
 
     def _ends(self, v: Array, V: Array) -> tuple[Array, Array]:
         """Velocities ``(n, p, 6)`` at interfaces: against the frame, and of the frame."""
         carried_there = np.matvec(self._A, V[:, None])
-        own = np.matvec(self._turned, v[:, : 6 * self.p].reshape(-1, self.p, 6))
-        return own - carried_there, carried_there
+        return np.matvec(self._turned, self._interfaces(v)) - carried_there, carried_there
 
-    def _by_coordinates(self, v: Array, V: Array) -> Array:
-        """Derivative ``(n, K, K)`` of ``D v - L V_0`` against ``q``, at constant velocities."""
-        against, of_frame = self._ends(v, V)
-        return blocks(self._screw.derivative(against) - se3.bracket(of_frame), self.K)
+    def _changes(self, against: Array, of_frame: Array) -> Array:
+        """Derivative ``(n, p, 6, 6)`` of ``D v - L V_0`` against ``d_i``, at constant velocities."""
+        result: Array = self._screw.derivative(against) - se3.bracket(of_frame)
+        return result
 
-    def second(self) -> Array:
-        """Derivative ``(n, K, K)`` of ``E q'`` against ``q``, at constant velocities and rates."""
-        against, _ = self._ends(self._v, self.V)
-        return blocks(self._screw.second(against, self._inside), self.K)
+    def without_frame(self, X: Array) -> Array:
+        """``X Pi`` of ``X`` (n, m, K)."""
+        result: Array = X - (X[:, :, : 6 * self.p] @ self.L) @ self.N
+        return result
 
-    @property
-    def _inside(self) -> Array:
-        return self.q_dot[:, : 6 * self.p].reshape(-1, self.p, 6)
+    def damped(self, D: Array, by_q: Array) -> Array:
+        """``D Pi`` times the matrix with blocks ``by_q``, ``(n, K, K)``: how ``D q'`` changes with ``q``."""
+        return behind(self.without_frame(np.broadcast_to(D, (len(by_q), *D.shape[1:]))), by_q, 0.0)
 
-    def derivatives(self, v_by_V: Array) -> tuple[Array, Array, Array]:
-        """Of ``(V_0, q', A_0, q'')``, rows in this order, against ``q``, ``v`` and ``v'``: ``(n, 12 + 2K, K)`` each.
+    def of_motions(self, X: Array) -> Array:
+        """Columns ``(n, m, K)`` against ``z`` of columns ``X`` (n, m, 6 + K) against ``V_0`` and ``q'``."""
+        result: Array = X[:, :, 6:] + (X[:, :, :6] - X[:, :, 6 : 6 + 6 * self.p] @ self.L) @ self.N
+        return result
 
-        ``v_by_V`` (n, K, K) says how ``v'`` follows ``v`` where accelerations of points are held.
+    def onto_motions(self, X: Array) -> Array:
+        """Rows ``(n, K, m)`` of forces with power ``z`` of rows ``X`` (n, 6 + K, m) of those on frame and modes."""
+        return self.of_motions(X.mT).mT
+
+    def wrench(self, w: Array, r: Array) -> Array:
+        """``p`` (n, K) with the power ``p z = w V_0 + r q'``; ``D^T p`` are the forces, ``L^T p = w``."""
+        result: Array = r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
+        return result
+
+    def at_interfaces(self, p: Array) -> Array:
+        """``D^T p`` (n, K)."""
+        result = p.copy()
+        result[:, : 6 * self.p] = np.vecmat(self._interfaces(p), self.D).reshape(len(p), -1)
+        return result
+
+    def tangent(self, X: Array) -> Array:
+        """``D^T X D`` of ``X`` (n, K, K)."""
+        return behind(behind(X, self.D).mT, self.D).mT
+
+    def stiffness(self, p: Array, X: Array, by_z: Array | None = None) -> Array:
+        """Derivative ``(n, K, K)`` of ``D^T p``, where forces on frame and modes change by ``X`` (n, 6 + K, K) ``q``.
+
+        ``by_z`` (n, K, K) is what of ``p`` changes with ``z`` otherwise.
         """
-        N, Pi, D, E = self.N, self.Pi, self.D, self.E
-        rate = self._screw.rate(self._inside)
-        L_dot = columns((rate - se3.bracket(self._inside)) @ self._A, self.K)
-        D_dot = blocks(rate @ self._turned, self.K)
-        V_q, qd_q = N @ E, Pi @ E
-        by_q = self._by_coordinates(self._v_dot, self.A) + self.second() + E @ qd_q - L_dot @ V_q
-        B, Q = N @ D, Pi @ D
-        by_v = D_dot - L_dot @ B + E @ Q + D @ v_by_V
-        return (
-            np.concatenate([V_q, qd_q, N @ by_q, Pi @ by_q], axis=1),
-            np.concatenate([B, Q, N @ by_v, Pi @ by_v], axis=1),
-            np.concatenate([np.zeros_like(B), np.zeros_like(Q), B, Q], axis=1),
-        )
-
-    def wrenches(self, w: Array, r: Array) -> tuple[Array, Array]:
-        """Forces ``(n, K)`` of power ``w V_0 + r q'``, and ``p`` with ``D^T p`` these, ``L^T p = w``."""
-        p = np.vecmat(r, self.Pi) + np.vecmat(w, self.N)
-        return np.vecmat(p, self.D), p
-
-    def geometric(self, p: Array) -> tuple[Array, Array]:
-        """Derivatives of ``D^T p`` (n, K, K) and ``L^T p`` (n, 6, K) against ``q`` at constant ``p``."""
-        ends = p[:, : 6 * self.p].reshape(-1, self.p, 6)
+        ends, n6 = self._interfaces(p), 6 * self.p
         by_d = se3.InverseTangent(self._screw.d).transposed_derivative(ends)
-        L_p = self._A.mT @ (by_d - se3.dual(ends))
-        return blocks(self._turned.mT @ by_d, self.K), L_p.swapaxes(1, 2).reshape(-1, 6, 6 * self.p)
+        own = X.copy()
+        # at constant w, L^T p changes
+        own[:, :6, :n6] -= (self._A.mT @ (by_d - se3.dual(ends))).swapaxes(1, 2).reshape(-1, 6, n6)
+        change = self.without_frame(self.onto_motions(own))
+        if by_z is not None:
+            change += by_z
+        result = behind(change.mT, self.D).mT
+        turned = self._turned.mT @ by_d
+        rows = -(turned @ self.L.reshape(-1, self.p, 6, 6)).reshape(-1, n6, 6) @ self.N
+        result[:, :n6] += rows
+        own_rows = np.einsum("niaib->niab", result[:, :n6, :n6].reshape(-1, self.p, 6, self.p, 6))
+        own_rows += turned
+        return behind(result, self.D)
+
+    def inertia_tangents(self, mass: Array, by_rates: Array, v_by_V: Array) -> tuple[Array, Array, Array]:
+        """Mass against ``z'``, damping against ``v``, and stiffness against ``z`` but for that at constant rates.
+
+        Where forces on frame and modes change by ``mass`` (n, 6 + K, 6 + K) times ``(A_0, q'')`` and ``by_rates`` times
+        ``(V_0, q')``, and ``v'`` follows ``v`` by ``v_by_V`` (n, p, 6, 6):
+
+            z'' = D v' + E q',   dz'' = (D' + D v_by_V) dv + (E Pi - L' N) D dv + ... dq.
+        """
+        n6, inside = 6 * self.p, self._inside
+        M = self.onto_motions(self.of_motions(mass))
+        rate = self._screw.rate(inside)
+        L_dot = columns((rate - se3.bracket(inside)) @ self._A)
+        of_rates = behind(M, self.E, 0.0)
+        by_V = of_rates[:, :, :n6] @ self.L + M[:, :, :n6] @ L_dot
+        Y = of_rates - by_V @ self.N + self.onto_motions(self.of_motions(by_rates))
+        own = behind(M, rate @ self._turned + self.D @ v_by_V, 0.0)
+        damping = behind((own + behind(Y, self.D)).mT, self.D).mT
+        against, of_frame = self._ends(self._v_dot, self.A)
+        second = self._changes(against, of_frame) + self._screw.second(self._against[0], inside)
+        return M, damping, self.without_frame(behind(Y, self.E, 0.0) + behind(M, second, 0.0))

@@ -11,7 +11,7 @@ all of them). Coriolis, centrifugal and Euler forces on every mode follow withou
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from fem_mbs.contracts import so3
 
 AXES = so3.skew(so3.IDENTITY)
 _TURNS = AXES.reshape(3, 9).T
+_PLACED = -AXES.swapaxes(1, 2).reshape(9, 3)
+"""The permutation symbol as ``(a c, b)``: moments of forces ``c`` at places ``b``."""
 
 
 class Moved(NamedTuple):
@@ -34,6 +36,25 @@ class Moved(NamedTuple):
     q_ddot: Array
 
 
+class InertiaForces(NamedTuple):
+    """On the frame ``(n, 6)`` and on the modes ``(n, K)``, and what derivatives need of them."""
+
+    frame: Array
+    modes: Array
+    rest: Any
+
+
+class InertiaDerivatives(NamedTuple):
+    """Of the forces on frame and modes, ``(n, 6 + K, ...)``: a symmetric mass, and two more."""
+
+    mass: Array
+    """Against ``a``, ``alpha`` and ``q''``, ``(n, 6 + K, 6 + K)``."""
+    rates: Array
+    """Against ``Omega`` and ``q'``, ``(n, 6 + K, 3 + K)``."""
+    coordinates: Array
+    """Against ``q``, ``(n, 6 + K, K)``."""
+
+
 def _with(first: float, q: Array) -> Array:
     return np.concatenate([np.full((len(q), 1), first), q], axis=1)
 
@@ -44,70 +65,74 @@ class LinearField:
     def __init__(self, moments: Array) -> None:
         self._moments, n = moments, len(moments)
         self._J = J = moments.shape[-1] // 3
-        self.mass, self.first = moments[:, 0, 0], moments[:, 0, 1:].reshape(n, J, 3)
-        self._second = moments[:, 1:, 1:].reshape(n, J, 3, J, 3)
-        # (row, j, components of G_j): forces of unit accelerations G_j on translations, rotations, modes
-        self._project = np.zeros((n, 5 + J, J, 3, 3))
-        self._project[:, [0, 1, 2], :, [0, 1, 2]] = self.first
-        self._project[:, 6:] = self._second[:, 1:].swapaxes(2, 3)
+        K = J - 1
+        self.mass, self.first = moments[:, 0, 0], np.ascontiguousarray(moments[:, 0, 1:]).reshape(n, J, 3)
+        second = moments[:, 1:, 1:].reshape(n, J, 3, J, 3)
+        # W_kj as (k, b j d), by which coordinates become products with places, and as (k j, c d) of two modes
+        self._by_mode = np.ascontiguousarray(second).reshape(n, J, 9 * J)
+        self._products = np.ascontiguousarray(second[:, 1:, :, 1:].swapaxes(2, 3)).reshape(n, K * K, 9)
+        self._mass = np.zeros((n, 6 + K, 6 + K))
+        self._mass[:, [0, 1, 2], [0, 1, 2]] = self.mass[:, None]
+        self._mass[:, 6:, :3] = self.first[:, 1:]
+        self._mass[:, :3, 6:] = self.first[:, 1:].mT
+        self._mass[:, 6:, 6:] = self._products[:, :, ::4].sum(axis=2).reshape(n, K, K)
 
     def first_moment(self, q: Array) -> Array:
         """``int Y dm``, ``(n, 3)``."""
-        return by_place_first(_with(1.0, q), self.first)
+        return np.vecmat(_with(1.0, q), self.first)
 
-    def forces(self, moved: Moved) -> tuple[Array, Array]:
-        """On the frame ``(n, 6)`` and on the modes ``(n, K)``."""
-        there = self._accelerations(moved)
-        return self._resultant(there, moved.q), np.einsum(
-            "nckc->nk", there[..., 1:].reshape(len(there), 3, -1, 3)[:, :, 1:]
-        )
+    def forces(self, moved: Moved) -> InertiaForces:
+        """On the frame and on the modes; ``rest`` are moments ``(n, 3, J, 3)`` of the acceleration with all places."""
+        n, J = len(moved.q), self._J
+        factors = np.stack([_with(1.0, moved.q), _with(0.0, moved.q_dot), _with(0.0, moved.q_ddot)], axis=2)
+        # G_j (n, c, j, d)
+        G = factors[:, None] @ np.stack(self._second_rates(moved), axis=2)
+        there = np.concatenate([moved.a[:, :, None], G.reshape(n, 3, 3 * J)], axis=2) @ self._moments
+        by_place = there[:, :, 1:].reshape(n, 3, J, 3)
+        moment = np.vecmat(factors[:, None, :, 0], by_place)
+        frame = np.concatenate([there[:, :, 0], 2.0 * so3.axial(moment)], axis=1)
+        return InertiaForces(frame, by_place[:, 0, 1:, 0] + by_place[:, 1, 1:, 1] + by_place[:, 2, 1:, 2], by_place)
 
-    def _accelerations(self, moved: Moved) -> Array:
-        """Moments ``(n, 3, 4 + 3K)`` of the components of the acceleration with all functions."""
-        G = self._second_rates(moved)
-        acceleration = np.concatenate([moved.a[:, :, None], G.swapaxes(1, 2).reshape(len(G), 3, -1)], axis=2)
-        result: Array = acceleration @ self._moments
-        return result
-
-    def _second_rates(self, moved: Moved) -> Array:
-        spin = so3.skew(moved.Omega)[:, None]
-        turning = so3.skew(moved.alpha)[:, None] + spin @ spin
-        q, q_dot, q_ddot = (
-            _with(first, part)[..., None, None]
-            for first, part in ((1.0, moved.q), (0.0, moved.q_dot), (0.0, moved.q_ddot))
-        )
-        G: Array = q * turning + 2.0 * q_dot * spin + q_ddot * so3.IDENTITY
-        return G
-
-    def _resultant(self, there: Array, q: Array) -> Array:
-        by_place = np.einsum("nckb,nk->ncb", there[..., 1:].reshape(len(there), 3, -1, 3), _with(1.0, q))
-        return np.concatenate([there[..., 0], 2.0 * so3.axial(by_place)], axis=1)
-
-    def derivatives(self, moved: Moved) -> Array:
-        """Of the forces ``(n, 6 + K)`` against ``(a, alpha, Omega, q, q', q'')``, ``(n, 6 + K, 9 + 3K)``."""
-        n, J, K = len(moved.q), self._J, self._J - 1
-        q, q_dot = _with(1.0, moved.q), _with(0.0, moved.q_dot)
-        # moments by place (n, b, j, d) turn forces at places into moments
-        by_place = np.einsum("nkbjd,nk->nbjd", self._second, q)
-        project = self._project.copy()
-        project[:, 3:6] = np.einsum("abc,nbjd->najcd", _PERMUTATION, by_place)
-        flat = project.reshape(n, 6 + K, J, 9)
+    def _second_rates(self, moved: Moved) -> tuple[Array, Array, Array]:
+        """What ``q``, ``q'`` and ``q''`` are multiplied with in ``G_j``."""
         spin = so3.skew(moved.Omega)
-        turning = so3.skew(moved.alpha) + spin @ spin
-        kinds = np.stack([turning, 2.0 * spin, np.broadcast_to(so3.IDENTITY, spin.shape)], axis=-1).reshape(n, 1, 9, 3)
-        by_coordinates = (flat @ kinds)[:, :, 1:]
-        there = self._accelerations(moved)[..., 1:].reshape(n, 3, J, 3)
-        by_coordinates[:, 3:6, :, 0] += 2.0 * so3.axial(there[:, :, 1:].swapaxes(1, 2)).swapaxes(1, 2)
-        whole = flat.swapaxes(2, 3) @ np.stack([q, q_dot], axis=-1)[:, None]
-        spun = AXES @ spin[:, None] + spin[:, None] @ AXES
-        s = by_place_first(q, self.first)
-        result = np.zeros((n, 6 + K, 9 + 3 * K))
-        result[:, [0, 1, 2], [0, 1, 2]] = self.mass[:, None]
-        result[:, 3:6, :3], result[:, 6:, :3] = so3.skew(s), self.first[:, 1:]
-        result[:, :, 3:6] = whole[..., 0] @ _TURNS
-        result[:, :, 6:9] = whole[..., 0] @ spun.reshape(n, 3, 9).mT + 2.0 * whole[..., 1] @ _TURNS
-        result[:, :, 9:] = by_coordinates.swapaxes(2, 3).reshape(n, 6 + K, 3 * K)
-        return result
+        return so3.skew(moved.alpha) + spin @ spin, 2.0 * spin, np.broadcast_to(so3.IDENTITY, spin.shape)
+
+    def derivatives(self, moved: Moved, there: Array) -> InertiaDerivatives:
+        """Of the forces, with the ``rest`` of these."""
+        n, J, K = len(moved.q), self._J, self._J - 1
+        q = np.stack([_with(1.0, moved.q), _with(0.0, moved.q_dot)], axis=1)
+        # sum_k q_k W_kj,bd (n, 2, b, j, d): the place by all functions, and its rate by all
+        products = (q @ self._by_mode).reshape(n, 2, 3, J, 3)
+        # forces of second rates (c, d) that are alike for all q_j, and q'_j, on rows
+        units = np.zeros((n, 2, 6 + K, 3, 3))
+        units[:, :, [0, 1, 2], [0, 1, 2]] = (q @ self.first)[:, :, None]
+        by_place = q[:, None] @ products[:, 0]
+        units[:, :, 3:6] = (_PLACED @ by_place.reshape(n, 3, 6)).reshape(n, 3, 3, 2, 3).transpose(0, 3, 1, 2, 4)
+        units[:, :, 6:] = products[:, :, :, 1:].transpose(0, 1, 3, 4, 2)
+        rows = units.reshape(n, 2, 6 + K, 9)
+        turning, twice, _ = self._second_rates(moved)
+        turns = rows @ _TURNS
+        mass = self._mass.copy()
+        mass[:, :, 3:6] = turns[:, 0]
+        mass[:, 3:6, :3], mass[:, 3:6, 6:] = turns[:, 0, :3].mT, turns[:, 0, 6:].mT
+        result = np.empty((n, 6 + K, 3 + 2 * K))
+        # skew(e) skew(Omega) and its transpose
+        half = AXES @ twice[:, None]
+        spun = 0.5 * (half + half.swapaxes(-1, -2)).reshape(n, 3, 9).mT
+        result[:, :, :3] = rows[:, 0] @ spun + 2.0 * turns[:, 1]
+        kinds = np.concatenate([twice, turning], axis=1)
+        # (n, place b, j, kind, c): forces, and their products with places, whose turning part is the moment
+        forces = (np.concatenate([self.first[:, None], products[:, 0]], axis=1)[:, :, 1:] @ kinds.mT[:, None]).reshape(
+            n, 4, K, 2, 3
+        )
+        moments = -2.0 * so3.axial(forces[:, 1:].transpose(0, 2, 3, 1, 4))
+        moments[:, :, 1] += 2.0 * so3.axial(there[:, :, 1:].swapaxes(1, 2))
+        every = np.stack([forces[:, 0], moments], axis=1).transpose(0, 1, 4, 3, 2)
+        result[:, :6, 3:] = every.reshape(n, 6, 2 * K)
+        both = self._products @ kinds.reshape(n, 2, 9).mT
+        result[:, 6:, 3:] = both.reshape(n, K, K, 2).swapaxes(2, 3).reshape(n, K, 2 * K)
+        return InertiaDerivatives(mass, result[:, :, : 3 + K], result[:, :, 3 + K :])
 
     def kinetic(self, V: Array, q: Array, q_dot: Array) -> Array:
         """Energies ``(n,)`` with velocities ``V`` (n, 6) of the frame."""
@@ -116,12 +141,3 @@ class LinearField:
         velocity = np.concatenate([V[:, :3, None], rates.swapaxes(1, 2).reshape(len(V), 3, -1)], axis=2)
         energy: Array = 0.5 * (velocity * (velocity @ self._moments)).sum(axis=(1, 2))
         return energy
-
-
-_PERMUTATION = -AXES
-
-
-def by_place_first(q: Array, first: Array) -> Array:
-    """``int Y dm`` (n, 3) with ``q_0`` among ``q``."""
-    result: Array = np.einsum("nj,nja->na", q, first)
-    return result

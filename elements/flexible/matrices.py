@@ -1,20 +1,40 @@
-"""Matrices of other programs: Matrix Market, and Abaqus ``*MATRIX GENERATE`` as text.
+"""Matrices of other programs as text: Matrix Market, Abaqus and CalculiX; and a mesh as any source gives it.
 
-Abaqus writes a line for each entry, ``node, dof, node, dof, value`` (``FORMAT=MATRIX INPUT``), or ``row, column,
-value`` with rows counted over the unknowns that are active (``FORMAT=COORDINATE``); of symmetric matrices a triangle
-may be given. Nodes stand in the input file, ``*NODE`` and, by name, ``*NSET``.
+Abaqus, ``*MATRIX GENERATE``, writes a line for each entry, ``node, dof, node, dof, value`` (``FORMAT=MATRIX INPUT``),
+or ``row, column, value`` with rows counted over the unknowns that are active (``FORMAT=COORDINATE``); CalculiX,
+``*FREQUENCY, SOLVER=MATRIXSTORAGE``, the latter, and ``node.dof`` of every row in a file of its own. Of symmetric
+matrices a triangle may be given. Nodes stand in the input file, ``*NODE`` and, by name, ``*NSET``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.errors import ModelError
+
+
+class SourceMesh(NamedTuple):
+    """A mesh with its matrices, and what its source knows beside them."""
+
+    points: Array
+    K: Any
+    M: Any
+    dofs: IntArray | None = None
+    """Node and axis, both from 0, of each row ``(N, 2)``; by default x, y, z of one node after the other."""
+    sets: Mapping[str, IntArray] = {}
+    facets: Facets | None = None
+    triangles: IntArray = np.zeros((0, 3), np.intp)
+    stress: Any = None
+    """Function of displacements ``(3n, K)`` and nodes ``(k,)``: stresses ``(k, 6, K)``."""
+    geometric: Any = None
+    """Function of displacements ``(N, L)`` and shapes ``(N, K)``: ``T^T K_G T`` (L, K, K) under each one's stress."""
 
 
 class Deck(NamedTuple):
@@ -22,7 +42,29 @@ class Deck(NamedTuple):
 
     labels: IntArray
     points: Array
-    sets: dict[str, IntArray]
+    sets: dict[str, IntArray] = {}
+
+    def mesh(self, unknowns: IntArray, K: csr_array, M: csr_array, strange: str) -> SourceMesh:
+        """A mesh with matrices whose rows are ``unknowns`` (N, 2), labels and axes from 1."""
+        order = np.argsort(self.labels)
+
+        def rows(labels: IntArray) -> IntArray:
+            at: IntArray = order[np.searchsorted(self.labels, labels, sorter=order).clip(max=len(order) - 1)]
+            return np.where(self.labels[at] == labels, at, -1)
+
+        nodes = rows(unknowns[:, 0])
+        if (nodes < 0).any():
+            raise ModelError(strange.format(node=unknowns[np.argmin(nodes), 0]))
+        sets = {name: own[own >= 0] for name, own in ((name, rows(own)) for name, own in self.sets.items())}
+        return SourceMesh(self.points, K, M, np.stack([nodes, unknowns[:, 1] - 1], axis=1), sets)
+
+    def mesh_of_entries(self, entries: Sequence[tuple[IntArray, Array]], strange: str) -> SourceMesh:
+        """A mesh of entries ``node, axis, node, axis`` (m, 4) of both matrices, and their values."""
+        coded = np.concatenate([(8 * places[:, ::2] + places[:, 1::2]).ravel() for places, _ in entries])
+        known, place = np.unique(coded, return_inverse=True)
+        pairs = np.split(place.reshape(-1, 2), [len(entries[0][0])])
+        K, M = (whole(own, values, len(known)) for own, (_, values) in zip(pairs, entries, strict=True))
+        return self.mesh(np.stack([known // 8, known % 8], axis=1), K, M, strange)
 
 
 def lines_of(path: Path, label: str) -> list[str]:
@@ -43,9 +85,9 @@ def matrix_market(path: Path) -> csr_array:
         raise ModelError(f"Reduction.matrix_market: '{path}' cannot be read: {error}") from error
 
 
-def read_deck(path: Path) -> Deck:
-    """Nodes and their sets of an Abaqus input file without parts."""
-    label, keyword = "Reduction.abaqus", ""
+def read_deck(path: Path, label: str) -> Deck:
+    """Nodes and their sets of an input file of Abaqus or CalculiX without parts."""
+    keyword = ""
     labels: list[int] = []
     points: list[list[float]] = []
     sets: dict[str, list[int]] = {}
@@ -85,21 +127,21 @@ def read_deck(path: Path) -> Deck:
     return Deck(np.array(labels), np.array(points), every)
 
 
-def read_abaqus(path: Path) -> tuple[IntArray, Array]:
+def read_entries(path: Path, label: str) -> tuple[IntArray, Array]:
     """Entries of a matrix: four columns ``node, dof, node, dof`` or two ``row, column``, and values."""
-    label = "Reduction.abaqus"
     lines = [line for line in lines_of(path, label) if line.strip() and not line.lstrip().startswith("*")]
     try:
         numbers = np.array([line.replace(",", " ").split() for line in lines], dtype=float)
         if numbers.ndim != 2 or numbers.shape[1] not in (3, 5):
             raise ValueError("lines must have 3 or 5 numbers")
     except ValueError as error:
-        raise ModelError(f"{label}: '{path}' is no matrix of *MATRIX GENERATE as text: {error}") from None
+        raise ModelError(f"{label}: '{path}' is no matrix as text: {error}") from None
     return numbers[:, :-1].astype(np.intp), numbers[:, -1]
 
 
-def whole(rows: IntArray, columns: IntArray, values: Array, size: int) -> csr_array:
-    """A symmetric matrix of both or one of its triangles."""
+def whole(places: IntArray, values: Array, size: int) -> csr_array:
+    """A symmetric matrix of both or one of its triangles; rows and columns of entries are ``places`` (m, 2)."""
+    rows, columns = places.T
     matrix = csr_array(coo_array((values, (rows, columns)), (size, size)))
     lower, upper = ((columns < rows).any(), (columns > rows).any())
     if lower and upper:
@@ -109,46 +151,44 @@ def whole(rows: IntArray, columns: IntArray, values: Array, size: int) -> csr_ar
     return csr_array(result)
 
 
-def abaqus(
-    stiffness: Path, mass: Path, deck: Path
-) -> tuple[Array, csr_array, csr_array, IntArray, dict[str, IntArray]]:
-    """Points, ``K``, ``M``, the node and axis of each unknown, and sets of nodes."""
-    label, nodes = "Reduction.abaqus", read_deck(deck)
-    row = {int(own): k for k, own in enumerate(nodes.labels)}
-    entries = [read_abaqus(path) for path in (stiffness, mass)]
+INTERNAL = "; nodes with negative labels are internal ones, which are to be condensed first"
+
+
+def abaqus(stiffness: Path, mass: Path, deck: Path) -> SourceMesh:
+    """A mesh of two files of ``*MATRIX GENERATE`` and the input file."""
+    label = "Reduction.abaqus"
+    nodes, entries = read_deck(deck, label), [read_entries(path, label) for path in (stiffness, mass)]
+    strange = f"{label}: node {{node}} of '{stiffness}' is not in '{deck}'{INTERNAL}"
     width = {places.shape[1] for places, _ in entries}
     if len(width) != 1:
         raise ModelError(f"{label}: '{stiffness}' and '{mass}' are of two formats; write both as one")
-    if width == {2}:
-        size = max(int(places.max()) for places, _ in entries)
-        if size % len(row) or size // len(row) not in (3, 6):
-            raise ModelError(
-                f"{label}: {size} rows do not belong to {len(row)} nodes with 3 or 6 unknowns each; write "
-                "FORMAT=MATRIX INPUT, which names nodes"
-            )
-        each = size // len(row)
-        ordered = np.argsort(nodes.labels)
-        dofs = np.stack([np.repeat(ordered, each), np.tile(np.arange(each), len(row))], axis=1)
-        matrices = [whole(places[:, 0] - 1, places[:, 1] - 1, values, size) for places, values in entries]
-    else:
-        keys = np.unique(
-            np.concatenate([part for places, _ in entries for part in (places[:, :2], places[:, 2:])]), axis=0
+    if width == {4}:
+        return nodes.mesh_of_entries(entries, strange)
+    size, n = max(int(places.max()) for places, _ in entries), len(nodes.labels)
+    if size not in (3 * n, 6 * n):
+        raise ModelError(
+            f"{label}: {size} rows do not belong to {n} nodes with 3 or 6 unknowns each; write "
+            "FORMAT=MATRIX INPUT, which names nodes"
         )
-        strange = [int(node) for node in np.unique(keys[:, 0]) if int(node) not in row]
-        if strange:
-            raise ModelError(
-                f"{label}: node {strange[0]} of '{stiffness}' is not in '{deck}'; nodes with negative labels are "
-                "internal ones, which are to be condensed first"
-            )
-        place = {(int(node), int(axis)): k for k, (node, axis) in enumerate(keys)}
-        dofs = np.array([[row[int(node)], int(axis) - 1] for node, axis in keys])
-        matrices = []
-        for places, values in entries:
-            rows, columns = (
-                np.array([place[int(a), int(b)] for a, b in part]) for part in (places[:, :2], places[:, 2:])
-            )
-            matrices.append(whole(rows, columns, values, len(keys)))
-    sets = {
-        name: np.array([row[int(own)] for own in members if int(own) in row]) for name, members in nodes.sets.items()
-    }
-    return nodes.points, matrices[0], matrices[1], dofs, sets
+    K, M = (whole(places - 1, values, size) for places, values in entries)
+    return nodes.mesh(all_of(nodes.labels, size), K, M, strange)
+
+
+def all_of(labels: IntArray, size: int) -> IntArray:
+    """Labels and axes from 1 of ``size`` rows, as many of each node, in the order of labels."""
+    each = size // len(labels)
+    return np.stack([np.repeat(np.sort(labels), each), np.tile(np.arange(1, each + 1), len(labels))], axis=1)
+
+
+def calculix(stiffness: Path, mass: Path, unknowns: Path, deck: Path) -> SourceMesh:
+    """A mesh of files ``.sti``, ``.mas`` and ``.dof``, and the input file."""
+    label = "Reduction.calculix"
+    nodes, entries = read_deck(deck, label), [read_entries(path, label) for path in (stiffness, mass)]
+    try:
+        rows = np.array([line.split(".") for line in lines_of(unknowns, label) if line.strip()], dtype=np.intp)
+        K, M = (whole(places - 1, values, len(rows)) for places, values in entries)
+        if rows.ndim != 2 or not ((rows[:, 1] >= 1) & (rows[:, 1] <= 3)).all():
+            raise ValueError("lines must be node.1, node.2 or node.3")
+    except (ValueError, TypeError) as error:
+        raise ModelError(f"{label}: '{unknowns}' does not tell the rows of '{stiffness}': {error}") from None
+    return nodes.mesh(rows, K, M, f"{label}: node {{node}} of '{unknowns}' is not in '{deck}'")

@@ -106,16 +106,12 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
         rates = FrameRates(frame.d, bodies.A, bodies.P, turned, still, still)
         moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
         size = prescribed[:, None]
-        force, p = rates.wrenches(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)
-        return force, LoadedFrames(rates, p, prescribed)
+        p = rates.wrench(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)
+        return rates.at_interfaces(p), LoadedFrames(rates, p, prescribed)
 
     def stiffness(self, context: LoadedFrames) -> Array:
         """Arms change with the deformation, and interfaces turn against the frame."""
         rates, p, size = context
-        B, Q = rates.N @ rates.D, rates.Pi @ rates.D
-        inner = np.zeros_like(B)
-        inner[:, 3:] = -size[:, None, None] * self._moments[:, 1:].mT
-        D_p, L_p = rates.geometric(p)
-        inner[:, :, : L_p.shape[2]] -= L_p
-        result: Array = (D_p + B.mT @ inner) @ Q
-        return result
+        inner = np.zeros((len(p), 6 + p.shape[1], p.shape[1]))
+        inner[:, 3:6] = -size[:, None, None] * self._moments[:, 1:].mT
+        return rates.stiffness(p, inner)

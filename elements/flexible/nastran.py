@@ -2,44 +2,59 @@
 
 Each column of ``KAAX`` and ``MAAX`` begins with its node and component in a line ``DMIG*``, lines ``*`` with node,
 component and value follow, in fields of 16 characters; of symmetric matrices there is one triangle. ``GRID`` may stand
-in fields of 8 or 16 characters or between commas.
+in fields of 8 or 16 characters or between commas. Files ``.op4`` name no nodes: their rows are those of all of them.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from fem_mbs.arrays import Array, IntArray
-from fem_mbs.elements.flexible.matrices import lines_of, whole
+from fem_mbs.elements.flexible.matrices import Deck, SourceMesh, all_of, lines_of
+from fem_mbs.elements.flexible.op4 import read_op4
 from fem_mbs.errors import ModelError
 
 LABEL = "Reduction.nastran"
 Entries = dict[str, list[tuple[int, int, int, int, float]]]
 
 
-def nastran(punch: Path, bulk: Path) -> tuple[Array, csr_array, csr_array, IntArray, dict[str, IntArray]]:
-    """Points in the order of the bulk, ``K``, ``M``, the node and axis of each unknown, and no sets."""
-    labels, points = _grids(bulk)
-    row = {label: k for k, label in enumerate(labels)}
-    entries = _columns(punch)
+def nastran(matrices: Path, bulk: Path, dofs: Any = None) -> SourceMesh:
+    """A mesh of a punch file, or a file of ``OUTPUT4`` whose rows are ``dofs`` or all, and of the bulk."""
+    deck = _grids(bulk)
+    if matrices.suffix.lower() == ".op4":
+        return _of_op4(matrices, bulk, deck, dofs)
+    entries = _columns(matrices)
     if missing := [name for name in ("KAAX", "MAAX") if name not in entries]:
-        raise ModelError(f"{LABEL}: '{punch}' has no DMIG {missing[0]}, but {', '.join(entries) or 'none'}")
-    keys = sorted({key for name in ("KAAX", "MAAX") for a, i, b, j, _ in entries[name] for key in ((a, i), (b, j))})
-    strange = next((node for node, _ in keys if node not in row), None)
-    if strange is not None:
-        raise ModelError(f"{LABEL}: node {strange} of '{punch}' is no GRID of '{bulk}'; is it a scalar or modal point?")
-    place = {key: k for k, key in enumerate(keys)}
-    matrices = []
+        raise ModelError(f"{LABEL}: '{matrices}' has no DMIG {missing[0]}, but {', '.join(entries) or 'none'}")
+    both = []
     for name in ("KAAX", "MAAX"):
-        rows = np.array([place[a, i] for a, i, *_ in entries[name]])
-        columns = np.array([place[b, j] for *_, b, j, _ in entries[name]])
-        matrices.append(whole(rows, columns, np.array([own[4] for own in entries[name]]), len(keys)))
-    dofs = np.array([[row[node], axis - 1] for node, axis in keys])
-    return points, matrices[0], matrices[1], dofs, {}
+        *places, values = zip(*entries[name], strict=True) if entries[name] else ((),) * 5
+        both.append((np.array(places, np.intp).T, np.array(values)))
+    strange = f"{LABEL}: node {{node}} of '{matrices}' is no GRID of '{bulk}'; is it a scalar or modal point?"
+    return deck.mesh_of_entries(both, strange)
+
+
+def _of_op4(path: Path, bulk: Path, deck: Deck, dofs: Any) -> SourceMesh:
+    every, n = read_op4(path, LABEL), len(deck.labels)
+    found = [[name for name in every if name.upper().startswith(letter)] for letter in "KM"]
+    for letter, names in zip("KM", found, strict=True):
+        if len(names) != 1:
+            raise ModelError(
+                f"{LABEL}: '{path}' must have one matrix whose name begins with {letter}, it has "
+                f"{', '.join(names or every) or 'none'}"
+            )
+    K, M = (every[names[0]] for names in found)
+    if dofs is None and K.shape[0] in (3 * n, 6 * n):
+        return deck.mesh(all_of(deck.labels, K.shape[0]), K, M, "")
+    if dofs is None:
+        raise ModelError(
+            f"{LABEL}: {K.shape[0]} rows of '{path}' do not belong to {n} GRIDs of '{bulk}' with 3 or 6 unknowns each; "
+            "name node and 1 to 6 of each row by dofs="
+        )
+    return SourceMesh(deck.points, K, M)
 
 
 def _columns(path: Path) -> Entries:
@@ -60,7 +75,7 @@ def _columns(path: Path) -> Entries:
     return result
 
 
-def _grids(path: Path) -> tuple[list[int], Array]:
+def _grids(path: Path) -> Deck:
     """Labels and places of nodes."""
     labels: list[int] = []
     points: list[list[float]] = []
@@ -85,7 +100,7 @@ def _grids(path: Path) -> tuple[list[int], Array]:
             raise ModelError(f"{LABEL}: '{path}', line {k + 1}: no GRID: {line[:72]!r}") from None
     if not labels:
         raise ModelError(f"{LABEL}: '{path}' has no GRID")
-    return labels, np.array(points)
+    return Deck(np.array(labels), np.array(points))
 
 
 def _number(text: str) -> float:

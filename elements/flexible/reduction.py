@@ -21,6 +21,7 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Index, NotNegative, Path, Positive, Public, checked, choice, named_file, shaped
+from fem_mbs.elements.flexible.ansys import ansys as read_ansys
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
 from fem_mbs.elements.flexible.free_mesh import (
@@ -36,9 +37,10 @@ from fem_mbs.elements.flexible.free_mesh import (
     square,
     stress_unit,
 )
-from fem_mbs.elements.flexible.interfaces import Facets, Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus_model
-from fem_mbs.elements.flexible.matrices import matrix_market
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
+from fem_mbs.elements.flexible.matrices import calculix as read_calculix
 from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
 from fem_mbs.elements.flexible.moments import (
     fields,
@@ -51,7 +53,7 @@ from fem_mbs.elements.flexible.moments import (
 )
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
-from fem_mbs.elements.flexible.stiffening import Geometric, second_order_forms
+from fem_mbs.elements.flexible.stiffening import second_order_forms
 from fem_mbs.errors import ModelError
 
 LOG = logging.getLogger("fem_mbs")
@@ -87,17 +89,6 @@ class Skin(NamedTuple):
 NOTHING = Skin(
     np.zeros((0, 3)), np.zeros((0, 3, 0)), np.zeros((0, 6, 0)), np.zeros((0, 3), np.intp), np.zeros(0, np.intp)
 )
-
-
-class SourceMesh(NamedTuple):
-    """What a source tells beside ``K`` and ``M``."""
-
-    sets: Mapping[str, IntArray] = {}
-    facets: Facets | None = None
-    triangles: IntArray = np.zeros((0, 3), np.intp)
-    stress: Any = None
-    """Function of displacements ``(3n, K)`` and nodes ``(k,)``: stresses ``(k, 6, K)``."""
-    geometric: Geometric | None = None
 
 
 @checked
@@ -139,6 +130,8 @@ class Reduction(Public):
         Faces to be drawn, by their nodes.
     solve : function, optional
         Takes a sparse positive definite matrix, returns a function that solves for columns ``(N, k)``.
+    mesh : SourceMesh, optional
+        What a source, as :meth:`solid`, knows beside matrices: sets, faces, stress.
 
     Attributes
     ----------
@@ -210,14 +203,63 @@ class Reduction(Public):
         triangles: Annotated[ArrayLike, shaped((None, 3), what="three nodes for each face")] | None = None,
         geometric: Callable[..., Any] | None = None,
         solve: Callable[..., Any] | None = None,
+        mesh: SourceMesh | None = None,
     ) -> None:
-        faces = NOTHING.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
-        own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
-        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
-        rows = all_translations(len(np.asarray(points))) if own is None else own
-        pulled = None if geometric is None else partial(geometric_of, geometric, rows, units)
-        mesh = SourceMesh(triangles=faces, geometric=pulled)
-        self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, mesh)
+        label, begin, unit, points = "Reduction", time.perf_counter(), UNITS[units][0], np.asarray(points)
+        mesh = mesh or SourceMesh(points, stiffness, mass)
+        faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
+        rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
+        rows = all_translations(len(points)) if rows is None else rows
+        plan = ReductionPlan(int(modes), frequency, method)
+        K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
+        points, K, M = in_si(points, K, M, rows, units)
+        rotations = bool((rows[:, 1] > 2).any())
+        self.size = float(np.ptp(points, axis=0).max())
+        given = placed(in_m(interfaces, units), points, mesh.sets, mesh.facets, label, rotations)
+        sets = recovered_sets(recover, points / unit, mesh.sets, given)
+        forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
+        parts = attach(given, points, rows)
+        own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
+        held = HeldMesh(
+            csc_array(parts.rest.T @ K @ parts.rest),
+            csc_array(parts.rest.T @ M @ parts.rest),
+            parts.seen,
+            ground_of(given, points, rows, parts.rest),
+            solve or own_solve,
+        )
+        refuse_supports(K, rigid := rigid_of(points, rows), rows)
+        m, E, center = masses(M, rows, points)
+        LOG.info("Reduction: %d unknowns factorised after %.1f s", len(rows), time.perf_counter() - begin)
+        basis, self.left_out = basis_of(held, plan, rigid, parts.rest, in_rows(forces, rows))
+        omega, inner = sorted_modes(basis.modes, held.K, held.M)
+        self.lowest = float(omega[0]) if len(omega) else 0.0
+        T = np.concatenate([basis.interfaces, inner], axis=1)
+        K_reduced = T.T @ (held.K @ T)
+        T = parts.rest @ T
+        LOG.info("Reduction: %d coordinates after %.1f s", T.shape[1], time.perf_counter() - begin)
+        Y, theta = fields(T, rows, len(points))
+        self.names, self.center = tuple(own.name for own in given), center
+        self.places = np.array([own.point for own in given]) - center
+        self.moments = moments_of(m, E, points - center, Y, theta)
+        whole = T.T @ (M @ T)
+        self.stiffness, self.rest = symmetric(K_reduced), symmetric(whole - mass_of(self.moments))
+        if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
+            self.rest = np.zeros_like(self.rest)
+        self.frame = "mean"
+        self.second_order = np.zeros((0, *self.stiffness.shape))
+        pulled = None if mesh.geometric is None else partial(mesh.geometric, unit=stress_unit(units) * unit)
+        if geometric is not None:
+            pulled = partial(geometric_of, geometric, rows, units)
+        if pulled is not None:
+            self.second_order = second_order_forms(held, K, M, parts.rest, points, center, rows, T, given, pulled)
+        self._settle(float(damping), rayleigh)
+        kept = np.unique(np.concatenate([faces.ravel(), *sets.values()]))
+        number = np.zeros(len(points), np.intp)
+        number[kept] = np.arange(len(kept))
+        stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * stress_unit(units)
+        self.surface = Skin(points[kept] - center, Y[kept], stress, number[faces], kept)
+        self.kept = {"skin": np.unique(self.surface.triangles)} | {name: number[own] for name, own in sets.items()}
+        self.loaded = {name: ReducedLoad.of(own, points - center, Y) for name, own in forces.items()}
 
     @classmethod
     @checked
@@ -229,16 +271,8 @@ class Reduction(Public):
         rho: Any,
         interfaces: Interfaces,
         *,
-        modes: Index = 8,
-        frequency: Positive | None = None,
-        method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
-        rayleigh: Factors | None = None,
-        recover: Recover = (),
-        loads: Loads | None = None,
-        units: Units = "SI",
         stiffening: bool = False,
-        solve: Callable[..., Any] | None = None,
+        **options: Any,
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
 
@@ -252,36 +286,16 @@ class Reduction(Public):
             Named sets of faces or cells, boxes, functions; numbers count vertices first, then middles.
         stiffening : bool
             Whether stress of inertia and weight stiffens it within itself, as of a blade that turns fast.
-
-        Other parameters are those of the class.
+        options
+            ``modes``, ``frequency``, ``method``, ``damping``, ``rayleigh``, ``recover``, ``loads``, ``units`` and
+            ``solve`` of the class.
         """
-        own, plan = (
-            assembled(mesh, E, nu, rho),
-            ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads),
-        )
-        pulled = partial(own.stress.geometric, unit=stress_unit(units) * UNITS[units][0]) if stiffening else None
-        kept = SourceMesh(own.sets, own.facets, own.triangles, own.stress, pulled)
-        return cls._of_mesh(own.points, own.K, own.M, None, interfaces, plan, kept)
+        own = assembled(mesh, E, nu, rho)
+        return cls._of(own if stiffening else own._replace(geometric=None), interfaces, options)
 
     @classmethod
     @checked
-    def abaqus(
-        cls,
-        stiffness: Path,
-        mass: Path,
-        deck: Path,
-        interfaces: Interfaces,
-        *,
-        modes: Index = 8,
-        frequency: Positive | None = None,
-        method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
-        rayleigh: Factors | None = None,
-        recover: Recover = (),
-        loads: Loads | None = None,
-        units: Units = "SI",
-        solve: Callable[..., Any] | None = None,
-    ) -> Reduction:
+    def abaqus(cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Any) -> Reduction:
         """A body of matrices that Abaqus wrote by ``*MATRIX GENERATE`` as text, in either form.
 
         Parameters
@@ -292,151 +306,87 @@ class Reduction(Public):
             The input file, for ``*NODE`` and ``*NSET``, whose names, in capitals, are sets for interfaces.
         interfaces : dict of str to Interface
             Nodes are numbered from 0 in the order of the input file.
-
-        Other parameters are those of the class.
+        options
+            As for :meth:`solid`.
         """
-        points, K, M, dofs, sets = read_abaqus_model(FilePath(stiffness), FilePath(mass), FilePath(deck))
-        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
-        return cls._of_mesh(points, K, M, dofs, interfaces, plan, SourceMesh(sets))
+        return cls._of(read_abaqus(FilePath(stiffness), FilePath(mass), FilePath(deck)), interfaces, options)
 
     @classmethod
     @checked
-    def nastran(
-        cls,
-        punch: Path,
-        bulk: Path,
-        interfaces: Interfaces,
-        *,
-        modes: Index = 8,
-        frequency: Positive | None = None,
-        method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
-        rayleigh: Factors | None = None,
-        recover: Recover = (),
-        loads: Loads | None = None,
-        units: Units = "SI",
-        solve: Callable[..., Any] | None = None,
+    def calculix(
+        cls, stiffness: Path, mass: Path, unknowns: Path, deck: Path, interfaces: Interfaces, **options: Any
     ) -> Reduction:
-        """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, without supports.
+        """A body of matrices that CalculiX wrote by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, without supports.
 
         Parameters
         ----------
-        punch : str or Path
-            The punch file, with ``KAAX`` and ``MAAX``.
+        stiffness, mass, unknowns : str or Path
+            Its files ``.sti``, ``.mas`` and ``.dof``.
+        deck : str or Path
+            The input file, as for :meth:`abaqus`.
+        interfaces, options
+            As for :meth:`abaqus`.
+        """
+        files = (FilePath(own) for own in (stiffness, mass, unknowns, deck))
+        return cls._of(read_calculix(*files), interfaces, options)
+
+    @classmethod
+    @checked
+    def nastran(cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Any) -> Reduction:
+        """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, or by ``OUTPUT4``.
+
+        Parameters
+        ----------
+        matrices : str or Path
+            The punch file, with ``KAAX`` and ``MAAX``; or a file ``.op4`` with one matrix whose name begins with K and
+            one with M, text or binary, rows being those of ``dofs=`` or three or six of every node, by its number.
         bulk : str or Path
             The input file, for ``GRID``, all in the basic coordinate system.
         interfaces : dict of str to Interface
             Nodes are numbered from 0 in the order of the input file.
-
-        Other parameters are those of the class.
+        options
+            As for :meth:`solid`; and ``dofs`` for a file ``.op4``, by numbers of nodes from 0.
         """
-        points, K, M, dofs, sets = read_nastran(FilePath(punch), FilePath(bulk))
-        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
-        return cls._of_mesh(points, K, M, dofs, interfaces, plan, SourceMesh(sets))
+        own = read_nastran(FilePath(matrices), FilePath(bulk), options.get("dofs"))
+        return cls._of(own, interfaces, options)
+
+    @classmethod
+    @checked
+    def ansys(
+        cls, stiffness: Path, mass: Path, mapping: Path, nodes: Path, interfaces: Interfaces, **options: Any
+    ) -> Reduction:
+        """A body of matrices that Ansys wrote by ``HBMAT`` as text, without supports.
+
+        Parameters
+        ----------
+        stiffness, mass : str or Path
+            Files of ``HBMAT,K,matrix,,ASCII,STIFF,NO,YES`` and ``HBMAT,M,matrix,,ASCII,MASS,NO,YES``.
+        mapping : str or Path
+            Which node and direction each row belongs to, of either: ``K.mapping``.
+        nodes : str or Path
+            A file of ``CDWRITE``, for ``NBLOCK`` and ``CMBLOCK``, whose names are sets for interfaces.
+        interfaces, options
+            As for :meth:`abaqus`.
+        """
+        files = (FilePath(own) for own in (stiffness, mass, mapping, nodes))
+        return cls._of(read_ansys(*files), interfaces, options)
 
     @classmethod
     @checked
     def matrix_market(
-        cls,
-        stiffness: Path,
-        mass: Path,
-        points: Points,
-        interfaces: Interfaces,
-        *,
-        modes: Index = 8,
-        frequency: Positive | None = None,
-        method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
-        rayleigh: Factors | None = None,
-        recover: Recover = (),
-        loads: Loads | None = None,
-        dofs: Unknowns | None = None,
-        units: Units = "SI",
-        solve: Callable[..., Any] | None = None,
+        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
     ) -> Reduction:
-        """A body of two files ``.mtx`` of Matrix Market; all other parameters are those of the class."""
+        """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
         K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
-        own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
-        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve, recover, loads)
-        return cls._of_mesh(np.asarray(points), K, M, own, interfaces, plan, SourceMesh())
+        return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
 
     @classmethod
-    def _of_mesh(
-        cls,
-        points: Array,
-        K: Any,
-        M: Any,
-        dofs: IntArray | None,
-        interfaces: Any,
-        plan: ReductionPlan,
-        mesh: SourceMesh,
-    ) -> Reduction:
-        self: Reduction = object.__new__(cls)
-        self._reduce(points, K, M, dofs, interfaces, plan, mesh)
-        return self
+    def _of(cls, mesh: SourceMesh, interfaces: Any, options: dict[str, Any]) -> Reduction:
+        if mesh.dofs is not None and options.get("dofs") is not None:
+            raise ModelError("Reduction: dofs: these files name the node and direction of each row")
+        return cls(mesh.points, mesh.K, mesh.M, interfaces, mesh=mesh, **options)
 
-    def _reduce(
-        self,
-        points: Array,
-        K: Any,
-        M: Any,
-        dofs: IntArray | None,
-        interfaces: Any,
-        plan: ReductionPlan,
-        mesh: SourceMesh,
-    ) -> None:
-        label, begin, unit = "Reduction", time.perf_counter(), UNITS[plan.units][0]
-        dofs = all_translations(len(points)) if dofs is None else dofs
-        K, M = (checked_matrix(part, name, len(dofs)) for part, name in ((K, "stiffness"), (M, "mass")))
-        points, K, M = in_si(points, K, M, dofs, plan.units)
-        rotations = bool((dofs[:, 1] > 2).any())
-        self.size = float(np.ptp(points, axis=0).max())
-        given = placed(in_m(interfaces, plan.units), points, mesh.sets, mesh.facets, label, rotations)
-        sets = recovered_sets(plan.recover, points / unit, mesh.sets, given)
-        forces = nodal_forces(plan.loads, points, mesh.sets, mesh.facets, unit)
-        parts = attach(given, points, dofs)
-        own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
-        held = HeldMesh(
-            csc_array(parts.rest.T @ K @ parts.rest),
-            csc_array(parts.rest.T @ M @ parts.rest),
-            parts.seen,
-            ground_of(given, points, dofs, parts.rest),
-            plan.solve or own_solve,
-        )
-        refuse_supports(K, rigid := rigid_of(points, dofs), dofs)
-        m, E, center = masses(M, dofs, points)
-        LOG.info("Reduction: %d unknowns factorised after %.1f s", len(dofs), time.perf_counter() - begin)
-        basis, self.left_out = basis_of(held, plan, rigid, parts.rest, in_rows(forces, dofs))
-        omega, inner = sorted_modes(basis.modes, held.K, held.M)
-        self.lowest = float(omega[0]) if len(omega) else 0.0
-        T = np.concatenate([basis.interfaces, inner], axis=1)
-        stiffness = T.T @ (held.K @ T)
-        T = parts.rest @ T
-        LOG.info("Reduction: %d coordinates after %.1f s", T.shape[1], time.perf_counter() - begin)
-        Y, theta = fields(T, dofs, len(points))
-        self.names, self.center = tuple(own.name for own in given), center
-        self.places = np.array([own.point for own in given]) - center
-        self.moments = moments_of(m, E, points - center, Y, theta)
-        whole = T.T @ (M @ T)
-        self.stiffness, self.rest = symmetric(stiffness), symmetric(whole - mass_of(self.moments))
-        if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
-            self.rest = np.zeros_like(self.rest)
-        self.frame = "mean"
-        self.second_order = np.zeros((0, *self.stiffness.shape))
-        if mesh.geometric is not None:
-            self.second_order = second_order_forms(
-                held, K, M, parts.rest, points, center, dofs, T, given, mesh.geometric
-            )
-        self._settle(plan)
-        kept = np.unique(np.concatenate([mesh.triangles.ravel(), *sets.values()]))
-        number = np.zeros(len(points), np.intp)
-        number[kept] = np.arange(len(kept))
-        stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * stress_unit(plan.units)
-        self.surface = Skin(points[kept] - center, Y[kept], stress, number[mesh.triangles], kept)
-        self.kept = {"skin": np.unique(self.surface.triangles)} | {name: number[own] for name, own in sets.items()}
-        self.loaded = {name: ReducedLoad.of(own, points - center, Y) for name, own in forces.items()}
-
-    def _settle(self, plan: ReductionPlan) -> None:
+    def _settle(self, ratio: float, rayleigh: Any) -> None:
         """The frame, checks, and damping."""
         K = len(self.stiffness)
         R = rigid_coordinates(self.places, K)
@@ -446,13 +396,13 @@ class Reduction(Public):
         self.damping = np.zeros((K, K))
         self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
-        if plan.rayleigh is not None:
-            alpha, beta = np.asarray(plan.rayleigh, dtype=float)
+        if rayleigh is not None:
+            alpha, beta = np.asarray(rayleigh, dtype=float)
             deforms = np.eye(K) - R @ self.projection
             self.damping = alpha * deforms.T @ M @ deforms + beta * self.stiffness
-        elif plan.damping:
+        elif ratio:
             momenta = M @ shapes
-            self.damping = symmetric((momenta * (2.0 * plan.damping * omega)) @ momenta.T)
+            self.damping = symmetric((momenta * (2.0 * ratio * omega)) @ momenta.T)
 
     def _free(self) -> tuple[Array, Array, Array]:
         """Angular frequencies and modes of the free body that deform it, and the mass matrix."""

@@ -16,6 +16,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import number, shown
 from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.elements.flexible.interfaces import Facets
+from fem_mbs.elements.flexible.matrices import SourceMesh
 from fem_mbs.errors import MissingPackageError, ModelError
 
 CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron27")
@@ -28,18 +29,6 @@ NINE = ((0, 0), (1, 0), (1, 1), (0, 1), (0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), 
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
 HALVES = {6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)), 9: tuple((8, *ROUND[k : k + 2]) for k in range(8))}
 """Triangles by which a face of six or nine nodes is drawn."""
-
-
-class Assembled(NamedTuple):
-    """A mesh with its matrices."""
-
-    points: Array
-    K: csr_array
-    M: csr_array
-    sets: dict[str, IntArray]
-    facets: Facets
-    triangles: IntArray
-    stress: Any
 
 
 def _package() -> Any:
@@ -67,7 +56,7 @@ def read(mesh: Any) -> Any:
     return skfem.io.meshio.from_meshio(mesh)
 
 
-def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> Assembled:
+def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     """Matrices of a mesh, whose materials are numbers or dicts of these by the names of its sets of cells."""
     skfem = _package()
     m = read(mesh)
@@ -88,7 +77,8 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> Assembled:
     middles = m.p[:, m.t[:, m.f2t[0, m.boundary_facets()]]].mean(axis=1).T
     shares = _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD)
     facets = Facets(faces, shares, _pressures(points[faces], middles))
-    return Assembled(points, K, M, sets, facets, triangles, Stress(m, scalar, material, basis.element_dofs.T))
+    stress = Stress(m, scalar, material, basis.element_dofs.T)
+    return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric)
 
 
 def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array, csr_array]:

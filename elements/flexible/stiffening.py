@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import so3
 from fem_mbs.elements.flexible.bases import HeldMesh
-from fem_mbs.elements.flexible.inertia import LinearField, Moved
+from fem_mbs.elements.flexible.inertia import InertiaDerivatives, InertiaForces, LinearField, Moved
 from fem_mbs.elements.flexible.interfaces import AttachedInterface
 
 Geometric = Callable[[Array, Array], Array]
@@ -71,28 +71,30 @@ class SecondOrderField:
         """``int Y dm``, ``(n, 3)``."""
         return self._field.first_moment(self._with_second(q))
 
-    def forces(self, moved: Moved) -> tuple[Array, Array]:
-        """On the frame ``(n, 6)`` and on the modes ``(n, K)``."""
-        w, r = self._field.forces(self._moved(moved))
-        return w, r[:, : self._K] + np.vecmat(r[:, self._K :], self._along(moved.q))
-
-    def derivatives(self, moved: Moved) -> Array:
-        """Of the forces ``(n, 6 + K)`` against ``(a, alpha, Omega, q, q', q'')``, ``(n, 6 + K, 9 + 3K)``."""
-        K, L, n = self._K, self._L, len(moved.q)
+    def forces(self, moved: Moved) -> InertiaForces:
+        """On the frame and on the modes; ``rest`` are those of the wide field."""
         every = self._moved(moved)
-        loads = self._field.forces(every)[1][:, K:]
-        wide = self._field.derivatives(every)
+        wide = self._field.forces(every)
+        modes = wide.modes[:, : self._K] + np.vecmat(wide.modes[:, self._K :], self._along(moved.q))
+        return InertiaForces(wide.frame, modes, (every, wide))
+
+    def derivatives(self, moved: Moved, rest: tuple[Moved, InertiaForces]) -> InertiaDerivatives:
+        """Of the forces, with the ``rest`` of these."""
+        K, L, n = self._K, self._L, len(moved.q)
+        every, forces = rest
+        loads = forces.modes[:, K:]
         z, z_dot, z_ddot = (self._along(part) for part in (moved.q, moved.q_dot, moved.q_ddot))
+        parts = self._field.derivatives(every, forces.rest)
+        wide = np.concatenate(parts, axis=2)
         wide = np.concatenate([wide[:, :6], wide[:, 6 : 6 + K] + z.mT @ wide[:, 6 + K :]], axis=1)
-        of_q, of_qd, of_qdd = np.split(wide[:, :, 9:], 3, axis=2)
-        chains = ((of_q, z), (of_qd, z_dot), (of_qdd, z_ddot)), ((of_qd, z), (of_qdd, 2.0 * z_dot)), ((of_qdd, z),)
-        result = np.empty((n, 6 + K, 9 + 3 * K))
-        result[:, :, :9] = wide[:, :, :9]
-        for k, terms in enumerate(chains):
-            own = (of_q, of_qd, of_qdd)[k][:, :, :K] + sum(part[:, :, K:] @ by for part, by in terms)
-            result[:, :, 9 + k * K : 9 + (k + 1) * K] = own
-        result[:, 6:, 9 : 9 + K] += (loads[:, None] @ self._Z.reshape(n, L, K * K)).reshape(n, K, K)
-        return result
+        by_a, of_qdd, by_spin, of_qd, of_q = np.split(wide, np.cumsum([6, K + L, 3, K + L]), axis=2)
+        own_qdd = of_qdd[:, :, :K] + of_qdd[:, :, K:] @ z
+        own_qd = of_qd[:, :, :K] + of_qd[:, :, K:] @ z + of_qdd[:, :, K:] @ (2.0 * z_dot)
+        own_q = of_q[:, :, :K] + of_q[:, :, K:] @ z + of_qd[:, :, K:] @ z_dot + of_qdd[:, :, K:] @ z_ddot
+        own_q[:, 6:] += (loads[:, None] @ self._Z.reshape(n, L, K * K)).reshape(n, K, K)
+        return InertiaDerivatives(
+            np.concatenate([by_a, own_qdd], axis=2), np.concatenate([by_spin, own_qd], axis=2), own_q
+        )
 
     def kinetic(self, V: Array, q: Array, q_dot: Array) -> Array:
         """Energies ``(n,)`` with velocities ``V`` (n, 6) of the frame."""

@@ -22,6 +22,7 @@ Where ``w`` is negative, the film is on the other side, and the first and the la
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -55,8 +56,11 @@ from fem_mbs.elements.joints.frames import (
     relative,
     two_nodes,
 )
+from fem_mbs.elements.laws.table import overshoot
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import se3, so3
+
+LOG = logging.getLogger("fem_mbs")
 
 SYMMETRIC = 1e-12
 """Skew part of a matrix, against its largest entry, that is rounding."""
@@ -116,7 +120,8 @@ class Bearing(Element):
     point : (3,), optional
         Where it is at t = 0, world frame; by default at node b.
     across : (3,), optional
-        Its first direction at t = 0, world frame, perpendicular to the axis; by default one that turns with node a.
+        Its first direction at t = 0, world frame, perpendicular to the axis; by default that of the axes of node a
+        that is most across, x before y before z: y for a shaft along x.
 
     Raises
     ------
@@ -259,7 +264,10 @@ class BearingBatch(ShaftInHousing, of=Bearing):
         if self._speeds is not None:
             from scipy.interpolate import CubicSpline  # which takes long to import
 
-            self._splines = CubicSpline(self._speeds, np.concatenate([self._K[0], self._C[0]], axis=1))
+            values = np.concatenate([self._K[0], self._C[0]], axis=1)
+            self._splines = CubicSpline(self._speeds, values)
+            if told := overshoot(self._splines, values, "{:g} rad/s"):
+                LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", self.owners[0], told)
 
     def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
         K, C, dK, dC = self._at_speed(speed, t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import SMALLEST, Path, TimeLaw, checked, choice, shaped, shown, text, whole_number
 from fem_mbs.errors import LawError, ModelError
 
+LOG = logging.getLogger("fem_mbs")
 SEPARATORS = (";", ",", "\t")
 """Of which the first that a line has separates its cells; else it is white space."""
 
@@ -85,6 +87,8 @@ def _place(column: int | str, header: list[str], label: str) -> int:
 
 SPLINES = ("cubic", "clamped", "monotone", "linear")
 OUTSIDE = ("refuse", "hold")
+NOTICED, BETWEEN = 0.02, np.arange(1, 8) / 8.0
+"""Share of the range of values by which a curve that leaves them is worth a word; where it is looked at between two."""
 ROUNDING = 1e-9
 """UnitInterval of its time by which a table may be asked too early or too late."""
 
@@ -106,8 +110,9 @@ class Table(TimeLaw):
         A number or a vector at each time.
     spline : {"cubic", "clamped", "monotone", "linear"}
         How values are connected. "cubic": by the smoothest curve, whose acceleration is continuous, but which swings
-        beyond values that jump. "clamped": the same, at rest at both ends. "monotone": nowhere beyond the values; the
-        acceleration jumps. "linear": by straight lines; for loads, as the velocity jumps.
+        beyond values that jump; a table says so if that is more than 2 % of their range. "clamped": the same, at rest
+        at both ends. "monotone": nowhere beyond the values; the acceleration jumps. "linear": by straight lines; for
+        loads, as the velocity jumps.
     outside : {"refuse", "hold"}
         Before the first and after the last time: an error in the run, or the first and the last value, at rest.
 
@@ -134,6 +139,8 @@ class Table(TimeLaw):
             raise ModelError(
                 f"Table: times are too close for values as large as {np.abs(x).max():g}; look at the units"
             )
+        if told := overshoot(self._functions[0], x, "t = {:g} s"):
+            LOG.warning("Table: %s; spline='monotone' stays within them, or give more values where it bends", told)
 
     @classmethod
     @checked
@@ -208,6 +215,34 @@ def _splines(t: Array, x: Array, spline: str) -> list[Any]:
         else:
             function = CubicSpline(t, x, bc_type="clamped" if spline == "clamped" else "not-a-knot")
         return [function, function.derivative(), function.derivative(2)]
+
+
+def overshoot(curve: Any, values: Array, where: str) -> str:
+    """How a piecewise polynomial ``curve`` swings beyond its ``values`` (n, ...), in words; empty if it hardly does.
+
+    Between values that rise or fall from the one before to the one after, it is to stay between its two; and where all
+    have one sign, it is to have that. A peak that lies between two values is none of this. ``where`` says of a number
+    what it is.
+    """
+    knots, x = curve.x, values.reshape(len(values), -1)
+    inside = (knots[:-1, None] + np.diff(knots)[:, None] * BETWEEN).ravel()
+    y = curve(inside).reshape(len(knots) - 1, len(BETWEEN), -1)
+    low, high = np.minimum(x[:-1], x[1:])[:, None], np.maximum(x[:-1], x[1:])[:, None]
+    changes = np.sign(np.diff(x, axis=0))
+    around = np.stack([changes[np.r_[0, : len(changes) - 1]], changes, changes[np.r_[1 : len(changes), -1]]])
+    steady = np.logical_or(np.all(around >= 0.0, axis=0), np.all(around <= 0.0, axis=0))
+    beyond = np.where(np.expand_dims(steady, 1), np.maximum(low - y, y - high), 0.0)
+    wrong_sign = np.where(np.all(x >= 0.0, axis=0), -y, np.where(np.all(x <= 0.0, axis=0), y, 0.0))
+    ranges = np.ptp(x, axis=0)
+    share = np.maximum(beyond, wrong_sign) / np.maximum(ranges, max(ROUNDING * ranges.max(), SMALLEST))
+    k, at, column = np.unravel_index(np.argmax(share), share.shape)
+    if not share[k, at, column] > NOTICED:
+        return ""
+    place = where.format(inside.reshape(-1, len(BETWEEN))[k, at])
+    return (
+        f"the curve swings beyond the values by {share[k, at, column]:.0%} of their range: at {place} it is "
+        f"{y[k, at, column]:.3g}, between {x[k, column]:.3g} and {x[k + 1, column]:.3g}"
+    )
 
 
 @checked

@@ -119,8 +119,8 @@ class GeneralizedAlpha(Method):
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
-        now, first = highest_derivatives(system, state), 6 * system.n
-        states = np.append(np.zeros(first), np.where(system.order < 2, now[first:], 0.0))
+        now = highest_derivatives(system, state)
+        states = np.where(system.orders < 2, now, 0.0)
         return replace(self, parameters=EULER), AlphaMemory(h, 1, states, restarted(now, state.t))
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
@@ -150,10 +150,8 @@ class GeneralizedAlpha(Method):
         """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if not memory.steps:
+        if not memory.steps or h > GROWTH * memory.h:
             memory = self.started(system, state, h, memory)
-        elif h > GROWTH * memory.h:
-            memory = self.restart(system, state, h)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
             from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
@@ -207,10 +205,9 @@ class GeneralizedAlpha(Method):
         return self._begin(system, state, h, memory.before)
 
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
-        """Starting values for a first step of ``h``, which a trial of it corrects."""
-        memory = self.prepared(system, state, h, memory)
-        scheme = self.scheme(system)
-        if self.start is not None or scheme.kind is not StabilizedEquations:
+        """Starting values for a first step of ``h``, which a trial of it corrects, or from a far shorter one."""
+        first, memory, scheme = not memory.steps, self.prepared(system, state, h, memory), self.scheme(system)
+        if not first or self.start is not None or scheme.kind is not StabilizedEquations:
             return memory
         there = self.trial(system, state, h, memory)
         slope = (highest_derivatives(system, there) - memory.accelerations.now) / h

@@ -81,7 +81,10 @@ def errors_of_step(
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
             lasting = lasting_error(scheme, solution, left)
-            oscillating = unresolved(system, h, state, new, now + before.now)
+            if memory.steps:
+                oscillating = unresolved(system, h, state, new, now + before.now)
+            else:
+                oscillating = set_off(scheme, solution, h, state, new, left)
             missed = missed_impulse(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
@@ -108,9 +111,14 @@ def lasting_error(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Line
 
     Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
     """
-    if solution.linearization is not None:
-        left = response(scheme, solution.value.evaluation, left, solution.linearization.factors)
-    return scheme.parameters.both_defects * largest(left[: 6 * scheme.system.n])
+    return scheme.parameters.both_defects * largest(responded(scheme, solution, left)[: 6 * scheme.system.n])
+
+
+def responded(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
+    """What the equations of a step make of a defect ``(N,)``."""
+    if solution.linearization is None:
+        return left
+    return response(scheme, solution.value.evaluation, left, solution.linearization.factors)
 
 
 def missed_impulse(
@@ -210,6 +218,30 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
     oscillating: Array = h * np.sqrt(np.maximum.reduce(squares))
     return oscillating
+
+
+def set_off(
+    scheme: Scheme,
+    solution: Iterate[Unknowns, StepResidual, Linearization],
+    h: float,
+    before: State,
+    state: State,
+    left: Array,
+) -> Array:
+    """Length in m and angle in rad by which oscillations too fast for a first step err beyond what lasts ``(2,)``.
+
+    A velocity ``v`` that sets off an oscillation of frequency ``w`` leads to ``sin(w h) v/w``, a step by the
+    trapezoidal rule to ``h v/(1 + z)`` with ``z = (w h)^2/4``. Of its defect ``left`` (N,), ``z/(1 + z) h v/3``, the
+    equations of the step make as much over ``1 + z``. The geometric mean of the two has the size of ``v/w`` in fast
+    oscillations, and is both in slow ones. Loads set off less, by the change of velocities that they make.
+    """
+    lasting = responded(scheme, solution, left)
+    both = np.stack([left, lasting])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
+    change = (state.v - before.v).reshape(-1, 2, 3)
+    squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
+    squares = np.minimum(squares, h * h * np.vecdot(change, change))
+    beyond = np.sqrt(np.maximum.reduce(squares)) - scheme.parameters.both_defects * largest(both[1])
+    return np.maximum(beyond, 0.0)
 
 
 def largest(d: Array) -> Array:

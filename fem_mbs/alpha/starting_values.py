@@ -56,8 +56,7 @@ def shifted(scheme: Scheme, state: State, h: float, slope: Array) -> Array:
     """``vdot(t_0 + Delta_alpha h)`` (N,) from the derivative ``slope`` (N,) of the highest time derivatives."""
     system, parameters = scheme.system, scheme.parameters
     states = parameters.first_order.alpha_m - parameters.first_order.alpha_f
-    own = np.where(system.order == 2, parameters.shift, np.where(system.order == 1, states, 0.0))
-    shift = np.append(np.full(6 * system.n, parameters.shift), own)
+    shift = np.where(system.orders == 2, parameters.shift, np.where(system.orders == 1, states, 0.0))
     third = np.append(scheme.chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
     return highest_derivatives(system, state) + shift * h * third
 
@@ -84,7 +83,7 @@ def resolved(
     """
     if not jump.any():
         return jump
-    states, matrix = _of_states(system), step_matrix(system, state, h, parameters, beside)
+    states, matrix = system.orders == 1, step_matrix(system, state, h, parameters, beside)
     evaluation, increments = matrix.evaluation, matrix.increments
     if beside is not None:
         held = beside.held
@@ -156,11 +155,7 @@ def step_matrix(
     if beside is not None:
         solver, values = beside.solver, np.concatenate([values, h * h * beside.stiffness])
     factors = solver.factor(tangent.stored(solver, values))
-    return StepMatrix(evaluation, factors, np.where(_of_states(system), per_rate[0], per_rate[1]))
-
-
-def _of_states(system: System) -> Array:
-    return np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)
+    return StepMatrix(evaluation, factors, np.where(system.orders == 1, per_rate[0], per_rate[1]))
 
 
 def _slope(system: System, state: State, h: float) -> Array:

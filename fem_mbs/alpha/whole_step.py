@@ -62,7 +62,7 @@ def _step(
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     if sudden or looked_at(memory.steps):
         seen = not (system.follows_time and unseen_forces(system, system.motion(new), state.t, h) is not None)
-        if seen and solution.linearization is not None:
+        if seen and memory.steps and solution.linearization is not None:
             report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden, np.zeros(2))
         else:
             equations = plain()

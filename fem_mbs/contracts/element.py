@@ -153,6 +153,8 @@ class ElementBatch(Batch):
         ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
         which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
         are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
+    13. ``coarse(motion)`` returns how much more each cell carries ``(n,)`` than what a mesh of such cells can follow,
+        and what to say of one that carries more: a run asks for it now and then, and says it once.
     """
 
     owners: Sequence[Element]
@@ -246,6 +248,10 @@ class ElementBatch(Batch):
     def branches(self, context: Any) -> Array:
         """On which side of each kink of the law the cells are, ``(n, j)``."""
         raise NotImplementedError(f"{type(self).__name__} has kinks and must define branches(context)")
+
+    def coarse(self, motion: Motion) -> tuple[Array, str]:
+        """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""
+        raise NotImplementedError(f"{type(self).__name__} does not know what its cells can follow")
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""

@@ -1,8 +1,10 @@
 """Derivatives of goals, backwards along a run: what they cost does not grow with the number of parameters.
 
 From the last step to the first, its transposed maps take derivatives of the goals at the end of a step to those at its
-start. What a step began with is made again from the last of ``sqrt(nt)`` checkpoints, so that no more than that is kept
-of the method's memory; states are those of the solution, in memory or in a file.
+start. What a step began with is made again, to the bit, from the last of ``sqrt(nt)`` checkpoints, so that no more than
+that is kept of the method's memory; states are those of the solution, in memory or in a file. What a step of another
+length begins with, and what follows a jump, is differenced from models beside, as the start is, which go along: up to
+the last of these, derivatives are direct.
 """
 
 from __future__ import annotations
@@ -18,25 +20,33 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
-from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, NoDerivativeError
-from fem_mbs.derivatives.linear import Cursor
+from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
-from fem_mbs.derivatives.step import Derivatives, RunDerivative, TakenStep, linearised
+from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, RunDerivative, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
 
+LIKELY = 1000
+"""Steps of a run with steps of variable length."""
+
 
 class AdjointIntegration(KeptSteps):
-    """A run in time that can be gone back along."""
+    """A run in time that can be gone back along, to where something has jumped, or its step has changed, last."""
 
     asked = "objective: how='adjoint'"
 
     def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
         super().__init__(system, method, step, t_end)
-        self.every = max(1, math.isqrt(math.ceil(t_end / self.length)))
+        usual = t_end / LIKELY if isinstance(self.length, VariableStep) else self.length
+        self.every = max(1, math.isqrt(math.ceil(t_end / usual)))
         """Steps from a checkpoint to the next."""
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self.first = self.steps
+        """Number of the state that is gone back to."""
         self.lengths, self.ends = array("d"), array("d")
         self.checkpoints: list[tuple[State, AlphaMemory]] = []
 
@@ -46,35 +56,28 @@ class AdjointIntegration(KeptSteps):
             self.checkpoints.append((self.state, self.memory._replace(matrix=None)))
         if (accepted := super().advance()) is None:
             return None
-        taken = self.taken
-        if self.has_jumped or (taken.memory.steps and not same(taken.h, taken.memory.h)):
-            what = "something jumps" if self.has_jumped else "the step changes"
-            raise NoDerivativeError(
-                f"objective: how='adjoint' goes back over steps of one length, and at t = {self.state.t:g} s {what}; "
-                "how='direct' does not mind"
-            )
-        self.lengths.append(taken.h)
+        self.lengths.append(self.taken.h)
         self.ends.append(self.state.t)
+        if self.has_jumped or not same(self.taken.h, self.taken.memory.h):
+            self._begin_anew()
         return accepted
 
-    def backwards(self, together: int) -> Iterator[tuple[range, list[TakenStep]]]:
-        """So many steps at a time, with their numbers, the last ones first."""
+    def backwards(self, together: int) -> Iterator[tuple[IntArray, list[TakenStep]]]:
+        """So many steps at a time, with the numbers of the states that they led to, the last ones first."""
         for k, (state, memory) in reversed(list(enumerate(self.checkpoints))):
             steps: list[TakenStep] = []
-            numbers = range(k * self.every, min((k + 1) * self.every, len(self.lengths)))
-            for i in numbers:
+            for i in range(k * self.every, min((k + 1) * self.every, len(self.lengths))):
                 h = self.lengths[i]
-                result: Step = self.alpha.inner_step(self.system, state, h, memory)
-                if not memory.steps:
-                    memory = self.alpha.started(self.system, state, h, memory)
-                steps.append(TakenStep(state, memory._replace(matrix=None), h, result))
-                state, memory = result.state.at(self.ends[i]), result.memory
-            last = len(steps)
-            while last:
-                alike = next((i + 1 for i in reversed(range(last)) if not same(steps[i].h, steps[last - 1].h)), 0)
-                first = max(alike, last - together)
-                yield numbers[first:last], steps[first:last]
-                last = first
+                result: Step = self._stepper.inner_step(self.system, state, h, memory)
+                memory = self.alpha.started(self.system, state, h, memory)
+                after = result.memory._replace(matrix=None)
+                steps.append(TakenStep(state, memory._replace(matrix=None), h, result._replace(memory=after)))
+                state, memory = result.state.at(self.ends[i]), after
+            while steps:
+                first = max(0, len(steps) - together)
+                numbers = np.arange(first, len(steps)) + (self.first + k * self.every + 1)
+                yield numbers, steps[first:]
+                del steps[first:]
 
 
 def gradients(integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes]) -> Array:
@@ -82,49 +85,39 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
     system, count = integration.system, len(goals)
     run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
-    none = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
-    now, entry = none, none
-    of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
+    now = entry = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
+    of_states = (system.orders == 1)[:, None]
 
     def seeds(times: IntArray) -> Array:
-        """What the goals depend on the states at some instants themselves, ``(times, S, G)``."""
+        """What the goals depend on some states themselves, ``(times, S, G)``."""
         nonlocal result
         result = result + np.stack([own.explicit(variations, times) for own in goals], axis=1)
         return np.stack([own.at(times) for own in goals], axis=2)
 
     for numbers, steps in integration.backwards(run.together):
-        cursor, own = Cursor(len(steps)), seeds(np.array(numbers) + 1)
-        back = linearised(run, steps).at(cursor).transposed()
-        for cursor.step in reversed(range(len(steps))):
-            now = _seeded(now, own[cursor.step])
+        own, derivative = seeds(numbers), linearised(run, steps)
+        for k in reversed(range(len(steps))):
+            now = _seeded(now, own[k])
             if system.has_history:
-                after = system.motion(steps[cursor.step].result.state)
+                after = system.motion(steps[k].result.state)
                 _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
-            entry, gradient = back(now)
+            entry, gradient = derivative.of(k).transposed(now)
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
             now = entry._replace(v=v, lead=vdot)
-    # what Newmark's formulas begin with is apart from the state, which goals may look at
-    now = _seeded(none._replace(q=entry.q, multipliers=entry.multipliers), seeds(np.zeros(1, np.intp))[0])
-    return (result + _at_start(integration, variations, now, entry)).T
+    # before it, derivatives go forwards
+    start = DirectIntegration(system, integration.alpha, integration.length, integration.t_end, variations)
+    for numbers, tangents in start.up_to(integration.first):
+        for seed, tangent in zip(seeds(numbers), tangents, strict=True):
+            result += np.concatenate(tangent).T @ seed
+    result += sum(forwards.T @ backwards for forwards, backwards in zip(start.now, entry, strict=True))
+    return result.T
 
 
 def _seeded(end: Derivatives, seed: Array) -> Derivatives:
     """With what goals depend on a state themselves."""
     q, v, vdot, multipliers = np.split(seed, np.cumsum(3 * [len(end.q)]))
     return end._replace(q=end.q + q, v=end.v + v, lead=end.lead + vdot, multipliers=end.multipliers + multipliers)
-
-
-def _at_start(
-    integration: AdjointIntegration, variations: list[Variation], now: Derivatives, entry: Derivatives
-) -> Array:
-    """What goals depend on where the run begins, which is differenced."""
-    run = DirectIntegration(integration.system, integration.alpha, integration.length, integration.t_end, variations)
-    start = run.tangents[0]
-    pairs = (start.q, now.q), (start.v, now.v), (start.vdot, now.lead), (start.multipliers, now.multipliers)
-    of_entry = zip(run.now[1:4], entry[1:4], strict=True)
-    result: Array = sum(forwards.T @ backwards for forwards, backwards in (*pairs, *of_entry))
-    return result
 
 
 def _refuse_history(system: System, goals: Array, motion: Motion) -> None:

@@ -8,7 +8,7 @@ method makes of a step of another length, and what internal variables of kind "h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,15 +17,15 @@ import numpy as np
 from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.local_error import rate
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import same
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.linear import Cursor
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
     Derivatives,
+    NoDerivativeError,
     RunDerivative,
     TakenStep,
     Weights,
@@ -37,14 +37,17 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.run.interfaces import AcceptedStep, StepControl
 from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
+from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
+RECENT = 2
+"""States whose derivatives a change of the step needs."""
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
@@ -60,6 +63,13 @@ class StateDerivatives(NamedTuple):
     """``(m, P)``."""
 
 
+class Beginning(NamedTuple):
+    """Where a model beside begins."""
+
+    state: State
+    memory: AlphaMemory
+
+
 class _Listening:
     """A method whose last step is kept."""
 
@@ -69,20 +79,14 @@ class _Listening:
         self._method = method
 
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
-        return self._keep(self._method.inner_step(system, state, h, memory), state, h, memory)
-
-    inner_step = step
-
-    def _keep(self, result: Step, state: State, h: float, memory: Any) -> Step:
+        result = self._method.inner_step(system, state, h, memory)
         self.taken = TakenStep(state, memory, h, result)
         return result
 
-
-class NoDerivativeError(ModelError):
-    """There are no derivatives in the way asked for."""
+    inner_step = step
 
 
-def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
+def no_direct(system: System, method: Method) -> str:
     """Why there are no direct derivatives; empty if there are."""
     if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
         return f"{method} has none, GeneralizedAlpha has"
@@ -92,8 +96,6 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
         return "with Newton(modified=True) a step depends on the matrices of those before"
     if method.newton.matrix != "exact":
         return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
-    if isinstance(step, VariableStep):
-        return "steps of variable length have none"
     if system.redundant is not None:
         return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
     if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
@@ -109,12 +111,17 @@ class KeptSteps(TimeIntegration):
 
     def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
         self._started = time.perf_counter()
-        self._refuse(no_direct(system, method, step))
-        assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
+        self._refuse(no_direct(system, method))
+        assert isinstance(method, GeneralizedAlpha)
         method.check(system)
         accelerate(system)
-        super().__init__(system, method, FixedStep(step), t_end, None)
-        self._refuse(no_direct(system, method, step))  # redundant joints are found at the start
+        control: StepControl
+        if isinstance(step, VariableStep):
+            control = calibrated(system, method, step, t_end, None, None).control
+        else:
+            control = FixedStep(step)
+        super().__init__(system, method, control, t_end, None)
+        self._refuse(no_direct(system, method))  # redundant joints are found at the start
         self.alpha, self.length = method, step
         self._stepper: Any = _Listening(self._stepper)
 
@@ -131,6 +138,17 @@ class KeptSteps(TimeIntegration):
             return Solution(self.system, states, outcome, stats, hits, turns=turns)
 
         return run_to_end(self, MemoryRecorder(make, self._started, self.system, self.state))
+
+    def advance(self) -> AcceptedStep | None:
+        """The next step."""
+        before = self.state
+        accepted = super().advance()
+        if accepted is not None and self.taken.state is not before:
+            raise NoDerivativeError(
+                f"{self.asked}: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
+                "differences of whole runs"
+            )
+        return accepted
 
     @property
     def taken(self) -> TakenStep:
@@ -159,15 +177,16 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
-        self._of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
         self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
-        self._restarted_at = 0
-        """Number of the state at which the history of accelerations begins."""
-        tangent, self.now = self._from_models(self._begun, self.state)
+        self._begun_with: dict[System, Beginning] = {}
+        """Models beside, where the next step is a first one."""
+        self._leads: list[Array] = []
+        """Derivatives of the history of accelerations, the oldest first."""
+        self.tangents: list[StateDerivatives] = []
+        self.now: Derivatives
         """What the next step begins with."""
-        self.tangents = [tangent]
+        self._begin_anew(lambda k, other, by: TimeIntegration(other, method, self.control, t_end, None))
 
     @cached_property
     def _derivative(self) -> RunDerivative:
@@ -175,32 +194,20 @@ class DirectIntegration(KeptSteps):
 
     def advance(self) -> AcceptedStep | None:
         """The next step; derivatives follow when enough of them can be linearised together."""
-        before = self.state
         if (accepted := super().advance()) is None:
             return None
-        taken = self.taken
-        if taken.state is not before:
-            raise ModelError(
-                f"sensitivities: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
-                "differences of whole runs"
-            )
-        state, memory, h, result = taken
-        if self._waiting and not same(h, self._waiting[0].h):
-            self._catch_up()
+        state, memory, h, result = taken = self.taken
         if not (memory.steps and same(h, memory.h)):
             self._catch_up()
-            memory = self._anew(taken)
+            self._enter(state, memory, h)
+            memory = self.alpha.started(self.system, state, h, memory)
         self._waiting.append(taken._replace(memory=memory))
-        self._before = taken
+        self._before, self._begun_with = taken, {}
         if self.has_jumped or len(self._waiting) == self._derivative.together:
             self._catch_up()
-        if result.memory.accelerations.t_old == result.state.t:
-            self._restarted_at = len(self.tangents) + len(self._waiting) - 1
         if self.has_jumped:
-            end, t = result.state, self.state.t
-            self.tangents[-1], self.now = self._from_models(
-                lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state
-            )
+            tangent, end = self.tangents.pop(), result.state.at(self.state.t)
+            self._begin_anew(lambda k, other, by: self._jumped(other, self._displaced(other, end, tangent, k, by)))
         return accepted
 
     def finished(self, store: Store | None = None) -> Solution:
@@ -209,138 +216,123 @@ class DirectIntegration(KeptSteps):
         self._catch_up()
         return solution
 
+    def up_to(self, count: int) -> Iterator[tuple[IntArray, list[StateDerivatives]]]:
+        """So many steps; numbers of states and derivatives of these, which are forgotten when no step needs them."""
+        told, new = 0, len(self.tangents)
+        while True:
+            if new:
+                yield np.arange(told, told + new), self.tangents[-new:]
+                told, self.tangents = told + new, self.tangents[-RECENT:]
+            if self.steps == count:
+                break
+            before = len(self.tangents)
+            self.advance()
+            if self.steps == count:
+                self._catch_up()
+            new = len(self.tangents) - before
+        if not self.memory.steps:
+            self._enter(self.state, self.memory, self.memory.h)
+
     def _catch_up(self) -> None:
         """Derivatives of the ends of the steps that wait."""
         if not self._waiting:
             return
         derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
-        unit, cursor = np.eye(len(self.varied)), Cursor(len(self._waiting))
-        step = derivative.at(cursor)
-        for cursor.step, own in enumerate(self._waiting):
-            end = step.times(self.now, unit)
+        for k, own in enumerate(self._waiting):
+            end = derivative.of(k).times(self.now, np.eye(len(self.varied)))
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
             self.tangents.append(tangent)
-            self.now = end._replace(q=tangent.q, lead=self._lead(tangent))
+            lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
+            self.now = end._replace(q=tangent.q, lead=lead)
+            lasts = own.result.memory.accelerations.t_old < own.result.state.t
+            self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
 
-    def _lead(self, tangent: StateDerivatives) -> Array:
-        """Of the highest time derivatives of a state."""
-        return np.where(self._of_states, tangent.v, tangent.vdot)
+    # what no equation of a step knows: from models beside
 
-    # a start
-
-    def _begun(self, k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
-        """State and memory at the start of a model beside."""
-        run = TimeIntegration(other, self.method, self.control, self.t_end, None)
-        return self._with_trial(k, other, run.state, run.memory, self.memory.h)
-
-    def _jumped(self, k: int, other: System, shift: float, before: State) -> tuple[State, AlphaMemory]:
-        """State and memory of a model beside just after a jump."""
-        there = self._displaced(other, before, self.tangents[-1], k, shift)
-        state = jumped(other, there)
-        memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
-        return self._with_trial(k, other, state, memory, self.memory.h)
-
-    def _with_trial(
-        self, k: int, other: System, state: State, memory: AlphaMemory, h: float
-    ) -> tuple[State, AlphaMemory]:
-        """With what the trial of a first step of ``h`` makes of the memory."""
-        self._refuse_moved_jump(k, other, state)
-        self._begun_with[other] = state, memory
-        return state, self.alpha.started(other, state, h, memory)
-
-    def _refuse_moved_jump(self, k: int, other: System, state: State) -> None:
-        here, there = (next_jump(system, state.at(self.state.t), self.t_end) for system in (self.system, other))
-        if here != there:
-            raise ModelError(
-                f"sensitivities: {self.varied[k].label} moves an instant at which something jumps, from "
-                f"t = {here:.9g} s to {there:.9g} s: there is no derivative there; make the load a function without "
-                "jumps, or take what the instant depends on out of the parameters"
-            )
-
-    def _from_models(
-        self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State
-    ) -> tuple[StateDerivatives, Derivatives]:
-        """Derivatives where the run begins, at the start or anew, from the states of the models beside."""
+    def _differences(self, of: Callable[[int, System, float], Sequence[Array]]) -> list[Array]:
+        """Derivatives ``(..., P)`` of what models beside have, by the parameter, and how far it is varied there."""
         columns = []
         for k, own in enumerate(self.varied):
-            models = [of(k, other, shift) for other, shift in zip(own.systems, own.shifts, strict=True)]
-            arrays = (self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True))
-            columns.append([own.difference(values) for values in zip(*arrays, strict=True)])
-        q, v, vdot, multipliers, *entry = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
-        missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
-        starts: Any = q, *entry, multipliers, *missed
-        return StateDerivatives(q, v, vdot, multipliers), Derivatives(*starts)
+            values = [of(k, other, by) for other, by in zip(own.systems, own.shifts, strict=True)]
+            columns.append([own.difference(parts) for parts in zip(*values, strict=True)])
+        return [np.stack(parts, axis=-1) for parts in zip(*columns, strict=True)]
 
-    def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
-        """State of a model beside, as increments of that of the run; then what Newmark's formulas take."""
-        system = self.system
-        x = state.x + (other.origin - system.origin)
-        nodes = system.kinematics.relative(here.x, here.R, x, state.R)
-        q, v = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u), rate(state)
-        entry = v if memory.velocity_perturbation is None else v + memory.velocity_perturbation
-        vdot = np.append(state.vdot, state.uddot)
-        return q, v, vdot, state.multipliers, entry, memory.accelerations.now, memory.a
+    def _begin_anew(self, of: Callable[[int, System, float], TimeIntegration | Beginning]) -> None:
+        """Derivatives of the state where the run begins, at the start or after a jump."""
+        system, here = self.system, self.state
+        self._begun_with = {}
 
-    # a step that begins anew, or has another length than that before
+        def differ(k: int, other: System, by: float) -> Sequence[Array]:
+            begun = of(k, other, by)
+            state = begun.state
+            jumps = [next_jump(own, state.at(here.t), self.t_end) for own in (system, other)]
+            if jumps[0] != jumps[1]:
+                raise ModelError(
+                    f"sensitivities: {self.varied[k].label} moves an instant at which something jumps, from "
+                    f"t = {jumps[0]:.9g} s to {jumps[1]:.9g} s: there is no derivative there; make the load a function "
+                    "without jumps, or take what the instant depends on out of the parameters"
+                )
+            self._begun_with[other] = Beginning(state, begun.memory)
+            nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)
+            q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
+            return q, rate(state), np.append(state.vdot, state.uddot), state.multipliers
 
-    def _anew(self, taken: TakenStep) -> AlphaMemory:
-        """What such a step has begun with: its memory, and the derivatives."""
-        state, memory, h, _ = taken
-        if memory.steps and h <= GROWTH * memory.h:
+        self.tangents.append(StateDerivatives(*self._differences(differ)))
+
+    def _jumped(self, other: System, before: State) -> Beginning:
+        """A model beside just after a jump."""
+        state = jumped(other, before)
+        return Beginning(state, self.alpha.after_jump(other, before, state, self.memory.h, self.taken.result.memory))
+
+    def _enter(self, state: State, memory: AlphaMemory, h: float) -> None:
+        """Derivatives of what a first step of ``h`` begins with, or one of another length than that before."""
+        if changes := memory.steps and h <= GROWTH * memory.h:
             self._refuse_index3(state)
-            v, lead, a = self._adapted(taken)
+
+        def begins(k: int, other: System, by: float) -> Sequence[Array]:
+            there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
+            own = self.alpha.started(other, there, h, own)
+            v, a = (rate(there), own.a) if same(h, own.h) else adapted(self.alpha.scheme(other), there, h, own)
+            if own.velocity_perturbation is not None:
+                v = v + own.velocity_perturbation
+            return v, own.accelerations.now, a
+
+        q, _, _, multipliers = self.tangents[-1]
+        v, lead, a = self._differences(begins)
+        if changes:
             self.now = self.now._replace(v=v, lead=lead, a=a)
-            return memory
-        tangent, begun = self.tangents[-1], self._begun_with
-        if memory.steps:  # starting values are new, after far shorter steps
-
-            def restarted(k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
-                there = self._displaced(other, state, tangent, k, shift)
-                return self._with_trial(k, other, there, self.alpha.restart(other, there, h), h)
-
-            self.tangents[-1], self.now = self._from_models(restarted, state)
-            memory = self.alpha.restart(self.system, state, h)
-        elif not same(h, memory.h):  # it was cut
-            self.tangents[-1], self.now = self._from_models(
-                lambda k, other, _: self._with_trial(k, other, *begun[other], h), state
-            )
-        return self.alpha.started(self.system, state, h, memory)
+        else:
+            self._leads = [lead]
+            missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
+            self.now = Derivatives(q, v, lead, a, multipliers, *missed)
 
     def _refuse_index3(self, state: State) -> None:
         """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
         if self.system.m and "velocity" not in self.alpha.levels:
-            raise ModelError(
+            raise NoDerivativeError(
                 f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
                 "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
             )
 
-    def _adapted(self, taken: TakenStep) -> Array:
-        """What a step of another length begins with: the change of the step, of models beside."""
-        state, memory, h, _ = taken
+    def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> Beginning:
+        """A model beside where the step changes, in motion."""
         assert self._before is not None
-        last, earliest = len(self.tangents) - 1, self._restarted_at
-        leads = [self._lead(self.tangents[max(last - k, earliest)]) for k in range(3)]
-        columns = []
-        for k, own in enumerate(self.varied):
-            values = []
-            for other, by in zip(own.systems, own.shifts, strict=True):
-                there = self._displaced(other, state, self.tangents[-1], k, by)
-                was = memory.accelerations
-                now, old, older = (
-                    value + by * change[:, k]
-                    for value, change in zip((was.now, was.old, was.older), leads, strict=True)
-                )
-                history = AccelerationHistory(now, was.t_old, old, was.t_older, older, was.error)
-                earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
-                matrix = self._matrix(other, earlier, there, self._before.h)
-                moved = memory._replace(a=memory.a + by * self.now.a[:, k], accelerations=history, matrix=matrix)
-                v, a = adapted(self.alpha.scheme(other), there, h, moved)
-                values.append(np.stack([v, now, a]))
-            columns.append(own.difference(values))
-        return np.stack(columns, axis=-1)
+        there = self._displaced(other, state, self.tangents[-1], k, by)
+        if h > GROWTH * memory.h:  # where the memory tells nothing
+            return Beginning(there, memory)
+        history = memory.accelerations
+        values, known = (history.older, history.old, history.now), ([self._leads[0]] * 2 + self._leads)[-3:]
+        older, old, now = (value + by * own[:, k] for value, own in zip(values, known, strict=True))
+        history = history._replace(now=now, old=old, older=older)
+        matrix = None
+        if memory.matrix is not None:
+            earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
+            matrix = self._matrix(other, earlier, there, self._before.h)
+        a = memory.a + by * self.now.a[:, k]
+        return Beginning(there, memory._replace(a=a, accelerations=history, matrix=matrix))
 
     def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
         """Inverse tangent operators and factors of the iteration matrix of a model beside at the end of a step."""
@@ -357,12 +349,11 @@ class DirectIntegration(KeptSteps):
     def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
         """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""
         q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
-        for k, own in enumerate(self.varied):
-            values = []
-            for other, by in zip(own.systems, own.shifts, strict=True):
-                there = self._displaced(other, state, tangent, k, by)
-                values.append(other.history(other.motion(there))[kept])
-            q[6 * self.system.n + kept, k] = own.difference(values)
+
+        def left(k: int, other: System, by: float) -> Sequence[Array]:
+            return [other.history(other.motion(self._displaced(other, state, tangent, k, by)))[kept]]
+
+        q[6 * self.system.n + kept] = self._differences(left)[0]
         return q
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
@@ -377,9 +368,8 @@ class DirectIntegration(KeptSteps):
             for (label, name), t in self._derivative.explicit.kinks.items()
         ]
         weight = self.system.weight[:, None]
-        sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]
-        steps = np.array([own.step for own in self.varied])
-        for k in np.flatnonzero(sizes[-1] * steps > LARGE).tolist():
+        sizes = np.abs(self.tangents[-1].q * weight).max(axis=0, initial=0.0)
+        for k in np.flatnonzero(sizes * [own.step for own in self.varied] > LARGE).tolist():
             texts.append(
                 f"derivatives against {self.varied[k].label} have grown so much that they tell of this "
                 "run alone, as in chaotic motion: means over time do not follow them"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.beside import leans_on_history
 from fem_mbs.derivatives.parameters import Variation
@@ -56,18 +57,29 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
         )
 
 
-def held_as(other: System, system: System, point: Point) -> Point:
-    """A place in the arrays of a model beside, with held nodes where that has them."""
+def residuals_beside(
+    equations: Equations, variation: Variation, point: Point
+) -> tuple[list[tuple[Equations, Point]], Array]:
+    """The derivative ``(r_p, Phi_p)`` at a place; and equations of models beside, with the place in their arrays.
+
+    Held nodes are where these models have them.
+    """
+    system, beside, values = equations.system, [], []
     held = np.logical_not(system.free.any(axis=1)).reshape(-1)
-    x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
-    R = np.where(held[:, None, None], other.R0, point.R)
-    u = np.where(system.order < 0, other.u0 + point.u - system.u0, point.u)
-    return Point(x, R, u, point.multipliers, point.load)
+    for other in variation.systems:
+        x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
+        R = np.where(held[:, None, None], other.R0, point.R)
+        u = np.where(system.order < 0, other.u0 + point.u - system.u0, point.u)
+        place, own = point._replace(x=x, R=R, u=u), Equations(other, equations.loading)
+        own.force_factor = equations.force_factor
+        beside.append((own, place))
+        values.append(own.residual(own.evaluate(place)))
+    return beside, variation.difference(values)
 
 
 def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:
     """One equilibrium as it is in the models beside."""
-    equations = _equations(system, instant, state.t)
+    equations = Equations(system, Loading(instant, 0.0, state.t or 1.0))
     point = Point(state.x, state.R, state.u, state.multipliers, state.t)
     for _ in range(REFINED):
         evaluation = equations.evaluate(point)
@@ -81,18 +93,9 @@ def moved(system: System, variation: Variation, instant: Instant, state: State) 
             f"sensitivities: the stiffness is singular at load factor {state.t:g}, a limit or a branch of the path, "
             "where equilibria have no derivative at a given load"
         ) from error
-    there, values = [], []
-    for other in variation.systems:
-        there.append(held_as(other, system, point))
-        own = _equations(other, instant, state.t)
-        own.force_factor = equations.force_factor
-        values.append(own.residual(own.evaluate(there[-1])))
-    d, multipliers = equations.response(solve, variation.difference(values))
+    beside, change = residuals_beside(equations, variation, point)
+    d, multipliers = equations.response(solve, change)
     return [
         place.moved(step * d, place.multipliers + step * multipliers, place.load).state()
-        for place, step in zip(there, variation.shifts, strict=True)
+        for (_, place), step in zip(beside, variation.shifts, strict=True)
     ]
-
-
-def _equations(system: System, instant: Instant, load: float) -> Equations:
-    return Equations(system, Loading(instant, 0.0, load or 1.0))

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.equilibria import held_as, refuse_what_has_none
+from fem_mbs.derivatives.equilibria import refuse_what_has_none, residuals_beside
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.history import Instant, Outcome, proportional
@@ -63,7 +63,7 @@ class _Limit:
     """One limit of the load."""
 
     def __init__(self, system: System, instant: Instant, span: tuple[float, float], state: State) -> None:
-        self.system, self.instant, self.span = system, instant, span
+        self.system = system
         self.equations = Equations(system, Loading(instant, *span))
         self.weight = np.concatenate([system.weight[system.free_rows] ** 2, np.zeros(system.m + 1)])
         point = Point(state.x, state.R, state.u, state.multipliers, state.t)
@@ -87,22 +87,14 @@ class _Limit:
 
     def beside(self, variation: Variation) -> list[State]:
         """The limit in each of the models beside."""
-        there, values, turned = [], [], []
-        for other in variation.systems:
-            place = held_as(other, self.system, self.point)
-            equations = self._equations(other)
-            values.append(np.append(equations.residual(equations.evaluate(place)), 0.0))
-            there.append(place)
-        change = self._solver(self.equations, self.point).solve(-variation.difference(values))
-        for other, place, by in zip(variation.systems, there, variation.shifts, strict=True):
-            turned.append(self._along(self._equations(other), self._moved(place, by * change))[-1])
+        beside, pushed = residuals_beside(self.equations, variation, self.point)
+        change, turned = self._solver(self.equations, self.point).solve(np.append(-pushed, 0.0)), []
+        for (own, place), by in zip(beside, variation.shifts, strict=True):
+            turned.append(self._along(own, self._moved(place, by * change))[-1])
         change = change - variation.difference(turned) / self.slope * self.along
-        return [self._moved(place, by * change).state() for place, by in zip(there, variation.shifts, strict=True)]
-
-    def _equations(self, other: System) -> Equations:
-        result = Equations(other, Loading(self.instant, *self.span))
-        result.force_factor = self.equations.force_factor
-        return result
+        return [
+            self._moved(place, by * change).state() for (_, place), by in zip(beside, variation.shifts, strict=True)
+        ]
 
     def _solver(self, equations: Equations, point: Point) -> splu:
         evaluation = equations.evaluate(point)

@@ -1,9 +1,9 @@
 """Linear maps that are written once, forwards: their transposes go back along what was recorded.
 
-A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x`` takes arrays ``(r, P)``, one column each, or a
-:class:`Column`, which records. An operator ``A`` is an array, a sparse matrix, or whatever else has ``@`` and ``T``:
-those of this file. Operators of several steps stand in one, whose arrays have these in front, or in a list; a
-:class:`Cursor` takes one after the other.
+A function of ``A @ x``, ``x + y``, ``x - y`` and ``2.0 * x``, or numbers ``(r, 1)`` times ``x``, takes arrays
+``(r, P)``, one column each, or a :class:`Column`, which records. An operator ``A`` is an array, a sparse matrix, or
+whatever else has ``@`` and ``T``: those of this file. Operators of several steps stand in one, whose arrays have these
+in front, or in a list: ``A[k]`` is that of one step.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Column:
     def __sub__(self, other: Column) -> Column:
         return Column(self.tape, (self, _same), (other, np.negative))
 
-    def __rmul__(self, share: float) -> Column:
+    def __rmul__(self, share: float | Array) -> Column:
         return Column(self.tape, (self, lambda row: share * row))
 
 
@@ -51,6 +51,8 @@ def transposed(function: Callable[..., Sequence[Any]], count: int) -> Callable[[
     tape: list[Column] = []
     given = [Column(tape) for _ in range(count)]
     results = function(*given)
+    for column in tape:  # so that no column keeps the others
+        del column.tape
 
     def back(rows: Sequence[Array]) -> list[Any]:
         sums: dict[Column, Array] = {}
@@ -90,33 +92,6 @@ class Operator:
         raise NotImplementedError
 
 
-class OfStep(Operator):
-    """Of operators of several steps, which stand in one, that of the step at which the cursor is."""
-
-    def __init__(self, every: Sequence[Any], cursor: Cursor) -> None:
-        self._every, self._cursor = every, cursor
-
-    def times(self, x: Array) -> Array:
-        result: Array = self._every[self._cursor.step] @ x
-        return result
-
-    @property
-    def T(self) -> OfStep:  # noqa: N802
-        """The transposes."""
-        return OfStep([own.T for own in self._every], self._cursor)
-
-
-class Cursor:
-    """At which of several steps one is."""
-
-    def __init__(self, steps: int) -> None:
-        self.steps, self.step = steps, 0
-
-    def of(self, operator: Any) -> Any:
-        """The operator of the step, of those of all."""
-        return None if operator is None else OfStep([operator[k] for k in range(self.steps)], self)
-
-
 class Recorded(Operator):
     """A function of one column as an operator."""
 
@@ -132,20 +107,6 @@ class Recorded(Operator):
         """The transpose."""
         back = transposed(lambda x: [self._function(x)], 1)
         return Recorded(lambda row: back([row])[0])
-
-
-class Diagonal(Operator):
-    """Numbers ``(r,)``, or one, times the rows."""
-
-    def __init__(self, values: Any) -> None:
-        self.values, self.T = values[..., None], self
-
-    def times(self, x: Array) -> Array:
-        result: Array = self.values * x
-        return result
-
-    def __getitem__(self, k: int) -> Diagonal:
-        return Diagonal(self.values[k, ..., 0])
 
 
 class Rows(Operator):

@@ -12,12 +12,13 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
-from fem_mbs.derivatives.direct import NoDerivativeError
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
 from fem_mbs.derivatives.signals import GoalSlopes
+from fem_mbs.derivatives.step import NoDerivativeError
 from fem_mbs.errors import ModelError
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
@@ -190,6 +191,7 @@ def _number(goal: Any, solution: Any) -> float:
     return float(value)
 
 
+@one_thread
 def _by_adjoint(
     parameters: ParameterSet,
     goals: Sequence[OneGoal],

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
-from fem_mbs.derivatives.linear import Cursor, total
+from fem_mbs.derivatives.linear import total
 from fem_mbs.derivatives.together import Together
 from fem_mbs.system.matrices import rate_gradient_of
 from fem_mbs.system.system import System
@@ -42,10 +42,6 @@ class Jacobian(NamedTuple):
         """The products with columns of each, None where there are none."""
         pairs = zip(self, along, strict=True)
         return total(*(own is not None and own @ each for own, each in pairs if each is not None))
-
-    def at(self, cursor: Cursor) -> Jacobian:
-        """That of one step."""
-        return Jacobian(*map(cursor.of, self))
 
 
 class Instants(NamedTuple):
@@ -215,11 +211,11 @@ class Residual:
 
     def _places(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables, of all instants."""
-        later = np.arange(count)[:, None, None]
-        nodes = (batch.nodes + self.sizes[0] * later).reshape(-1, batch.nodes.shape[1])
-        if batch.own is None:
-            return nodes, None
-        return nodes, (batch.own + self.sizes[1] * later).reshape(-1, batch.own.shape[1])
+
+        def again(rows: IntArray, size: int) -> IntArray:
+            return np.concatenate([rows + size * k for k in range(count)])
+
+        return again(batch.nodes, self.sizes[0]), None if batch.own is None else again(batch.own, self.sizes[1])
 
 
 def _scaled(share: float, own: Any) -> Any:

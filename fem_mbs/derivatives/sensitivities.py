@@ -17,14 +17,15 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.direct import DirectIntegration, NoDerivativeError, no_direct
+from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside
 from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
-from fem_mbs.derivatives.step import displaced
+from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
@@ -159,6 +160,7 @@ class Sensitivities(Public):
 
 
 @checked
+@one_thread
 def sensitivities(
     build: Build,
     parameters: Mapping[str, ArrayLike],
@@ -233,13 +235,10 @@ def sensitivities(
     method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
-    reason = no_direct(system, method, step)
-    if how == "direct" and reason:
-        raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
     variations = own.variations(system)
     given = own, system, variations, t_end, step, method
     try:
-        small = how is None and (reason or system.size <= SMALL)
+        small = how is None and (system.size <= SMALL or no_direct(system, method))
         return _copies(*given) if how == "copies" or small else _direct(*given)
     except NoDerivativeError:  # as is found where the run begins
         if how == "direct":

@@ -7,18 +7,20 @@ whether there are more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ARRAYS
+from fem_mbs.contracts import ARRAYS, Constraint
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import principal
 from fem_mbs.system.system import System
 
 STEP = 1e-6
@@ -38,7 +40,13 @@ class GoalSlopes:
 
     def __init__(self, solution: Solution, goal: Goal) -> None:
         self.solution, self.goal, self.system = solution, goal, solution.system
-        self.y = goal.values(solution)
+        count = len(solution.t)
+        self._arrays = {name: getattr(solution.history, name) for name in ARRAYS}
+        self._angles: dict[int, Array] = {}
+        """Coordinates of joints over the run, with whole turns, where they are asked for."""
+        width = max(1, TOGETHER // sum(int(np.prod(own.shape[1:])) for own in self._arrays.values()))
+        pieces = (np.arange(first, min(first + width, count)) for first in range(0, count, width))
+        self.y = np.concatenate([self._values(self.system, own, self._states(own)) for own in pieces])
         self.value, self._slope = goal.value(solution.t, self.y), goal.slope(solution.t, self.y)
         system, some = self.system, np.unique(np.linspace(0, len(solution.t) - 1, SAMPLES).astype(int))
         n, k, sizes = system.n, system.k, {name: np.abs(getattr(solution.history, name)[some]) for name in ARRAYS}
@@ -72,7 +80,7 @@ class GoalSlopes:
 
     def explicit(self, variations: Sequence[Variation], times: IntArray) -> Array:
         """Derivatives ``(P,)`` against the parameters with the states of some instants held."""
-        arrays = {name: getattr(self.solution.history, name)[times] for name in ARRAYS}
+        arrays = self._states(times)
 
         def of(other: System) -> Array:
             moved = {**arrays, "x": arrays["x"] + (self.system.origin - other.origin)}
@@ -125,24 +133,46 @@ class GoalSlopes:
         system, count = self.system, len(changes)
         parts = [np.tile(own, (len(times), 1)) for own in np.split(changes, np.cumsum(3 * [system.N]), axis=1)]
         every = np.repeat(times, count)
-        here = {name: getattr(self.solution.history, name)[every] for name in ARRAYS}
-        history = History(system, self.solution.t[every], here)
+        history = History(system, self.solution.t[every], self._states(every))
         answers = self._values(system, every, displaced(system, system, history, parts))
         return answers.reshape(len(times), count, *answers.shape[1:])
 
+    def _states(self, times: IntArray) -> dict[str, Array]:
+        return {name: own[times] for name, own in self._arrays.items()}
+
     def _values(self, system: System, times: IntArray, arrays: dict[str, Array]) -> Array:
-        """The signal of states of a system."""
+        """The signal of states of a system, near those of the run at some instants."""
         run = self.solution
         history = History(system, run.t[times], arrays)
-        return self.goal.values(Solution(system, history, Outcome.FINISHED, run.stats, method=run.method))
+        turns = _Turns(history, lambda joint: self._coordinates(system.number.parts.index(joint))[times])
+        return self.goal.values(Solution(system, history, Outcome.FINISHED, run.stats, turns=turns, method=run.method))
+
+    def _coordinates(self, k: int) -> Array:
+        """Those of a joint, by its number, ``(nt, c)`` over the run."""
+        if k not in self._angles:
+            joint: Any = self.system.number.parts[k]
+            self._angles[k] = self.solution.coordinate(joint).reshape(len(self.solution.t), -1)
+        return self._angles[k]
 
     def _check_pointwise(self, again: Array, y: Array) -> None:
-        """Refuse a signal that looks at several instants; turns that were counted before may differ."""
-        change = np.abs(again - y)
-        turns = np.abs(change - 2.0 * np.pi * np.round(change / (2.0 * np.pi)))
-        if (np.minimum(change, turns) > POINTWISE * (np.abs(self.y).max() + 1e-30)).any():
+        """Refuse a signal that looks at several instants."""
+        if (np.abs(again - y) > POINTWISE * (np.abs(self.y).max() + 1e-30)).any():
             raise ModelError(
                 f"{type(self.goal).__name__}: how='adjoint' asks what a signal says of single instants, and this one "
                 "says something else of them than of the run: it must not look from one instant to another; "
                 "how='direct' takes any function of a solution"
             )
+
+
+class _Turns(dict[Constraint, Array]):
+    """Whole turns of single instants: those of a joint, when it is asked for, that lead next to its coordinates."""
+
+    def __init__(self, history: History, near: Callable[[Constraint], Array]) -> None:
+        super().__init__()
+        self._history, self._near = history, near
+
+    def get(self, joint: Constraint, default: Any = None) -> Array:
+        """Turns ``(s, c)``."""
+        missing = self._near(joint) - principal(self._history, joint)[0]
+        angles = [coordinate.angle for coordinate in joint.coordinates]
+        return np.where(angles, np.round(missing / (2.0 * np.pi)), 0.0)

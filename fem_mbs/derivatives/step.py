@@ -26,7 +26,7 @@ are linearised together, and taken one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -41,10 +41,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.linear import (
-    Cursor,
-    Diagonal,
     NodeMaps,
-    Operator,
     Recorded,
     Refined,
     Rows,
@@ -73,6 +70,10 @@ CELLS, TOGETHER = 10_000, 32
 """Cells of elements and joints that are linearised together, and steps at most."""
 
 
+class NoDerivativeError(ModelError):
+    """There are no derivatives in the way asked for."""
+
+
 class Derivatives(NamedTuple):
     """Derivatives of what a step begins with, or of what it leads to, each ``(N, P)`` or ``(m, P)``."""
 
@@ -99,16 +100,14 @@ class Weights:
         self.h = h
         self.factors = np.broadcast_to(made[0].factors, (3, system.N))
         """``(3, N)``."""
-        self._factors = [Diagonal(own) for own in self.factors]
-        self._constants = [
-            [Diagonal(own.constants[k]) if own.constants[k].any() else None for own in made] for k in range(3)
-        ]
-        self._guess = [Diagonal(own.guess) if own.guess.any() else None for own in made]
+        self._factors = self.factors[:, :, None]
+        self._constants = [[_or_none(own.constants[k]) for own in made] for k in range(3)]
+        self._guess = [_or_none(own.guess) for own in made]
 
     def rates(self, start: Derivatives | None, increment: Any, count: int = 3) -> list[Any]:
         """The first of velocities, accelerations and algorithmic ones of an increment of Newmark's formulas."""
         return [
-            total(_of(self._constants[k], start), increment is not None and self._factors[k] @ increment)
+            total(_of(self._constants[k], start), increment is not None and self._factors[k] * increment)
             for k in range(count)
         ]
 
@@ -117,10 +116,14 @@ class Weights:
         return _of(self._guess, start)
 
 
-def _of(weights: list[Diagonal | None], start: Derivatives | None) -> Any:
+def _or_none(weights: Array) -> Array | None:
+    return weights[:, None] if weights.any() else None
+
+
+def _of(weights: list[Array | None], start: Derivatives | None) -> Any:
     if start is None:
         return None
-    return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
+    return total(*(own is not None and own * part for own, part in zip(weights, start[1:4], strict=True)))
 
 
 class RunDerivative:
@@ -141,10 +144,10 @@ class RunDerivative:
         self.moves, self.closes, self.hides, self.index3 = (
             Rows(slice(*own), rows) for own in ((0, n), (n, n + m), (rows - m, rows), (0, n + m))
         )
-        self.level, self.not_level = Diagonal(system.velocity_level * 1.0), Diagonal(~system.velocity_level * 1.0)
-        self.moving = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
+        self.level, self.not_level = (1.0 * own[:, None] for own in (system.velocity_level, ~system.velocity_level))
+        self.moving = 1.0 * (system.orders == 2)[:, None]
         """Zero where there are no velocities."""
-        self.kept = Diagonal(np.append(np.ones(6 * system.n), system.order >= 0)) if system.has_history else None
+        self.kept = 1.0 * (system.orders >= 0)[:, None] if system.has_history else None
 
     def weights(self, h: float) -> Weights:
         """Newmark's formulas of a step."""
@@ -167,10 +170,6 @@ class StepPoint(NamedTuple):
     from_body: NodeMaps
     P: NodeMaps
 
-    def at(self, cursor: Cursor) -> StepPoint:
-        """That of one step."""
-        return StepPoint(self.run, self.weights, self.jacobian.at(cursor), *map(cursor.of, self[3:]))
-
     def moved(self, start: Derivatives | None, D: Any) -> Any:
         """Body increments at the end."""
         return total(start is not None and self.transport @ start.q, D is not None and self.to_body @ D)
@@ -180,7 +179,7 @@ class StepPoint(NamedTuple):
         v, vdot = self.weights.rates(start, D if Z is None else D - Z if D is not None else -1.0 * Z, 2)
         q = self.moved(start, D)
         if q is not None and self.run.kept is not None:
-            q = self.run.kept @ q
+            q = self.run.kept * q
         return total(self.jacobian.times(q, v, vdot, Z, multipliers), p is not None and self.explicit @ p)
 
 
@@ -196,11 +195,6 @@ class Directions(NamedTuple):
     turn_of_coordinates: NodeMaps | None = None
     bend: NodeMaps | None = None
 
-    def at(self, cursor: Cursor) -> Directions:
-        """Those of one step."""
-        beyond = tuple((cursor.of(weight), own.at(cursor)) for weight, own in self.beyond)
-        return Directions(self.point.at(cursor), cursor.of(self.solver), beyond, *map(cursor.of, self[3:]))
-
     def along(self, zeta: Any) -> Any:
         """``P zeta`` (N, P), in the coordinates of the step."""
         return self._coordinates_of(self.point.run.last @ zeta)
@@ -208,7 +202,7 @@ class Directions(NamedTuple):
     def _coordinates_of(self, right: Any) -> Any:
         """What the solution with these right-hand sides moves."""
         run = self.point.run
-        return run.moving @ (self.point.P.T @ (run.free @ (run.first.T @ (self.solver @ right))))
+        return run.moving * (self.point.P.T @ (run.free @ (run.first.T @ (self.solver @ right))))
 
     def turned(self, start: Derivatives, D: Any, multipliers: Any, p: Any) -> Any:
         """``P' zeta`` (N, P), where the guess follows these."""
@@ -216,7 +210,7 @@ class Directions(NamedTuple):
         bent = self.turn_of_coordinates @ q + self.bend @ D
         rows = self.point.rows(None, bent)
         for weight, there in self.beyond:
-            rows = rows + weight @ there.rows(start, D, None, multipliers, p)
+            rows = rows + weight * there.rows(start, D, None, multipliers, p)
         return self.turn_of_w @ q - self._coordinates_of(self.point.run.index3.T @ rows)
 
 
@@ -227,22 +221,19 @@ class StepDerivative(NamedTuple):
     directions: Directions | None
     inverse: Any
     """Of the matrix of all unknowns; that of index 3 for larger models."""
-    expected: tuple[Diagonal, Diagonal, Diagonal, Diagonal]
-    """What the guess has of what the last two have missed, increment and multipliers."""
-    alone: Diagonal
+    expected: Any
+    """What the guess has of what the last two have missed, increment and multipliers: four numbers a step."""
+    alone: Any
     """One where nothing was missed before, else zero."""
-    moves: Diagonal
+    moves: Any
     """One where the guess begins with that of constant acceleration, zero where it stays at the start."""
-    ends: Array
+    end: Any
     """Instants of the ends of the steps."""
 
-    def at(self, cursor: Cursor) -> StepDerivative:
+    def of(self, k: int) -> StepDerivative:
         """That of one step."""
-        directions = None if self.directions is None else self.directions.at(cursor)
-        expected: Any = tuple(map(cursor.of, self.expected))
-        inverse, alone, moves = map(cursor.of, (self.inverse, self.alone, self.moves))
-        one = StepDerivative(self.point.at(cursor), directions, inverse, expected, alone, moves, self.ends)
-        return one if one.point.run.small else one._replace(inverse=one._refined(inverse, cursor))
+        one = _of_step(self, k)
+        return one if one.point.run.small else one._replace(inverse=one._refined())
 
     def times(self, start: Derivatives, p: Any) -> Derivatives:
         """Derivatives at the end; arrays, or columns that record."""
@@ -250,29 +241,24 @@ class StepDerivative(NamedTuple):
         plain, Z = weights.plain(start), None
         if self.directions is not None and self.directions.beyond:
             of_D, of_D_before, of_multipliers, of_multipliers_before = self.expected
-            D = self.moves @ plain + of_D @ start.missed + of_D_before @ start.missed_before
-            multipliers = start.multipliers + of_multipliers @ start.missed_multipliers
-            multipliers = multipliers + of_multipliers_before @ start.missed_multipliers_before
+            D = self.moves * plain + of_D * start.missed + of_D_before * start.missed_before
+            multipliers = start.multipliers + of_multipliers * start.missed_multipliers
+            multipliers = multipliers + of_multipliers_before * start.missed_multipliers_before
             Z = self.directions.turned(start, D, multipliers, p)
         rows = self.point.rows(start, None, Z, None, p)
         D, more, multipliers = self._unknowns(-1.0 * (self.inverse @ rows))
         Z = total(Z, more)
         v, vdot, a = weights.rates(start, D if Z is None else D - Z)
         missed, missed_multipliers = D - plain, multipliers - start.multipliers
-        before = start.missed + self.alone @ (missed - start.missed)
-        multipliers_before = start.missed_multipliers + self.alone @ (missed_multipliers - start.missed_multipliers)
+        before = start.missed + self.alone * (missed - start.missed)
+        multipliers_before = start.missed_multipliers + self.alone * (missed_multipliers - start.missed_multipliers)
         q = self.point.moved(start, D)
         return Derivatives(q, v, vdot, a, multipliers, missed, before, missed_multipliers, multipliers_before)
 
-    def transposed(self) -> Callable[[Derivatives], tuple[Derivatives, Array]]:
+    def transposed(self, end: Derivatives) -> tuple[Derivatives, Array]:
         """Derivatives of goals at the start, and against the parameters, from those at the end."""
-        back = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)
-
-        def of(end: Derivatives) -> tuple[Derivatives, Array]:
-            *start, p = back(end)
-            return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
-
-        return of
+        *start, p = transposed(lambda *given: self.times(Derivatives(*given[:-1]), given[-1]), 10)(end)
+        return Derivatives(*(0.0 * like if own is None else own for own, like in zip(start, end, strict=True))), p
 
     # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
 
@@ -281,17 +267,17 @@ class StepDerivative(NamedTuple):
         run = self.point.run
         D, Z = self.point.from_body @ (run.free @ (run.moves.T @ y)), None
         if self.directions is not None:
-            Z = self.directions.along(run.not_level @ (run.hides.T @ y))
+            Z = self.directions.along(run.not_level * (run.hides.T @ y))
         return D, Z, self.point.weights.h**-2 * (run.closes.T @ y)
 
     def matrix(self, y: Any) -> Any:
         """The equations along unknowns; those of ``zeta`` that are none leave it at zero."""
         run, rows = self.point.run, self.point.rows(None, *self._unknowns(y))
-        return rows if self.directions is None else rows + run.hides @ (run.level @ (run.hides.T @ y))
+        return rows if self.directions is None else rows + run.hides @ (run.level * (run.hides.T @ y))
 
-    def _refined(self, near: Operator, cursor: Cursor) -> Refined:
+    def _refined(self) -> Refined:
         """The inverse, of one step, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
-        run = self.point.run
+        run, near = self.point.run, self.inverse
 
         def nearly(r: Any) -> Any:
             y = run.index3 @ (near @ (run.index3.T @ r))
@@ -304,12 +290,22 @@ class StepDerivative(NamedTuple):
         moves[run.system.n_free : run.system.size] = False
 
         def unsolved(size: float) -> ModelError:
-            return ModelError(
-                f"sensitivities: the derivatives of the step to t = {self.ends[cursor.step]:g} s do not converge "
+            return NoDerivativeError(
+                f"sensitivities: the derivatives of the step to t = {self.end:g} s do not converge "
                 f"({size:.1e}); try a smaller step, or how='copies'"
             )
 
         return Refined(Recorded(self.matrix), Recorded(nearly), moves, unsolved)
+
+
+def _of_step(own: Any, k: int) -> Any:
+    """Of what belongs to several steps, what belongs to one of them."""
+    if own is None or isinstance(own, RunDerivative | Weights):
+        return own
+    if isinstance(own, tuple):
+        parts = [_of_step(part, k) for part in own]
+        return tuple(parts) if type(own) is tuple else type(own)(*parts)
+    return own[k]
 
 
 class TakenStep(NamedTuple):
@@ -337,12 +333,9 @@ def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | 
     if Z is not None:
         directions = Directions(here.point, here.solver()) if not Z.any() else _directions(points, guesses, Z)
     weights = np.array([_expected(own.memory.predictor, h) for own in steps])
-    expected: Any = tuple(Diagonal(own[:, None]) for own in weights.T)
-    alone = Diagonal(np.array([[float(own.memory.predictor is None)] for own in steps]))
-    moves = Diagonal(
-        np.array([[float(own.D.any() or not plain.any())] for own, plain in zip(guesses, points.guess, strict=True)])
-    )
-    result = StepDerivative(here.point, directions, None, expected, alone, moves, points.times)
+    alone = [float(own.memory.predictor is None) for own in steps]
+    moves = [float(own.D.any() or not plain.any()) for own, plain in zip(guesses, points.guess, strict=True)]
+    result = StepDerivative(here.point, directions, None, tuple(weights.T), alone, moves, points.times)
     if not run.small:
         return result._replace(inverse=here.solver())
     return result._replace(inverse=np.linalg.inv(result.matrix(np.eye(run.residual.rows))))
@@ -450,16 +443,16 @@ def _directions(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> Direc
     closing = np.array([run.closes.T @ own for own in gaps])
     zeta = np.where(system.velocity_level[:, None], 0.0, closing)
     result = Directions(point, solver)
-    cursor = Cursor(len(guesses))
-    one, solved, along = result.at(cursor), [], []
-    for cursor.step, own in enumerate(zeta):
+    solved, along = [], []
+    for k, own in enumerate(zeta):
+        one = _of_step(result, k)
         solved.append(one.solver @ (run.last @ own))
         along.append(one.along(own))
     missing = np.abs(np.array(along) - moved)[..., 0]
     limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
     wrong = np.flatnonzero((missing * system.weight).max(axis=1) > limits)
     if len(wrong):
-        raise ModelError(
+        raise NoDerivativeError(
             f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
             "how='copies' takes differences of whole runs"
         )
@@ -470,7 +463,7 @@ def _directions(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> Direc
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     beyond = tuple(
-        (Diagonal(0.5 / by), points.at(D + by * coordinates[..., 0], multipliers + by * of_multipliers).point)
+        (0.5 / by[..., None], points.at(D + by * coordinates[..., 0], multipliers + by * of_multipliers).point)
         for by in (share, -share)
     )
     back = point.P @ coordinates[:, : 6 * system.n]
@@ -507,9 +500,8 @@ def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
         return Unknowns(D, after.multipliers)
     formulas = equations.formulas
     rate = np.append(after.v, after.udot) - formulas.constants[0]
-    moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
     factor = np.broadcast_to(formulas.factors[0], (system.N,))
-    Newmarks = np.divide(rate, factor, out=D.copy(), where=moves)  # noqa: N806
+    Newmarks = np.divide(rate, factor, out=D.copy(), where=system.orders == 2)  # noqa: N806
     Z = D - Newmarks
     rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
     return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))

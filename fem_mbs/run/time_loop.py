@@ -24,6 +24,7 @@ from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
+from fem_mbs.run.coarse import CoarseMeshes
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
@@ -73,12 +74,13 @@ def run_to_end(
         states = () if events is None else events.states
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
-    outcome, changes = Outcome.FINISHED, moments.changes
+    outcome, changes, meshes = Outcome.FINISHED, moments.changes, CoarseMeshes(steps)
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
+            meshes.after_step(step.state)
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -96,6 +98,7 @@ def run_to_end(
             raise
         raise error from failure.__cause__
     finally:
+        meshes.at_end()
         if progress is not None:
             progress(None)
     result = solution()

@@ -17,7 +17,19 @@ from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Direction, NodeOrName, Path, Positive, PositiveInt, Public, checked, real, shaped, shown
+from fem_mbs.contracts import (
+    Direction,
+    NodeOrName,
+    Path,
+    Positive,
+    PositiveInt,
+    Public,
+    State,
+    checked,
+    real,
+    shaped,
+    shown,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
@@ -25,7 +37,7 @@ from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pyvista_canvas import need, written
-from fem_mbs.static.steady_rotation import steady_rotation
+from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
 from fem_mbs.system.system import System
 
 ALIKE = 0.3
@@ -50,6 +62,8 @@ class Rotor:
 
     def __init__(self, model: Model, turning: Iterable[NodeOrName] | None, axis: Array, label: str) -> None:
         self.model, self.turning, self.axis, self.label = model, turning, axis, label
+        self.last: State | None = None
+        """Where it was at the speed before."""
 
     def at(self, speed: float) -> LinearModel:
         """The linear equations at a speed, in axes that stand still."""
@@ -71,9 +85,21 @@ class Rotor:
         """The linear equations at a speed, in axes that stand still where they are constant there."""
         if speed == 0.0:
             return linear_equations(System(self.model), None, still=True)
+        return linear_equations(System(self.model), self._state(speed), still=True)
+
+    def _state(self, speed: float) -> State:
+        """How it turns as a whole; where loads that stand still bend it, how it spins about its bent line."""
         turning = None if self.turning is None else list(self.turning)
-        found = steady_rotation(self.model, speed * self.axis, turning=turning)
-        return linear_equations(System(self.model), found.state(-1), still=True)
+        try:
+            return steady_rotation(self.model, speed * self.axis, turning=turning).state(-1)
+        except ModelError as failure:
+            turns = failure
+        try:
+            found = steady_spin(self.model, speed, turning=turning, axis=self.axis, initial=self.last)
+        except ModelError as failure:
+            raise turns from failure
+        self.last = found.state(-1)
+        return self.last
 
     def vibrations(self, speed: float, count: int, damped: bool, floquet: bool) -> list[Vibration]:
         """The lowest modes that swing."""
@@ -180,9 +206,10 @@ def campbell(
 
     Notes
     -----
-    At each speed :func:`mbs.steady_rotation`, and the modes about it in axes that stand still; where the equations
-    change in these, what a turn does to all motions (Floquet), of which the largest harmonic is shown. Modes are
-    followed by the likeness of their shapes; where none is alike a curve ends, and another begins.
+    At each speed :func:`mbs.steady_rotation`, or where weight and other loads that stand still bend the rotor
+    :func:`mbs.steady_spin`, and the modes about it in axes that stand still; where the equations change in these, what
+    a turn does to all motions (Floquet), of which the largest harmonic is shown. Modes are followed by the likeness of
+    their shapes; where none is alike a curve ends, and another begins.
     """
     rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
     curves: list[dict[int, Vibration]] = []
@@ -257,15 +284,16 @@ class Campbell(Public):
             for a, b in zip(rows, rows[1:], strict=False):
                 gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
                 if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:
-                    found.append(self._root(curve[a], self.speeds[[a, b]], order))
+                    found.append(self._root((curve[a], curve[b]), self.speeds[[a, b]], order))
         return np.unique(np.round(found, 12)) if found else np.empty(0)
 
-    def _root(self, near: Vibration, between: Array, order: float) -> float:
+    def _root(self, ends: tuple[Vibration, Vibration], between: Array, order: float) -> float:
         from scipy.optimize import brentq  # which takes long to import
 
         def gap(speed: float) -> float:
             found = self.rotor.vibrations(speed, len(self.curves), self.damped, self.floquet)
-            best = max(found, key=near.near)
+            # at rest, two planes of a round rotor are as like forward as backward
+            best = max(found, key=lambda own: ends[0].near(own) + ends[1].near(own))
             return best.eigenvalue.imag - order * abs(speed)
 
         return float(

@@ -152,7 +152,9 @@ def statics(
     if load_end == first:
         if show is not None:
             show(None)
-        return cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
+        solution = cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
+        _warn(solution)
+        return solution
     stops = np.append([] if output is None else output, load_end)
     length = step
     if step is not None and not arc_length:

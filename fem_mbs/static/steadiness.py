@@ -1,5 +1,7 @@
 """The equations of rest in a turning frame, ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation.
 
+Likewise those of a rotor that stays where it is while its nodes spin, each about an axis of its own.
+
 And whether a motion that turns a model as one body solves its equations at all times, and what prevents it if not: the
 model is turned by some angles, at the times at which it would be there: joints have to stay closed at that speed,
 and the forces of every element have to turn with the model.
@@ -54,8 +56,13 @@ class TurningEquations(Equations):
         Time of loads and drives.
     """
 
+    label, what = "steady_rotation", "steady rotation"
+
     def __init__(self, system: System, omega: Array, point: Array, turning: BoolArray, t: float) -> None:
         self.omega, self.point, self.turning, self.t = omega, point, turning, t
+        self.axis = omega / (np.linalg.norm(omega) or 1.0)
+        self.axes = np.where(turning[:, None], omega, 0.0)
+        """Angular velocities ``(n, 3)`` of the axes in which all stays as it is, world frame."""
         self._springs = np.empty(0, np.intp)
         self._spring = 0.0
         super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0))
@@ -124,19 +131,88 @@ class TurningEquations(Equations):
         values = tangent.assemble(system, self.entries(evaluation))
         matrix = system.solver.matrix(values)[:, : system.n_free]
         motions = self._along_and_about(point) * (system.equation >= 0)
-        left, size = np.abs(matrix @ motions[:, free].T), abs(matrix) @ (1.0 / system.weight[free])
+        left, size = matrix @ motions[:, free].T, abs(matrix) @ (1.0 / system.weight[free])
+        left[: system.n_free] += self._carried(motions, evaluation.force)[:, free].T
+        left = np.abs(left)
         self._spring = float(np.abs(values).max(initial=0.0)) or 1.0
         resisted: BoolArray = (left > UNRESISTED * size[:, None]).any(axis=0)
         return np.array(motions[~resisted & motions.any(axis=1)])
 
+    def turned(self, angle: float) -> Array:
+        """The rotation by which these axes have turned when nodes have turned by an angle."""
+        return so3.exp(angle * self.axis)
+
+    def up_to(self, load: float) -> str:
+        """How far a path of equilibria has come."""
+        return f"from rest beyond {np.sqrt(load) * np.linalg.norm(self.omega):.6g} rad/s"
+
+    def _carried(self, motions: Array, force: Array) -> Array:
+        """What motions ``(k, N)`` change of the components of forces ``(N,)`` that turn with the axes: nothing."""
+        return np.zeros_like(motions)
+
     def _along_and_about(self, point: Point) -> Array:
         """Body increments ``(2, N)`` of a translation along the axis and a rotation about it."""
-        axis = self.omega / (np.linalg.norm(self.omega) or 1.0)
-        n, R = np.where(self.turning[:, None], axis, 0.0), point.R
+        n, R = np.where(self.turning[:, None], self.axis, 0.0), point.R
         along = np.concatenate([np.vecmat(n, R), np.zeros_like(n)], axis=1)
         about = np.concatenate([np.vecmat(np.cross(n, point.x - self.point), R), np.vecmat(n, R)], axis=1)
         none = np.zeros(self.system.k)
         return np.array([np.append(along, none), np.append(about, none)])
+
+
+class SpinningEquations(TurningEquations):
+    """The equations of a rotor that stays where it is: each node that turns does so about an axis fixed in it.
+
+    As built that is the axis of the rotor, so that it turns about its own bent line. The load factor is the share of
+    weight and loads.
+    """
+
+    label, what = "steady_spin", "steady spin"
+
+    def __init__(self, system: System, speed: float, axis: Array, turning: BoolArray, t: float) -> None:
+        # as its nodes see it
+        self._own = np.vecmat(np.where(turning[:, None], axis, 0.0), system.R0)
+        self._speed = speed
+        super().__init__(system, speed * axis, np.zeros(3), turning, t)
+        self.axis, self.axes = axis, np.zeros_like(self.axes)
+
+    def evaluate(self, point: Point) -> Evaluation:
+        """Inner and inertia forces minus a share of the loads, and the constraints."""
+        motion = self.motion(point)
+        return self.system.evaluate(motion, point.multipliers, self.system.prescribe(self.t, point.load))
+
+    def motion(self, point: Point) -> Turning:
+        """The motion of a configuration that spins, under the share of the weight that the load factor is."""
+        spin, still, none = self._speed * self._own, np.zeros_like(self._still), self._none
+        V = still.copy()
+        V[:, 3:] = np.where(self.system.free[:, 3:], spin, 0.0)
+        gravity = point.load * self.system.gravity
+        return Turning(self.t, point.x, point.R, V, still, gravity, point.u, none, none, point.multipliers, spin=spin)
+
+    def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
+        """Entries of ``[[force_factor K, B^T], [B, 0]]``: as nodes see them, their velocities stay the same."""
+        values = tangent.stiffness_entries(self.system, evaluation, force_factor)
+        values[self._springs] += force_factor * self._spring
+        return values
+
+    def turned(self, angle: float) -> Array:
+        """None: all stays as it is in axes that stand still."""
+        return np.eye(3)
+
+    def up_to(self, load: float) -> str:
+        """How far a path of equilibria has come."""
+        return f"under more than {load:.3g} of its loads"
+
+    def _carried(self, motions: Array, force: Array) -> Array:
+        """Forces that stand still turn against the nodes."""
+        result, n = np.zeros_like(motions), self.system.n
+        turns = motions[:, : 6 * n].reshape(-1, n, 1, 6)[..., 3:]
+        result[:, : 6 * n] = np.cross(turns, force[: 6 * n].reshape(n, 2, 3)).reshape(len(motions), -1)
+        return result
+
+    def _along_and_about(self, point: Point) -> Array:
+        along, about = super()._along_and_about(point)
+        about[: 6 * self.system.n] = np.concatenate([np.zeros_like(self._own), self._own], axis=1).ravel()
+        return np.array([along, about])
 
 
 UPRIGHT = 1e-9
@@ -187,18 +263,19 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
         return
     here = equations.motion(point)
     open_by = system.joints(here, system.prescribe(here.t)).constraint
-    _check_joints(system, here, open_by, speed)
-    seen = TurnedModel(system, here, np.where(equations.turning[:, None], equations.omega, 0.0))
+    _check_joints(equations, here, open_by, speed)
+    seen = TurnedModel(system, here, equations.axes)
     start = seen.at(0.0)
     for angle in ANGLES:
-        Q = so3.exp(angle * equations.omega / speed)
+        Q = equations.turned(angle)
         there = ahead(here, angle / speed)
-        _check_joints(system, there, open_by, speed)
+        _check_joints(equations, there, open_by, speed)
         _check_forces(equations, start, seen.at(angle / speed), angle)
         _check_reactions(equations, here, there, Q, angle)
 
 
-def _check_joints(system: System, motion: Turning, open_by: Array, speed: float) -> None:
+def _check_joints(equations: TurningEquations, motion: Turning, open_by: Array, speed: float) -> None:
+    system = equations.system
     evaluation = system.joints(motion, system.prescribe(motion.t))
     for values, limit, rate in (
         (evaluation.constraint - open_by, GAP, ""),
@@ -211,8 +288,8 @@ def _check_joints(system: System, motion: Turning, open_by: Array, speed: float)
             length = system.of_length[row]
             unit, advice = ("m" if length else "rad") + rate, DRIVE if owner.driven and not length else REST
             raise ModelError(
-                f"steady_rotation: {owner} does not turn with the model at {speed:g} rad/s: at t = {motion.t:.3g} s it "
-                f"opens by {values[row]:.3g} {unit} ({equation}){advice}"
+                f"{equations.label}: {owner} does not turn with the model at {speed:g} rad/s: at t = {motion.t:.3g} s "
+                f"it opens by {values[row]:.3g} {unit} ({equation}){advice}"
             )
 
 
@@ -233,8 +310,8 @@ def _check_forces(equations: TurningEquations, start: TurnedMatrices, there: Tur
         differs = (np.abs(after[..., of_nodes:] - own) > SAME * (np.abs(own) + 1.0)).any(axis=(1, 2))
         if differs.any():
             raise ModelError(
-                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay as "
-                f"they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out, "
+                f"{equations.label}: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay "
+                f"as they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out "
                 "or let it depend on rates, or on what turns alone"
             )
 
@@ -252,8 +329,8 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
     joints = dict.fromkeys(owner for owner, _ in system.constraint_owner)
     worst = max(joints, key=lambda joint: max(sizes[system.number(node)].max() for node in joint.nodes))
     raise ModelError(
-        f"steady_rotation: the reaction of {worst} is not steady: when the model has turned by {angle:g} rad, it would "
-        f"have to act in a direction in which the joint bears nothing, or acts on what does not turn{REST}"
+        f"{equations.label}: the reaction of {worst} is not steady: when the model has turned by {angle:g} rad, it "
+        f"would have to act in a direction in which the joint bears nothing, or acts on what does not turn{REST}"
     )
 
 
@@ -274,7 +351,7 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
 
 def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:
     text = (
-        f"steady_rotation: {element} does not act alike all round: when the model has turned by {angle:g} rad, its "
+        f"{equations.label}: {element} does not act alike all round: when the model has turned by {angle:g} rad, its "
         f"force has changed by {change:.2g} of its size"
     )
     if element.external:

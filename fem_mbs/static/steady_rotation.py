@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import Direction as Axis
 from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
@@ -27,7 +28,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
-from fem_mbs.static.steadiness import TurningEquations, refuse_unsteady, refuse_unsteady_start
+from fem_mbs.static.steadiness import SpinningEquations, TurningEquations, refuse_unsteady, refuse_unsteady_start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -36,7 +37,6 @@ LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 25
 STEPS = 200
 """Steps from rest to the speed."""
-WHERE = "in steady rotation"
 LOOSE = 1e-8
 """Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
 
@@ -97,17 +97,76 @@ def steady_rotation(
     unstable, a path of equilibria from rest to the speed. A shape that is unstable all the same is returned with a
     warning. Motions along the axis and about it that nothing resists end where they began.
     """
-    begun = time.perf_counter()
-    omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
-    system = System(model)
-    check_system(system, "steady_rotation")
-    refuse_contacts(system, "steady_rotation", "replace closed contacts by joints, and leave open ones out")
+    begun, system = time.perf_counter(), System(model)
     given = None if initial is None else from_user(system, initial, "steady_rotation: initial")
-    rows = _turning(system, turning)
-    equations = TurningEquations(
-        system, omega, np.asarray(point, float) - system.origin, rows, 0.0 if given is None else given.t
-    )
+    omega, at = np.asarray(angular_velocity, float), np.asarray(point, float) - system.origin
+    rows = turning_rows(system, turning, "steady_rotation")
+    equations = TurningEquations(system, omega, at, rows, 0.0 if given is None else given.t)
     refuse_unsteady_start(equations)
+    return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
+
+
+@checked
+def steady_spin(
+    model: Model,
+    speed: float,
+    *,
+    turning: Iterable[NodeOrName] | None = None,
+    axis: Axis = (1.0, 0.0, 0.0),
+    initial: State | None = None,
+    newton: Newton | None = None,
+) -> Solution:
+    """Find where a rotor stays that turns about its own bent line, as under its weight in its bearings.
+
+    Parameters
+    ----------
+    model : Model
+        A rotor on its supports, alike all round, with loads that stand still; its own initial velocities play no part.
+        A joint about the axis leaves the rotation free or drives it at this speed.
+    speed : float
+        In rad/s, with ``axis``.
+    turning : list, optional
+        The nodes that turn, or their names; by default all that the model does not hold.
+    axis : (3,)
+        Of rotation as built, world frame; each node that turns keeps the axis that it sees there.
+    initial : State, optional
+        Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
+        the model as built at t = 0.
+    newton : Newton, optional
+        Tolerances and options of Newton's method.
+
+    Returns
+    -------
+    Solution
+        Of the one state, as that of :func:`steady_rotation`: :func:`modes` and :func:`linearize` are about it.
+
+    Raises
+    ------
+    ModelError
+        If an argument is not valid, or the rotor or what holds it does not act alike as it turns: names the element.
+    SingularSystemError
+        If the shape is not unique: names the motions without resistance.
+    ConvergenceError
+        If no solution is found.
+
+    Notes
+    -----
+    Points stay where they are, and directions turn about axes that do: ``V = (0, speed a)`` with ``a`` fixed in each
+    node, ``A = 0``. Damping of what turns pushes it aside, and takes a torque that something has to resist. A rotor out
+    of balance goes round: :func:`steady_rotation`, without loads across the axis.
+    """
+    begun, system = time.perf_counter(), System(model)
+    given = None if initial is None else from_user(system, initial, "steady_spin: initial")
+    rows = turning_rows(system, turning, "steady_spin")
+    equations = SpinningEquations(system, speed, np.asarray(axis), rows, 0.0 if given is None else given.t)
+    return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
+
+
+def steady(model: Model, equations: TurningEquations, given: State | None, newton: Newton, begun: float) -> Solution:
+    """The state that solves the equations near the one given, or the model as built, and goes on solving them."""
+    system = equations.system
+    check_system(system, equations.label)
+    refuse_contacts(system, equations.label, "replace closed contacts by joints, and leave open ones out")
     first = equations.as_built()._replace(load=1.0)
     if given is not None:
         first = Point(given.x, given.R, given.u, given.multipliers, 1.0)
@@ -122,16 +181,16 @@ def steady_rotation(
     return _solution(equations, shape, Outcome.FINISHED, report, begun)
 
 
-def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
+def turning_rows(system: System, turning: Iterable[NodeOrName] | None, name: str) -> BoolArray:
     """True for the nodes that turn, ``(n,)``."""
     rows: BoolArray = np.zeros(system.n, np.bool_)
-    label = "steady_rotation: turning"
+    label = f"{name}: turning"
     if turning is None:
         rows[system.free.any(axis=1)] = True
     else:
         rows[[system.number(of_kind(system.find(node, label), Node, label)) for node in turning]] = True
     if not rows.any():
-        raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
+        raise ModelError(f"{label} names no nodes; by default all turn that the model does not hold")
     return rows
 
 
@@ -147,7 +206,7 @@ def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) ->
         which = int(np.argmax(loose))
         kind, unit = ("torque about", "N m") if parts[which, 1] > 0.0 else ("force along", "N")
         raise ModelError(
-            f"steady_rotation: a {kind} the axis of {work[which]:.4g} {unit} acts, and nothing resists it: the "
+            f"{equations.label}: a {kind} the axis of {work[which]:.4g} {unit} acts, and nothing resists it: the "
             "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
             "take the load away"
         )
@@ -174,7 +233,7 @@ def _shape(
     except FAILURES as failure:
         refuse_unsteady(equations, first)
         return _otherwise(equations, first, newton, failure, begun)
-    if report.iterations and (text := equations.mechanism(shape, WHERE)):
+    if report.iterations and (text := equations.mechanism(shape, f"in {equations.what}")):
         raise SingularSystemError(text)
     return _stable(model, equations, shape, report, newton)
 
@@ -190,10 +249,11 @@ def _stable(
         if not _runs_away(model, equations, from_rest):
             return from_rest, its_report
     except FemMbsError as failure:
-        LOG.info("steady_rotation: from rest no stable shape was found: %s", failure)
+        LOG.info("%s: from rest no stable shape was found: %s", equations.label, failure)
     LOG.warning(
-        "steady_rotation: the shape found at %g rad/s is unstable, which mbs.modes shows. For another one, give a "
-        "position near it as initial, or a small load or imperfection towards it",
+        "%s: the shape found at %g rad/s is unstable, which mbs.modes shows. For another one, give a position near it "
+        "as initial, or a small load or imperfection towards it",
+        equations.label,
         np.linalg.norm(equations.omega),
     )
     return shape, report
@@ -207,7 +267,7 @@ def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
         linear = linearize(model, equations.system.to_user(equations.state(point)))
         return growing(solve_modes(linear)) > 0
     except FemMbsError as failure:
-        LOG.info("steady_rotation: whether the shape is stable is not known: %s", failure)
+        LOG.info("%s: whether the shape is stable is not known: %s", equations.label, failure)
         return False
 
 
@@ -227,7 +287,7 @@ def _near(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Po
 
 def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:
     """The path of equilibria from rest to the speed, at its start."""
-    return EquilibriumPath(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
+    return EquilibriumPath(equations, start(equations, None, False, newton, equations.label), newton, False, None)
 
 
 def _end(path: EquilibriumPath) -> tuple[Point, Report]:
@@ -252,17 +312,17 @@ def _otherwise(
         from_rest = failure
     try:
         shape = settle(equations, first, newton)
-        if not equations.mechanism(shape, WHERE):
+        if not equations.mechanism(shape, f"in {equations.what}"):
             return shape, Report()
     except ConvergenceError as failure:
         LOG.info("%s", failure)
-    if text := equations.mechanism(first, WHERE):
+    if text := equations.mechanism(first, f"in {equations.what}"):
         raise SingularSystemError(text) from near
     speed = float(np.linalg.norm(equations.omega))
-    reached = 0.0 if path is None else np.sqrt(path.here.point.load) * speed
+    reached = equations.up_to(0.0 if path is None else path.here.point.load)
     ended = ConvergenceError(
-        f"no steady rotation at {speed:g} rad/s was found near the position given: {near}\n  nor from rest beyond "
-        f"{reached:.6g} rad/s: {from_rest}\n  near a critical speed the model gives way: go past it, and give a "
+        f"no {equations.what} at {speed:g} rad/s was found near the position given: {near}\n  nor {reached}: "
+        f"{from_rest}\n  near a critical speed the model gives way: go past it, and give a "
         "position near what you expect as initial, such as the result at a speed beyond"
     )
     if path is not None:

@@ -171,6 +171,8 @@ class System(Layout, FrozenModel):
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
+        self.coarse = [batch for batch in self.batches if type(batch).coarse is not ElementBatch.coarse]
+        """Batches whose cells may be too large for what they carry."""
         self.damps = any(b.damps and type(b).damping is not ElementBatch.damping for b in self.batches)
         """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.derivatives import direct
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -19,11 +20,23 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.run import simulate
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import Plan
+from fem_mbs.testing import ContractError, check_sensitivity
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 from tests.performance.derivatives import four_bar
 
-QUICK = ("rigid body", "SE3 beam, curved, coupled damped", "Maxwell", "spring that slips", "gears", "rolling disc")
+QUICK = (
+    "rigid body",
+    "pull by a signal",
+    "SE3 beam, curved, coupled damped",
+    "Maxwell",
+    "spring that slips",
+    "gears",
+    "rolling disc",
+)
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
 
 
@@ -174,6 +187,48 @@ def test_jumps_stops_and_any_query(build: Any, values: dict[str, float], queries
             assert np.abs(mine[key] - others[key]).max() <= 1e-5 * np.abs(others[key]).max(), (name, key)
 
 
+class Given(FixedStep):
+    """Steps of given lengths, then equal ones."""
+
+    lengths: tuple[float, ...] = ()
+
+    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
+        k, rest = memory.target - 1, t_end - t
+        h = self.h * (self.lengths[k] if k < len(self.lengths) else 1.0)
+        return None if rest <= 0.0 else Plan(rest, t_end) if h > 0.999 * rest else Plan(h, None)
+
+    def judge(self, memory: Any, *_: Any) -> tuple[bool, Any]:
+        return True, memory._replace(target=memory.target + 1)
+
+    def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
+        return memory, self.h
+
+
+@pytest.mark.parametrize("lengths", [(0.3, 0.3), (1, 1, 0.5), (1, 0.1, 0.1), (1, 1, 1, 1, 1, 0.5, 0.1)])
+def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut starts, halved steps, whole ones after far shorter ones, also just after a jump; against the same steps."""
+    monkeypatch.setattr(Given, "lengths", lengths)
+    for module in (direct, simulate):
+        monkeypatch.setattr(module, "FixedStep", Given)
+    values = {"EI": 2.0, "length": 0.9, "load": 0.3}
+    found, copies = (mbs.sensitivities(cantilever, values, 0.09, 0.01, how=how) for how in ("direct", "copies"))
+    assert len(np.unique(np.diff(found.solution.t).round(9))) > 1
+    for name in ("x", "v", "vdot", "multipliers"):
+        mine, others = (own.of(lambda s, name=name: getattr(s.history, name)) for own in (found, copies))  # type: ignore[misc]
+        for key in values:
+            assert np.abs(mine[key] - others[key]).max() <= 3e-6 * np.abs(others[key]).max(), (name, key)
+
+
+@pytest.mark.parametrize(("build", "query"), [(rod, angle), (arm, angle), (cantilever, lambda s: s.velocity("tip"))])
+def test_variable_steps(build: Any, query: Any) -> None:
+    """Those of the run are held, as copies share theirs."""
+    direct, copies = (
+        mbs.sensitivities(build, {"length": 0.9}, 0.3, mbs.VariableStep(1e-2), how=how).of(query)["length"]
+        for how in ("direct", "copies")
+    )
+    assert direct.shape == copies.shape and np.abs(direct - copies).max() < 1e-6 * np.abs(copies).max()
+
+
 def test_a_first_step_that_begins_at_rest() -> None:
     """Flexible bars that are driven: the guess of the first step is none, as its velocities would strain them."""
     values = {"EI": 1.0, "EA": 1.0, "mass": 1.0, "tilt": 0.0873, "height": 1.0}
@@ -239,7 +294,6 @@ def two(count: int = 2, mass: float = 1.0) -> mbs.Model:
         ({"length": 1.0}, {}, "has no argument 'length'; it takes count, mass"),
         ({"mass": "heavy"}, {}, "parameters\\['mass'\\] must be"),
         ({"mass": 1.0}, {"how": "direct", "method": mbs.RadauIIA()}, "how='direct' cannot be: .*RadauIIA has none"),
-        ({"mass": 1.0}, {"how": "direct", "step": mbs.VariableStep(1e-4)}, "steps of variable length"),
         ({"mass": 1.0}, {"how": "sideways"}, "how must be"),
         ({"mass": 1.0}, {"scale": {"mass": -1.0}}, "scale\\['mass'\\] must be"),
     ],
@@ -289,6 +343,30 @@ def test_a_jump_that_moves_is_named() -> None:
 
     with pytest.raises(mbs.ModelError, match="at moves an instant at which something jumps"):
         mbs.sensitivities(later, {"at": 0.05}, 0.1, 0.01, how="direct")
+
+
+def test_laws_for_authors() -> None:
+    """Where matrices are exact, all hold; where one is not, this is told; where there is no way, why."""
+    values = {"EI": 2.0, "length": 0.9}
+    assert len(check_sensitivity(cantilever, values)) == 3
+    report = check_sensitivity(rod, {"length": 0.9}, method=mbs.RadauIIA())
+    assert not len(report) and "RadauIIA has none" in str(report)
+
+    class Wrong(SpringDamper):
+        @classmethod
+        def batch(cls, elements: Any, number: Any) -> Any:
+            batch = SpringDamper.batch(elements, number)
+            stiffness = batch.stiffness
+            batch.stiffness = lambda context: 1.01 * stiffness(context)
+            return batch
+
+    def wrong(pull: float = 40.0) -> mbs.Model:
+        model = two()
+        model.add(Wrong(model.ground, model.nodes[2], pull, free_length=0.3))
+        return model
+
+    with pytest.raises(ContractError, match="against pull misses differences of runs by"):
+        check_sensitivity(wrong, {"pull": 40.0})
 
 
 def test_a_kink_is_named() -> None:

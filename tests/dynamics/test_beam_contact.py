@@ -1,4 +1,4 @@
-"""Balls on beams: derivatives, balance, and runs against closed forms and contact at a station."""
+"""Balls and beams on beams: derivatives, balance, and runs against closed forms and contact at a station."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from motions import momentum
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Node, UnilateralBatch
-from fem_mbs.elements import Ball, Beam, BeamContact, BeamSection, Contact, FixedJoint, RigidBody, contacts_between
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamContact,
+    BeamSection,
+    Capsule,
+    Contact,
+    FixedJoint,
+    Force,
+    RigidBody,
+    contacts_between,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
@@ -54,7 +66,7 @@ def test_derivatives_and_balance(order: int, ring: bool) -> None:
         batch, motion, _ = helix(order, seed, ring)
         gaps = batch.measure(motion)
         H, nodes = batch.second(gaps)[0, 0], batch.nodes[0]
-        ends += bool(gaps.context.pieces.held[0])
+        ends += bool(gaps.context.pieces.held[0, 0, 0])
         rng = np.random.default_rng(seed)
         step = rng.normal(size=(len(motion.x), 6))
         row = step[nodes].ravel()
@@ -77,7 +89,9 @@ def test_gaps_are_those_of_the_beam(order: int) -> None:
         x, R = motion.x[batch.nodes[0]], motion.R[batch.nodes[0]]
         line, _ = beam.line_at(x[:-1], R[:-1], np.linspace(0.0, 1.0, 400))
         contact: Any = batch.owners[0]
-        distance = np.linalg.norm(line - x[-1] - R[-1] @ contact.center, axis=-1).min() - sum(contact.radii)
+        distance = np.linalg.norm(line - x[-1] - R[-1] @ contact.curves[1].offsets[0, 0], axis=-1).min() - sum(
+            contact.radii
+        )
         assert batch.gaps(motion)[0, 0] == pytest.approx(distance, abs=2e-4 * 1.4 / 6)
 
 
@@ -195,3 +209,123 @@ def test_a_ball_begins_to_roll_along_a_beam() -> None:
     gone = v * t - 0.5 * mu * g * t * t + 5 / 7 * v * (0.3 - t)
     assert solution.position(ball)[-1, 0] == pytest.approx(0.1 + gone, abs=1e-3)
     assert solution.contact_force("touch")[5, 0] == pytest.approx((-0.3 * mu * g, 0, 0.3 * g), rel=1e-6)
+
+
+def crossed(order: int, elements: int, gap: float, load: float) -> tuple[mbs.Model, BeamContact]:
+    """A cantilever across another one, 0.613 m from the roots of both, and a force that presses its tip down."""
+    r, at = 0.01, 0.613
+    model = mbs.Model()
+    section = BeamSection.circle(r, 2e11, 0.3, 7800)
+    low = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, order=order)
+    up = Beam.line(model, (at, -at, 2 * r + gap), (at, 1 - at, 2 * r + gap), section, elements, order=order)
+    for beam in (low, up):
+        model.fix(beam.nodes[0])
+    model.add(Force(up.nodes[-1], (0, 0, -load)))
+    return model, model.add(BeamContact(low, up, radius=r, other_radius=r))
+
+
+def test_crossed_cantilevers_are_pressed_together() -> None:
+    """Against Timoshenko's beams: with the compliance ``a = x^3/3EI + x/kGA`` of both, ``2 a N = w_P(x) - gap``.
+
+    Of second order in the size of elements of order 1, and nearer with those of order 3.
+    """
+    load, gap, x = 0.2, 1e-6, 0.613
+    EI, kGA = 2e11 * np.pi * 0.01**4 / 4, BeamSection.circle(0.01, 2e11, 0.3, 7800).stiffness[2, 2]
+    compliance = x**3 / (3 * EI) + x / kGA
+    free = load * (x * x * (3 - x) / (6 * EI) + x / kGA)
+    misses = {}
+    for order, elements in ((1, 8), (1, 16), (3, 1), (3, 4)):
+        model, contact = crossed(order, elements, gap, load)
+        solution = mbs.statics(model)
+        assert np.abs(solution.t - gap / free).min() < 0.02 * gap / free  # closes there
+        force = solution.contact_force(contact)[-1, 0]
+        misses[order, elements] = force[2] / ((free - gap) / (2 * compliance)) - 1.0
+        assert np.abs(force[:2]).max() < 1e-3 * force[2]
+    assert abs(misses[1, 8]) < 5e-3
+    assert misses[1, 8] / misses[1, 16] == pytest.approx(4.0, rel=0.1)
+    assert abs(misses[3, 1]) < 1e-2 and abs(misses[3, 4]) < 2e-4
+
+
+def crossing(kind: str, mu: float = 0.0) -> tuple[mbs.Model, BeamContact, Beam]:
+    """A beam that slides along a held one, at an angle, balanced on its middle; over nodes of both."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection.circle(THICK, 5e9, 0.3, 1000.0)
+    rail = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 8)
+    for node in rail.nodes:
+        model.add(FixedJoint(model.ground, node))
+    way, middle = np.array([0.4 * np.cos(1.0), 0.4 * np.sin(1.0), 0.0]), np.array([0.3, 0.0, 2 * THICK])
+    nodes = [model.add_node(middle + s * way, velocity=(1.0, 0.2, 0.0)) for s in np.linspace(-1, 1, 9)]
+    beam = model.add(Beam(nodes, section))
+    law: Any = {"friction": mu, "radius": THICK, "other_radius": THICK}
+    contact = BeamContact(rail, beam, **law) if kind == "rail first" else BeamContact(beam, rail, **law)
+    return model, model.add(contact), beam
+
+
+def test_a_beam_slides_over_the_nodes_of_another() -> None:
+    """Closed all the time; energy changes with the step squared, and friction takes what is lost, whoever is first."""
+    changes = []
+    for h in (4e-3, 2e-3):
+        model, contact, beam = crossing("rail first")
+        solution = mbs.simulate(model, 0.1, h)
+        assert solution.position(beam.nodes[4])[-1, 0] > 0.39 and np.abs(solution.gap(contact)).max() < 1e-14
+        changes.append(np.ptp(solution.energy.total))
+    assert changes[1] < 5e-5 and changes[0] / changes[1] > 3.0
+    ends = []
+    for kind in ("rail first", "rail last"):
+        model, contact, beam = crossing(kind, 0.2)
+        solution = mbs.simulate(model, 0.08, 2e-3)
+        energy = solution.energy.total
+        assert energy[0] - energy[-1] == pytest.approx(solution.contact_losses(contact).friction[-1], rel=1e-3)
+        ends.append(solution.position(beam.nodes[4])[-1])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("group", ("R3xSO3", "SE3"))
+def test_beams_that_collide_keep_their_momenta(group: str) -> None:
+    """Two free beams, with friction and restitution."""
+    model = mbs.Model(group=group)
+    beams = [Beam.line(model, (-0.5, 0.07, 0), (0.5, 0.03, 0.1), SECTION, 3)]
+    points = np.linspace((0.1, -0.4, 0.16), (0.2, 0.5, 0.14), 5)
+    beams.append(model.add(Beam([model.add_node(p, velocity=(0.3, 0, -1.0)) for p in points], SECTION)))
+    contact = model.add(BeamContact(*beams, friction=0.3, restitution=0.5))
+    solution = mbs.simulate(model, 0.05, 1e-3)
+    assert len(solution.impulses(contact)) > 0
+    values = np.array([momentum(solution.system, solution.motion(k)) for k in range(len(solution.t))])
+    linear, angular = (np.ptp(part, axis=0).max() / np.abs(part).max() for part in (values[:, :3], values[:, 3:]))
+    assert linear < (1e-11 if group == "R3xSO3" else 1e-3) and angular < 5e-3
+
+
+def test_a_rod_in_a_bowl_rests_on_both_its_ends() -> None:
+    """One point in each half of the bowl: each carries ``W/2`` upwards and pushes by ``W/2 tan a``."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    angles = np.linspace(-2.8, -0.34, 25)
+    nodes = [model.add_node((np.cos(a), 0, np.sin(a))) for a in angles]
+    bowl = model.add(Beam(nodes, SECTION))
+    for node in nodes:
+        model.add(FixedJoint(model.ground, node))
+    thick, half, inner = 0.03, 0.5, 1.0 - THICK - 0.03
+    rod = model.add_node((0, 0, 1e-6 - np.sqrt(inner**2 - half**2)), name="rod")
+    model.add(RigidBody(rod, 1.0, (2e-3, 0.09, 0.09)))
+    contact = model.add(BeamContact(bowl, rod, Capsule(thick, 2 * half, (1, 0, 0)), radius=THICK, points=2))
+    solution = mbs.simulate(model, 0.02, 1e-3)
+    tangent = half / np.sqrt(inner**2 - half**2)
+    sides = 0.5 * 9.81 * np.array([(tangent, 0, 1), (-tangent, 0, 1)])
+    np.testing.assert_allclose(solution.contact_force(contact)[-1], sides, rtol=0, atol=1e-4)
+
+
+def test_beams_along_each_other_are_doubted() -> None:
+    """And what is not a tube and a tube is refused by name."""
+    model = mbs.Model()
+    first = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 4)
+    along, across = (Beam.line(model, (0, 0, 0.1), end, SECTION, 4) for end in ((1, 0.05, 0.1), (0.5, 0.5, 0.1)))
+    for other, words in ((along, "lies along"), (across, "")):
+        (contact,) = contacts_between([first, other])
+        model.add(contact)
+        found = [text for text in map(str, model.check().findings) if "one point" in text]
+        assert len(found) == 1 and "lies along" in found[0], words
+    with pytest.raises(ModelError, match="a tube of its own"):
+        BeamContact(first, across, Ball(0.1))
+    with pytest.raises(ModelError, match="give the Ball or Capsule"):
+        BeamContact(first, model.add_node((0, 1, 0)))
+    with pytest.raises(ModelError, match="points must be at most 4"):
+        BeamContact(first, across, points=5)

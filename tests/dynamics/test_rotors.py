@@ -109,6 +109,14 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         mbs.campbell(model, [120.0], count=2)
 
 
+def test_a_table_over_the_speed_that_swings_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A cubic spline through a stiffness that sets in is negative before."""
+    model = rigid_rotor([(1.0, 1.0), (1.0, 1.0), (1e5, 1e5), (1e5, 1e5)], speeds=(0.0, 50.0, 100.0, 150.0))
+    mbs.campbell(model, [100.0], count=2)
+    assert "stiffness or damping over speeds: the curve swings beyond the values" in caplog.text
+    assert "Bearing" in caplog.text and "rad/s it is -" in caplog.text
+
+
 def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
     model = mbs.Model("SE3")
     node = model.add_node((0, 0, 0))
@@ -281,3 +289,10 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="nothing in the model is called 'disk'"):
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
+
+
+def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
+    """Planes of a pair at rest are as like one as the other: ``(I_d -+ I_p) W^2 = 2 k a^2``, once each."""
+    diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)
+    exact = [np.sqrt(3.2e3 / 0.5), np.sqrt(2e3), np.sqrt(3.2e3 / 0.1)]
+    assert np.unique(np.round(diagram.critical(), 4)) == pytest.approx(sorted(exact), abs=1e-4)

@@ -34,7 +34,7 @@ def check(found: Findings) -> None:
 def test_calls_with_junk_are_refused_by_name(count: int, tmp_path: Path) -> None:
     found = campaign(2, count, tmp_path)
     check(found)
-    assert found.counts["answered"] > count / 10 and found.counts["refused"] > count / 2, str(found)
+    assert found.counts["answered"] >= count / 10 and found.counts["refused"] > count / 2, str(found)
 
 
 def test_everything_public_is_called() -> None:

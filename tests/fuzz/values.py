@@ -13,7 +13,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
-from meshes import brick, punched
+from meshes import brick, calculated, dumped, punched
 from numpy.random import Generator
 from scipy.io import mmwrite
 
@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     BeamSection,
     Bearing,
     Box,
+    Capsule,
     CrossFlow,
     FixedJoint,
     FlexibleBody,
@@ -179,7 +180,8 @@ REDUCED = Reduction(
 )
 
 
-SOURCES = ("solid", "abaqus", "nastran", "matrix_market")
+ROTORS = ("campbell", "unbalance_response", "steady_spin")
+SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys", "matrix_market")
 
 
 def matrices(w: SimpleNamespace) -> tuple[Path, Path]:
@@ -283,6 +285,7 @@ OBJECTS_OF: dict[type, Any] = {
     Shell: lambda w: w.shell,
     Beam: lambda w: w.beam,
     Ball: lambda w: Ball(0.1),
+    Capsule: lambda w: Capsule(0.1, 0.3),
     Shape: lambda w: pick([Ball(0.1), Box((0.1, 0.2, 0.3))], w),
     Element: lambda w: pick(w.elements, w),
     Constraint: lambda w: pick(w.joints, w),
@@ -342,28 +345,30 @@ SPECIAL: dict[str, Any] = {
         f"Reduction.{call}.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}
         for call in SOURCES
     },
-    **{
-        f"Reduction.{call}.{name}": lambda w: None
-        for call in SOURCES
-        for name in ("frequency", "rayleigh", "dofs", "solve", "loads")
-    },
-    **{f"Reduction.{call}.modes": lambda w: 2 for call in SOURCES},
-    **{f"Reduction.{call}.recover": lambda w: [] for call in SOURCES},
     "Reduction.matrix_market.points": lambda w: BRICK[0],
     "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
     "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
     **{f"Reduction.abaqus.{name}": lambda w: w.folder / "none.mtx" for name in ("stiffness", "mass", "deck")},
-    "Reduction.nastran.punch": lambda w: punched(w.folder, BRICK, "free")[0],
+    **{
+        f"Reduction.calculix.{name}": lambda w, k=k: calculated(w.folder, BRICK)[k]
+        for k, name in enumerate(("stiffness", "mass", "unknowns", "deck"))
+    },
+    **{
+        f"Reduction.ansys.{name}": lambda w, k=k: dumped(w.folder, BRICK)[k]
+        for k, name in enumerate(("stiffness", "mass", "mapping", "nodes"))
+    },
+    "Reduction.nastran.matrices": lambda w: punched(w.folder, BRICK, "free")[0],
     "Reduction.nastran.bulk": lambda w: punched(w.folder, BRICK, "free")[1],
     "Bearing.stiffness": lambda w: (1e3, 2e3),
     "Bearing.damping": lambda w: (1.0, 2.0),
     "Bearing.speeds": lambda w: None,
     "Bearing.axis": lambda w: (0.0, 0.0, 1.0),
     "Bearing.across": lambda w: None,
-    **{f"{call}.model": lambda w: spun() for call in ("campbell", "unbalance_response")},
-    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ("campbell", "unbalance_response")},
-    **{f"{call}.turning": lambda w: None for call in ("campbell", "unbalance_response")},
-    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ("campbell", "unbalance_response")},
+    **{f"{call}.model": lambda w: spun() for call in ROTORS},
+    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ROTORS},
+    **{f"{call}.turning": lambda w: None for call in ROTORS},
+    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ROTORS},
+    "steady_spin.speed": lambda w: 20.0,
     "campbell.count": lambda w: 2,
     **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
     **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Ball, Beam, BeamSection, Contact, Cylinder, Plane, RigidBody, contacts_between
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamSection,
+    Contact,
+    Cylinder,
+    Plane,
+    RigidBody,
+    Shell,
+    ShellSection,
+    contacts_between,
+)
 
 SECTION = BeamSection.circle(0.02, 2e9, 0.3, 1000)
 
@@ -53,24 +66,44 @@ def test_what_shares_a_node_does_not_meet() -> None:
     assert len(found) == 2 and all(isinstance(own, Contact) for own in found)
 
 
+def plate(model: mbs.Model, height: float) -> Shell:
+    """A square of 0.3 m and 9 elements, 20 mm thick."""
+    rows = [[model.add_node((0.1 * i, 0.1 * j, height)) for j in range(4)] for i in range(4)]
+    cells = [(rows[i][j], rows[i + 1][j], rows[i + 1][j + 1], rows[i][j + 1]) for i, j in product(range(3), repeat=2)]
+    return model.add(Shell(cells, ShellSection.isotropic(0.02, 1e7, 0.3, 1000.0)))
+
+
+def test_a_plate_comes_to_rest_on_a_floor() -> None:
+    """On its nodes, by half its thickness above; what has no gap in common with a beam beside it."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    shell = plate(model, 0.0105)
+    found = model.add(contacts_between([shell, (model.ground, Plane())]))
+    solution = mbs.simulate(model, 0.05, 1e-3)
+    assert len(found) == 16
+    np.testing.assert_allclose([solution.position(n)[-1, 2] for n in shell.nodes], 0.01, rtol=0, atol=1e-9)
+    weight = sum(solution.contact_force(own)[-1, 0, 2] for own in found)
+    assert weight == pytest.approx(9.81 * 1000 * 0.02 * 0.09, rel=1e-9)
+    beam = Beam.line(model, (0, 0.1, 0.2), (0.3, 0.1, 0.2), SECTION, 2)
+    assert len(contacts_between([shell, beam])) == 16
+
+
 def refused(name: str) -> list[object]:
     model = mbs.Model()
     (ball,) = row(model, (0,))
-    beam = Beam.line(model, (0, 1, 0), (1, 1, 0), SECTION, 2)
     bare = RigidBody(model.add_node((3, 3, 3)), 1.0, (1, 1, 1))
     barrel = RigidBody(model.add_node((4, 3, 3)), 1.0, (1, 1, 1), shape=Cylinder(1, 1))
     cases: dict[str, list[object]] = {
         "no shape": [ball, bare],
-        "no closed form": [beam, Beam.line(model, (0, 2, 0), (1, 2, 0), SECTION, 2)],
+        "no closed form": [plate(model, 2.0), plate(model, 3.0)],
         "Cylinder and Cylinder": [barrel, (model.ground, Cylinder(1, 1))],
-        "RigidBody, Beam or": [ball, 3.0],
+        "RigidBody, Beam, Shell or": [ball, 3.0],
         "at least two": [ball],
     }
     return cases[name]
 
 
 @pytest.mark.parametrize(
-    "words", ("no shape", "no closed form", "Cylinder and Cylinder", "RigidBody, Beam or", "at least two")
+    "words", ("no shape", "no closed form", "Cylinder and Cylinder", "RigidBody, Beam, Shell or", "at least two")
 )
 def test_what_is_refused(words: str) -> None:
     with pytest.raises(mbs.ModelError, match=words):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshes import brick, punched
+from meshes import Matrices, brick, calculated, dumped, output4, punched
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
@@ -161,6 +161,111 @@ def test_spoilt_punch_files_are_refused(tmp_path: Path, spoil: object, message: 
     spoil(*files)  # type: ignore[operator]
     with pytest.raises(mbs.ModelError, match=message):
         Reduction.nastran(*files, ENDS)
+
+
+def solid_bar() -> Matrices:
+    return brick((3, 1, 1), SIZES, 70e9, 2700.0)
+
+
+def equals(other: Reduction, rel: float = 1e-9) -> None:
+    """That a body is that of the arrays, to so many digits of its file; signs of modes follow the order of rows."""
+    own = Reduction(*solid_bar(), ENDS, modes=3)
+    for name in ("stiffness", "moments"):
+        wanted = np.abs(getattr(own, name))
+        assert np.abs(getattr(other, name)) == pytest.approx(wanted, abs=rel * wanted.max())
+
+
+def test_files_of_calculix_give_the_same_body(tmp_path: Path) -> None:
+    """To the 14 digits of its files."""
+    equals(Reduction.calculix(*calculated(tmp_path, solid_bar()), ENDS, modes=3))
+
+
+def test_files_of_ansys_give_the_same_body(tmp_path: Path) -> None:
+    """To the 14 digits of places and 16 of matrices; sets are those of its components."""
+    sets = {"a": Interface.average("ROOT"), "b": Interface.average("TIP")}
+    equals(Reduction.ansys(*dumped(tmp_path, solid_bar()), sets, modes=3))
+
+
+@pytest.mark.parametrize("kind", ["text", "full", "little", "big"])
+def test_files_of_output4_give_the_same_body(tmp_path: Path, kind: str) -> None:
+    """Rows are those of all nodes by their numbers, or as told; places have the nine digits of the bulk."""
+    mesh = solid_bar()
+    _, bulk = punched(tmp_path, mesh, "free")
+    rows = csr_array(mesh[1]).shape[0]
+    path = output4(tmp_path / "bar.op4", {"KAA": mesh[1], "MAA": mesh[2]}, kind)
+    equals(Reduction.nastran(path, bulk, ENDS, modes=3), 1e-8)
+    # rows in another order have to be named
+    mixed = np.random.default_rng(0).permutation(rows)
+    path = output4(tmp_path / "bar.op4", {"KGG": mesh[1][mixed][:, mixed], "MGG": mesh[2][mixed][:, mixed]}, kind)
+    dofs = np.stack([mixed // 3, mixed % 3 + 1], axis=1)
+    equals(Reduction.nastran(path, bulk, ENDS, modes=3, dofs=dofs), 1e-8)
+
+
+def _replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda k, m, u, d: _replaced(u, "11.1", "11.7"), "does not tell the rows"),
+        (lambda k, m, u, d: _replaced(u, "11.1\n", ""), "does not tell the rows"),
+        (lambda k, m, u, d: _replaced(u, "11.1", "99.1"), "node 99 of .* is not in"),
+        (lambda k, m, u, d: k.write_text("1 2 3 4"), "is no matrix as text"),
+    ],
+)
+def test_spoilt_files_of_calculix_are_refused(tmp_path: Path, spoil: object, message: str) -> None:
+    files = calculated(tmp_path, solid_bar())
+    spoil(*files)  # type: ignore[operator]
+    with pytest.raises(mbs.ModelError, match=f"Reduction.calculix: .*{message}"):
+        Reduction.calculix(*files, ENDS)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda k, m, u, d: _replaced(k, "RSA", "CSA"), "its kind is CSA"),
+        (lambda k, m, u, d: k.write_text(k.read_text()[:9000]), "it ends after"),
+        (lambda k, m, u, d: _replaced(u, "UX", "TEMP"), "row 3, node and one of UX"),
+        (lambda k, m, u, d: _replaced(u, "    11    U", "    99    U"), "node 99 of .* is not in"),
+        (lambda k, m, u, d: u.write_text("Matrix"), "has 48 rows, .* 0"),
+        (lambda k, m, u, d: _replaced(d, "(3i9,6e21.13e3)", "(free)"), "no node or set of CDWRITE"),
+        (lambda k, m, u, d: d.write_text("/PREP7"), "has no NBLOCK"),
+    ],
+)
+def test_spoilt_files_of_ansys_are_refused(tmp_path: Path, spoil: object, message: str) -> None:
+    files = dumped(tmp_path, solid_bar())
+    spoil(*files)  # type: ignore[operator]
+    with pytest.raises(mbs.ModelError, match=f"Reduction.ansys: .*{message}"):
+        Reduction.ansys(*files, ENDS)
+
+
+@pytest.mark.parametrize(
+    ("matrices", "spoil", "message"),
+    [
+        ("KM", lambda p: p.write_bytes(p.read_bytes()[:500]), "has no matrices of OUTPUT4: it ends within one"),
+        ("K", None, "must have one matrix whose name begins with M, it has K"),
+        ("KM", lambda p: p.unlink(), "cannot be read"),
+        ("ko", None, "26 rows of .* do not belong to 16 GRIDs"),
+    ],
+)
+def test_spoilt_files_of_output4_are_refused(tmp_path: Path, matrices: str, spoil: object, message: str) -> None:
+    mesh = solid_bar()
+    _, bulk = punched(tmp_path, mesh, "free")
+    few = {"K": mesh[1][:26, :26], "M": mesh[2][:26, :26]}
+    every = few if matrices == "ko" else dict(zip(matrices, mesh[1:], strict=False))
+    path = output4(tmp_path / "bar.op4", every, "text")
+    if spoil:
+        spoil(path)  # type: ignore[operator]
+    with pytest.raises(mbs.ModelError, match=f"Reduction.nastran: .*{message}"):
+        Reduction.nastran(path, bulk, ENDS)
+
+
+def test_rows_are_named_once(tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match="these files name the node and direction of each row"):
+        Reduction.ansys(*dumped(tmp_path, solid_bar()), ENDS, dofs=np.ones((48, 2)))
 
 
 @pytest.mark.parametrize(

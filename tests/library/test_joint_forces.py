@@ -252,6 +252,11 @@ def test_bad_input_is_refused_by_name() -> None:
         (lambda: JointStop(m.slider, -np.inf, 1.0, 1.0), "lower must be a finite number"),
         (lambda: JointStop(m.slider, -1.0, 1.0, 0.0), "stiffness must be a positive number"),
         (lambda: JointStop(m.slider, -1.0, 1.0, 1.0, -0.1), "damping must be at least 0"),
+        (
+            lambda: JointStop(m.slider, -0.1, lambda t: 0.1, restitution=0.5),
+            "a rigid stop has neither damping nor ends",
+        ),
+        (lambda: JointStop(m.slider, lambda t: -0.1, None, restitution=0.5), "a rigid stop has neither damping nor"),
         (lambda: JointSpring(m.hinge, -1.0), "JointSpring on RevoluteJoint 'hinge': stiffness must be at least 0"),
         (lambda: JointSpring(ball, 1.0), "has the coordinates 'rotation x', .*; say which"),
         (lambda: JointSpring(m.hinge, 1.0, coordinate="translation x"), "there is no 'translation x'"),

@@ -195,6 +195,40 @@ def test_splines_do_what_they_say() -> None:
         assert Table(t[:2], x[:2], spline=kind)(0.5) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("values", "swings"),
+    [
+        ([0.0, 0.0, 1.0, 1.0, 1.0, 1.0], True),
+        ([3.0, 3.0, 1.0, 0.9, 0.8, 0.1], True),
+        ([1.0, 1e-3, 1e-3, 1.0, 1.5, 2.0], True),  # below zero
+        ([-1.0, -1.0, 1.0, 1.0, -1.0, -1.0], True),  # neither monotone nor of one sign
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0], False),
+        ([0.0, 1.0, 4.0, 9.0, 16.0, 25.0], False),
+        ([0.0, 0.95, 0.59, -0.59, -0.95, 0.0], False),  # a sine: its peaks are between values
+    ],
+)
+def test_a_table_says_where_it_swings_beyond_its_values(
+    values: list[float], swings: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    t = np.arange(6.0)
+    law = Table(t, np.stack([np.ones(6), values, t], axis=-1))
+    assert swings == ("the curve swings beyond the values" in caplog.text)
+    dense = np.linspace(0, 5, 501)
+    x = np.array([law(s)[1] for s in dense])
+    if swings:
+        at = float(caplog.text.partition("at t = ")[2].partition(" s")[0])
+        told = float(caplog.text.partition("by ")[2].partition("%")[0]) / 100.0
+        k = int(at)
+        low, high = sorted(values[k : k + 2])
+        beyond = max(low - law(at)[1], law(at)[1] - high, -law(at)[1] if min(values) >= 0.0 else 0.0)
+        assert (
+            told == pytest.approx(beyond / np.ptp(values), abs=0.006) and x.min() < min(values) or x.max() > max(values)
+        )
+    caplog.clear()
+    Table(t, values, spline="monotone"), Table(t, values, spline="linear")
+    assert not caplog.text
+
+
 def test_outside_its_times_a_table_refuses_or_holds() -> None:
     t = np.array([1.0, 2.0, 3.0])
     held = Table(t, t**2, outside="hold")

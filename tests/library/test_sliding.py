@@ -207,14 +207,15 @@ def test_beam_slides_through_an_eyelet() -> None:
     np.testing.assert_allclose(solution.reaction(eye)[0][:, 2].mean(), -2.0 * G, rtol=2e-2)
 
 
-def test_off_the_end_the_run_ends() -> None:
+@pytest.mark.parametrize(("speed", "side"), [(2.0, "end"), (-2.0, "start")])
+def test_off_an_end_the_run_ends(speed: float, side: str) -> None:
     model = mbs.Model("SE3")
     rail = Beam.line(model, (0, 0, 0), (1, 0, 0), STIFF, elements=4, name="rail")
     model.fix(rail.nodes[0], rotation=True)
-    node = bead(model, (0.5, 0, 0), (2, 0, 0), 1.0)
+    node = bead(model, (0.5, 0, 0), (speed, 0, 0), 1.0)
     model.add(SlidingJoint(rail, node), name="slide")
     with pytest.raises(
-        mbs.MotionError, match=r"SlidingJoint 'slide': node 'bead' runs off the end of Beam 'rail'"
+        mbs.MotionError, match=rf"SlidingJoint 'slide': node 'bead' runs off the {side} of Beam 'rail'"
     ) as hit:
         mbs.simulate(model, 1.0, 0.01)
     assert hit.value.solution.t[-1] == pytest.approx(0.25, abs=0.011)

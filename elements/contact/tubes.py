@@ -1,0 +1,245 @@
+"""Where tubes about smooth curves are nearest: beams with each other, with balls and with capsules.
+
+The skin of a beam is a tube about the smooth curve through its nodes: cubic from one to the next, perpendicular to the
+sections at both (Hermite; smoothing as of Wriggers, Krstulovic-Opara, Zavarise, *IJNME* 51, 2001). It has no kinks at
+nodes, not even where shear forces jump, so that what slides passes them unhindered. With the polynomials ``h_i``,
+``g_i`` of ``s`` in [0, 1], the places ``p_i`` and the directions ``m_i`` (as long as the piece) at its two nodes,
+
+    c(s) = sum_i h_i p_i + g_i m_i.
+
+A capsule is such a curve, too, straight and with both ends at one node, and a ball one that is a point; ends of curves
+are half balls. What a force along ``d`` at the skin does to the nodes is what ``d . delta c`` says at constant ``s``:
+forces ``h_i d`` at ``p_i`` and moments ``m_i x g_i d``, to which the moment about the curve is shared linearly.
+Derivatives of these are taken by a complex step, as those of pairs; the places at which the curves are nearest
+(``curves.py``) follow by one step of Newton's method with increments ``i h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts import Motion
+from fem_mbs.elements.contact.curves import SIGNS, Way, along, derivatives, hermite, nearest_places, newton_step
+from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, cross, dot, length, picked
+from fem_mbs.lie import so3
+
+OVER_THE_END = 0.9
+"""Cosine of normal and curve from which on, at an end, tangents are made from the section's y axis."""
+
+
+class Pieces(NamedTuple):
+    """One piece of each of the two curves of ``...`` pairs: two nodes of a, then two of b, which may be one."""
+
+    offsets: Array
+    """Where the curve is in the frames of the nodes, ``(..., 4, 3)``."""
+    axes: Array
+    """Along the curve there, as long as the piece, ``(..., 4, 3)``."""
+    sides: Array
+    """The y axes of the sections of a there, ``(..., 2, 3)``."""
+    radii: Array
+    """Of both, ``(..., 2)``."""
+    places: Array
+    """``s`` and ``t``, ``(..., 2)``."""
+    held: BoolArray
+    """Whether they are ends, ``(..., 2)``."""
+
+
+def nearest(x: Array, R: Array, of: Pieces) -> tuple[Nearest, Array]:
+    """Nearest points, and gradients ``(..., 3, 6p)`` of gap and slips against two nodes of a, and one or two of b."""
+    p = x.shape[-2]
+    four = [0, 1, 2, p - 1]
+    frames = R[..., four, :, :]
+    arms, m = (np.einsum("...ij,...j->...i", frames, part) for part in (of.offsets, of.axes))
+    knots = np.stack([x[..., four, :] - x[..., -1:, :] + arms, m], axis=-2).reshape(*x.shape[:-2], 2, 4, 3)
+    points, slope, bend = along(knots, of.places)
+    places = of.places + newton_step(*derivatives(points[..., 1, :] - points[..., 0, :], slope, bend, of.held))
+    points, slope, _ = along(knots, places)
+    y = points[..., 1, :] - points[..., 0, :]
+    distance = length(y)
+    n = y / np.where(np.abs(distance) > TINY, distance, 1.0)[..., None]
+    d = _directions(n, slope[..., 0, :], frames, of)
+    r = of.radii[..., 1, None]
+    levers = np.stack([(distance[..., None] - r) * n, -r * n], axis=-2)
+    weights = hermite(places)[0]
+    forces, couples = (_of_nodes(weights[..., k::2]) * d[..., None, :, :] for k in (0, 1))
+    about = cross(levers[..., None, :], d[..., None, :, :]).repeat(2, axis=-3)
+    about = _of_nodes(np.stack([1.0 - places, places], axis=-1)) * about
+    moments = cross(arms[..., None, :], forces) + cross(m[..., None, :], couples) + about
+    parts = (SIGNS.repeat(2)[:, None, None] * part for part in (forces, moments))
+    G = np.concatenate([np.einsum("...dj,...ji->...di", part, frames) for part in parts], axis=-1)
+    if p == 3:
+        G = np.concatenate([G[..., :2, :, :], G[..., 2:3, :, :] + G[..., 3:, :, :]], axis=-3)
+    G = G.swapaxes(-3, -2).reshape(*x.shape[:-2], 3, 6 * p)
+    return Nearest(distance - of.radii.sum(-1), n, points[..., 1, :] - r * n), G
+
+
+def _directions(n: Array, slope: Array, frames: Array, of: Pieces) -> Array:
+    """The normal and two tangents ``(..., 3, 3)``, the first along a; over its end along the y axis of its section."""
+    over = np.abs(dot(n, slope)).real > OVER_THE_END * length(slope).real
+    sides = np.einsum("...ij,...j->...i", frames[..., :2, :, :], of.sides)
+    side = np.where(of.places.real[..., :1] < 0.5, sides[..., 0, :], sides[..., 1, :])
+    across = np.where(over[..., None], side, slope)
+    first = across - dot(across, n)[..., None] * n
+    first = first / length(first)[..., None]
+    return np.stack([n, first, cross(n, first)], axis=-2)
+
+
+def _of_nodes(weights: Array) -> Array:
+    """Weights ``(..., 2, 2)`` of two nodes of both curves, for vectors along three directions at four nodes."""
+    return weights.reshape(*weights.shape[:-2], 4, 1, 1)
+
+
+_ALONG = np.vstack([np.eye(3), np.zeros((3, 3))])
+_ABOUT = so3.skew(np.vstack([np.zeros((3, 3)), np.eye(3)]))
+
+
+class TubePlace(NamedTuple):
+    """Contacts of ``n`` pairs of curves in ``r`` places each, where their nodes are."""
+
+    pieces: Pieces
+    columns: IntArray
+    """Of the body increments of all nodes, those of the ``p`` that count, ``(n, r, 6p)``."""
+    size: int
+    x: Array
+    """Positions ``(n, r, p, 3)`` and rotations of these."""
+    R: Array
+    near: Nearest
+    compact: Array
+    """Gradients ``(n, r, 3, 6p)`` against increments of these."""
+
+    def of(self, rows: IntArray) -> TubePlace:
+        """Of some of the elements."""
+        own = self.columns[rows], self.size, self.x[rows], self.R[rows]
+        return TubePlace(picked(self.pieces, rows), *own, picked(self.near, rows), self.compact[rows])
+
+    def points(self) -> Array:
+        """Where they are, on the skin of b, ``(n, r, 3)``, world."""
+        places: Array = self.x[:, :, -1] + self.near.b
+        return places
+
+    def gradients(self) -> Array:
+        """``G`` (n, r, 3, 6q)."""
+        G = np.zeros((*self.compact.shape[:3], self.size))
+        np.put_along_axis(G, np.broadcast_to(self.columns[:, :, None], self.compact.shape), self.compact, axis=-1)
+        return G
+
+    def bent(self) -> Array:
+        """Derivatives ``(n, r, 3, 6q, 6q)`` of ``G``."""
+        n, r, p = self.x.shape[:3]
+        x, R = (np.broadcast_to(part, (p, 6, *part.shape)).astype(complex) for part in (self.x, self.R))
+        for node in range(p):
+            own = self.R[:, :, node]
+            x[node, ..., node, :] += 1j * STEP * np.matvec(own, _ALONG[:, None, None])
+            R[node, ..., node, :, :] += 1j * STEP * (own @ _ABOUT[:, None, None])
+        compact = nearest(x, R, self.pieces)[1].imag.reshape(6 * p, n, r, 3, 6 * p) / STEP
+        H = np.zeros((n, r, 3, self.size, self.size))
+        rows, columns = self.columns[..., None], self.columns[..., None, :]
+        H[np.arange(n)[:, None, None, None], np.arange(r)[:, None, None], :, rows, columns] = np.moveaxis(
+            compact, (1, 2, 4, 0), (0, 1, 2, 3)
+        )
+        return H
+
+    def gap_rates(self, V: Array) -> Array:
+        """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, q, 6)."""
+        rates: Array = np.vecdot(self.gradients()[:, :, 0], V.reshape(len(V), 1, -1))
+        return rates
+
+
+class Curve(NamedTuple):
+    """A curve through nodes, piece by piece."""
+
+    offsets: Array
+    """Where it is at both nodes of each piece, in their frames, ``(k, 2, 3)``."""
+    axes: Array
+    """Along it there, as long as the piece."""
+    sides: Array
+    """The y axes of its sections there."""
+    closed: BoolArray
+    """Whether it is a ring, ``()``."""
+
+
+class Tubes:
+    """Pairs of curves with equal numbers of nodes, as arrays.
+
+    Each pair has ``r`` places: the nearest one of each of ``r`` parts of a. While ``closed``, they go on beyond
+    the borders of their parts.
+    """
+
+    def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
+        curves = [own.curves for own in elements]
+        self._curves = [
+            Curve(*(np.array(part) for part in zip(*side, strict=True))) for side in zip(*curves, strict=True)
+        ]
+        self._radii = np.array([own.radii for own in elements])
+        self.sides, self.of_b, r = np.ones(len(elements)), int(elements[0].of_b), len(elements[0].contacts)
+        counts = np.array([curve.offsets.shape[1] for curve in self._curves])
+        self._parts = np.round(np.linspace(0.0, counts[0], r + 1)).astype(np.intp)
+        # places go on around rings, but not on a point
+        rings = np.stack([curve.closed for curve in self._curves], axis=-1)
+        ends = np.where(rings[..., None], np.array([-np.inf, np.inf]), counts[:, None] * np.array([0.0, 1.0]))
+        ends[:, 1, 1] *= np.abs(self._curves[1].axes).max(axis=(1, 2, 3)) > 0.0
+        self._ends = ends[:, None].repeat(r, axis=1)
+        """Of the curves, ``(n, r, 2, 2)``: curve, low or high."""
+        self._within = self._ends.copy()
+        if r > 1 and not closed:
+            self._within[:, :, 0] = np.stack([self._parts[:-1], self._parts[1:]], axis=-1)
+
+    def some(self, rows: IntArray) -> Tubes:
+        """Those of some of the elements."""
+        result = copy(self)
+        result._curves = [picked(curve, rows) for curve in self._curves]
+        for name in ("_radii", "_ends", "_within", "sides"):
+            setattr(result, name, getattr(self, name)[rows])
+        return result
+
+    def at(self, motion: Motion, nodes: IntArray) -> TubePlace:
+        """Where they are nearest."""
+        return self.near(motion.x[nodes], motion.R[nodes])
+
+    def near(self, x: Array, R: Array) -> TubePlace:
+        """Where they are nearest, with nodes ``x`` (n, q, 3)."""
+        n, q = x.shape[:2]
+        at, u, held = self.places(x, R)
+        every, own = np.arange(n)[:, None], self._of(x)
+        which = [nodes[at.piece[..., side]] for side, nodes in enumerate(own)]
+        those = np.concatenate([which[0], which[1][..., : min(self.of_b, 2)]], axis=-1)
+        a, b = ([part[every, at.piece[..., side]] for part in curve[:3]] for side, curve in enumerate(self._curves))
+        offsets, axes = (np.concatenate(pair, axis=-2) for pair in zip(a[:2], b[:2], strict=True))
+        radii = np.broadcast_to(self._radii[:, None], u.shape)
+        pieces = Pieces(offsets, axes, a[2], radii, at.places, held)
+        x, R = x[every[..., None], those], R[every[..., None], those]
+        columns = (6 * those[..., None] + np.arange(6)).reshape(*those.shape[:2], -1)
+        found, G = nearest(x, R, pieces)
+        # at a border between two parts of a what is nearest is in the next one
+        border = (u[..., None] == self._within) & (self._within != self._ends)
+        between = border[..., 0, :].any(axis=-1) & held[..., 0]
+        found = found._replace(gap=np.where(between, np.maximum(found.gap, 0.0), found.gap))
+        return TubePlace(pieces, columns, 6 * q, x, R, found, G)
+
+    def places(self, x: Array, R: Array) -> tuple[Way, Array, BoolArray]:
+        """Where both curves are nearest, all along their pieces, and which places are held."""
+        rings = np.stack([curve.closed for curve in self._curves], axis=-1)
+        return nearest_places(self._all_knots(x, R), rings, self._parts, self._within)
+
+    def _all_knots(self, x: Array, R: Array) -> list[Array]:
+        return [
+            self._knots(curve, x[:, i] - x[:, -1:, None], R[:, i])
+            for curve, i in zip(self._curves, self._of(x), strict=True)
+        ]
+
+    def _of(self, x: Array) -> list[IntArray]:
+        """The two nodes of each piece of both curves, ``(k, 2)``."""
+        first, two = x.shape[1] - self.of_b, np.arange(2)
+        b = first + np.arange(self.of_b - 1)[:, None] + two if self.of_b > 1 else np.full((1, 2), first)
+        return [np.arange(first - 1)[:, None] + two, b]
+
+    @staticmethod
+    def _knots(curve: Curve, x: Array, R: Array) -> Array:
+        """Knots ``(n, k, 4, 3)`` of the pieces of curves with nodes ``x`` (n, k, 2, 3)."""
+        parts = x + np.matvec(R, curve.offsets), np.matvec(R, curve.axes)
+        return np.stack(parts, axis=3).reshape(*x.shape[:2], 4, 3)

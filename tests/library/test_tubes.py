@@ -1,0 +1,117 @@
+"""Beams with beams and capsules: where they are nearest, derivatives against differences, balance, and parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, UnilateralBatch
+from fem_mbs.elements import Ball, Beam, BeamContact, BeamSection, Capsule
+from fem_mbs.elements.contact.curves import _way
+from fem_mbs.lie import so3
+
+SECTION = BeamSection.circle(0.02, 5e8, 0.3, 1000.0)
+
+
+def moved(motion: Motion, step: Array) -> Motion:
+    """After body increments ``(n, 6)`` of the nodes."""
+    x = motion.x + np.matvec(motion.R, step[:, :3])
+    return replace(motion, x=x, R=motion.R @ so3.exp(step[:, 3:]))
+
+
+def bow(model: mbs.Model, rng: Any, place: Array, order: int = 1, count: int = 4) -> Beam:
+    """A bent beam somewhere near a place, in any direction, on nodes turned anyhow."""
+    angles = np.linspace(-0.7, 0.7, count * order + 1)
+    line = np.stack([np.cos(angles) - 1.0, np.sin(angles), 0.1 * angles], axis=1) @ Rotation.random(rng=rng).as_matrix()
+    nodes: list[Any] = [model.add_node(place + p, rotation=Rotation.random(rng=rng)) for p in line]
+    return model.add(Beam(nodes, SECTION, order=order))
+
+
+def pair(kind: str, seed: int, points: int = 1, swap: bool = False) -> tuple[UnilateralBatch, Motion]:
+    """A beam and what it may touch, deformed at random."""
+    rng = np.random.default_rng(seed)
+    model = mbs.Model(group=("R3xSO3", "SE3")[seed % 2])
+    first = bow(model, rng, np.zeros(3), order=1 + seed % 3)
+    away = (0.3, 1.2)[seed % 4 > 1] * (v := rng.normal(size=3)) / np.linalg.norm(v)
+    law: Any = {"friction": 0.3, "points": points}
+    if kind == "beam":
+        other = bow(model, rng, away, order=2)
+        model.add(BeamContact(*((other, first) if swap else (first, other)), **law))
+    else:
+        node = model.add_node(away, rotation=Rotation.random(rng=rng))
+        axis, center = rng.normal(size=3), away + 0.1 * rng.normal(size=3)
+        shape = Ball(0.05, center=center) if kind == "ball" else Capsule(0.05, 0.7, axis, center=center)
+        model.add(BeamContact(first, node, shape, **law))
+    system = mbs.System(model)
+    (batch,) = (b for b in system.batches if isinstance(b, UnilateralBatch))
+    motion = system.at_rest()
+    return batch, moved(motion, 0.01 * rng.normal(size=(len(motion.x), 6)))
+
+
+@pytest.mark.parametrize("points", (1, 2))
+@pytest.mark.parametrize("kind", ("beam", "capsule"))
+def test_derivatives_and_balance(kind: str, points: int) -> None:
+    """Gradients and their derivatives against differences; rigid motions of all nodes close no gap and slip nowhere."""
+    regions = set()
+    for seed in range(20):
+        batch, motion = pair(kind, seed, points)
+        gaps, nodes = batch.measure(motion), batch.nodes[0]
+        H, own = batch.second(gaps)[0], gaps.context
+        regions |= {tuple(held) for held in own.pieces.held[0].tolist()}
+        rng = np.random.default_rng(seed)
+        step = rng.normal(size=(len(motion.x), 6))
+        row = step[nodes].ravel()
+        before, after = (batch.measure(moved(motion, s * step)) for s in (-1e-6, 1e-6))
+        slope, bend = (after.gap - before.gap) / 2e-6, (after.gradient - before.gradient) / 2e-6
+        here = gaps.gap[0] != 0.0  # what is deeper in the next part
+        np.testing.assert_allclose((gaps.gradient[0, :, 0] @ row)[here], slope[0, here], rtol=0, atol=2e-7)
+        np.testing.assert_allclose(H @ row, bend[0], rtol=0, atol=1e-6 * np.abs(H).max() + 1e-7)
+        v, w = rng.normal(size=(2, 3))
+        x, R = motion.x[nodes], motion.R[nodes]
+        rigid = np.concatenate([np.vecmat(v + np.cross(w, x), R), np.vecmat(w, R)], axis=1).ravel()
+        np.testing.assert_allclose(gaps.gradient[0] @ rigid, 0.0, rtol=0, atol=1e-12)
+        turn = so3.exp(w)
+        turned = batch.measure(replace(motion, x=(motion.x + v) @ turn.T, R=turn @ motion.R))
+        np.testing.assert_allclose(turned.gap, gaps.gap, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(turned.gradient, gaps.gradient, rtol=0, atol=1e-11)
+    assert len(regions) >= 3
+
+
+def test_the_gap_is_the_least_distance_of_two_curves() -> None:
+    """Against minimisation from many places; the other way round it is the same, with the opposite normal."""
+    for seed in range(12):
+        batch, motion = pair("beam", seed)
+        tubes: Any = batch._pairs  # type: ignore[attr-defined]
+        x, R = motion.x[batch.nodes], motion.R[batch.nodes]
+        knots = tubes._all_knots(x, R)
+
+        def square(u: Array, knots: Any = knots) -> float:
+            return float(np.square(_way(knots, np.zeros((1, 2), np.bool_), u[None, None]).y).sum())
+
+        counts = [own.shape[1] for own in knots]
+        starts = [(a, b) for a in np.linspace(0, counts[0], 4) for b in np.linspace(0, counts[1], 4)]
+        bounds = [(0.0, count) for count in counts]
+        least = min(minimize(square, u, bounds=bounds, tol=1e-14).fun for u in starts)
+        gap = batch.gaps(motion)[0, 0]
+        assert gap == pytest.approx(np.sqrt(least) - 0.04, abs=1e-7)
+        other, there = pair("beam", seed, swap=True)
+        assert other.gaps(there)[0, 0] == pytest.approx(gap, abs=1e-13)
+        n = [own.measure(m).context.near.normal[0, 0] for own, m in ((batch, motion), (other, there))]
+        np.testing.assert_allclose(n[0], -n[1], rtol=0, atol=1e-10)
+
+
+def test_a_ball_is_a_capsule_without_length() -> None:
+    """And parts of the beam: the least of their gaps is that of the whole."""
+    for seed in range(6):
+        for kind in ("ball", "capsule", "beam"):
+            (whole, motion), (parts, _) = pair(kind, seed), pair(kind, seed, points=4)
+            gaps = parts.gaps(motion)[0]
+            assert gaps.min() == pytest.approx(whole.gaps(motion)[0, 0], abs=1e-13)
+            assert (np.sort(gaps)[1:] > gaps.min() + 1e-9).all()

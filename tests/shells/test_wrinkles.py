@@ -1,0 +1,68 @@
+"""What elements say of compression under which their mesh cannot follow the sheet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import EdgeLoad, Shell, ShellSection
+from fem_mbs.elements.shells.wrinkles import SHARE, compression
+
+E, NU = 2e9, 0.3
+
+
+def beyond(
+    section: ShellSection, forces: list[tuple[float, ...]], curvature: tuple[float, ...], a: float
+) -> np.ndarray:
+    n = len(forces)
+    law = np.broadcast_to(section.stiffness[:6, :6], (n, 6, 6))
+    return compression(np.array(forces), np.tile(curvature, (n, 1)), law, np.tile(a * np.eye(2), (n, 1, 1)))
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3])
+def test_a_flat_element_carries_half_of_its_buckling_load(offset: float) -> None:
+    """In any direction, wherever the nodes are; tension beside it changes nothing."""
+    h, a = 0.01, 0.2
+    section = ShellSection.isotropic(h, E=E, nu=NU, rho=1000.0).with_offset(offset)
+    N = SHARE * np.pi**2 * E * h**3 / (12 * (1 - NU**2)) / a**2
+    forces = [(-N, 0.0, 0.0), (5 * N, -N, 0.0), (-N / 2, -N / 2, N / 2), (0.0, 0.0, N), (-N, -N, 0.0)]
+    np.testing.assert_allclose(beyond(section, forces, (0.0, 0.0, 0.0), a), 1.0)
+    assert (beyond(section, [(N, 2 * N, 0.0)], (0.0, 0.0, 0.0), a) < 0.0).all()
+
+
+def test_a_cylinder_carries_its_classical_load() -> None:
+    """Where waves of that are longer than elements, along its axis, but not round it."""
+    h, R, a = 1e-3, 1.0, 0.2
+    section = ShellSection.isotropic(h, E=E, nu=NU, rho=1000.0)
+    N = SHARE * E * h**2 / (R * np.sqrt(3 * (1 - NU**2)))
+    along, around = beyond(section, [(0.0, -N, 0.0), (-N, 0.0, 0.0)], (1 / R, 0.0, 0.0), a)
+    assert along == pytest.approx(1.0)
+    assert around == pytest.approx(N / (SHARE * np.pi**2 * section.stiffness[3, 3] / a**2))
+
+
+def clamped(h: float, elements: int) -> tuple[mbs.Model, Shell]:
+    """Pulled from a clamped edge, beside which it is compressed across: 0.03 of the pull."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    section = ShellSection.isotropic(h, E=E, nu=NU, rho=1000.0)
+    sheet = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (elements, elements), name="sheet")
+    for node in sheet.edge("left"):
+        model.fix(node)
+    model.add(EdgeLoad(sheet.edge("right"), (0.002 * E * h, 0, 0)))
+    return model, sheet
+
+
+def test_thin_sheets_on_coarse_meshes_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    for run in (mbs.statics, lambda model: mbs.simulate(model, 0.02, 5e-4)):
+        run(clamped(1e-3, 4)[0])
+        texts = [text for text in caplog.messages if "compressed" in text]
+        assert len(texts) == 1
+        assert "Shell 'sheet': element" in texts[0]
+        assert "smaller elements" in texts[0]
+        caplog.clear()
+
+
+def test_thick_ones_and_fine_meshes_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    for h, elements in ((0.02, 4), (4e-3, 12)):
+        mbs.simulate(clamped(h, elements)[0], 0.01, 5e-4)
+    assert "compressed" not in caplog.text
