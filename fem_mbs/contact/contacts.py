@@ -201,11 +201,11 @@ class Selection:
                 elements = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(own), -1)
                 self.parts.append(SelectedPart(part.batch, cell, number, own[cell, number], elements))
 
-    def at(self, motion: Motion) -> Measured:
+    def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""
-        return Measured(self, motion, [part.batch.measure(motion) for part in self.parts])
+        return MeasuredContacts(self, motion, [part.batch.measure(motion) for part in self.parts])
 
-    def here(self, state: State) -> Measured:
+    def here(self, state: State) -> MeasuredContacts:
         """The same at a state of the model."""
         return self.at(self.contacts.system.motion(state))
 
@@ -218,7 +218,7 @@ class Selection:
         return result.reshape(-1, N)
 
 
-class Measured:
+class MeasuredContacts:
     """Selected contacts at a motion."""
 
     def __init__(self, selection: Selection, motion: Motion, gaps: list[Gaps]) -> None:

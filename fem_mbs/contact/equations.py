@@ -33,7 +33,7 @@ from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import SOME, Laws, least_squares, projected, push
-from fem_mbs.contact.contacts import Measured
+from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
@@ -55,7 +55,7 @@ class ContactResidual(NamedTuple):
     """With the forces of contacts."""
     closing: Array
     hidden: Array
-    at: Measured
+    at: MeasuredContacts
     P: Array
     """``(k, 3)``."""
     G: Array

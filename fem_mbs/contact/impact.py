@@ -15,7 +15,7 @@ import numpy as np
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import push
-from fem_mbs.contact.contacts import Contacts, Measured, Selection
+from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
@@ -32,7 +32,7 @@ PLACED = 1e-13
 class Mobility:
     """What pushes along some contacts do, the joints closed."""
 
-    def __init__(self, system: System, at: Measured, factors: Factors) -> None:
+    def __init__(self, system: System, at: MeasuredContacts, factors: Factors) -> None:
         self.system, self.G = system, at.gradients
         none = np.zeros(system.m)
         columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
@@ -43,7 +43,7 @@ class Mobility:
         self.delassus: Array = 0.5 * (delassus + delassus.T)
 
 
-def _of_mass(contacts: Contacts, state: State, at: Measured) -> Mobility:
+def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility:
     """In the metric of the mass: of impulses, and of forces."""
     system, place = contacts.open, place_of(contacts.without(state))
     factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))

@@ -8,8 +8,6 @@ stabilised generalised-alpha method as it is; else its balance of energy is draw
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
@@ -74,10 +72,9 @@ def part_of(
     memory = point.memory
     touches = np.zeros_like(memory.touches) if impulsive else memory.touches
     if touches.any():
-        moved = _in_contact(method, point, touching_of(contacts, touches), h, damped)
+        step, state, anew = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
-        moved = _open(contacts, method, point, h, damped, impulsive)
-    step, state = moved.step, moved.state
+        step, state, anew = _open(contacts, method, point, h, damped, impulsive)
     watch = watched(contacts, memory.watch, state, h)
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
     new = memory._replace(alpha=step.memory, watch=watch, balance=balance)
@@ -87,7 +84,7 @@ def part_of(
     after = touching(contacts, state, h, watch.gap)
     end = Standing(state, new._replace(touches=after))
     left = touches & (watch.gap > TOUCHING * contacts.system.length) & contacts.pushing(state)
-    if moved.anew or left.any():  # beyond the end of a face or an edge
+    if anew or left.any():  # beyond the end of a face or an edge
         end = begun_with_forces(contacts, method, end, after, h)
     elif (after != touches).any():
         alpha = step.memory._replace(predictor=None, convergence=None, matrix=None)
@@ -105,20 +102,10 @@ def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Stand
     return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
 
 
-class Moved(NamedTuple):
-    """A step, and what follows of it."""
-
-    step: Step
-    state: State
-    """Of the model."""
-    anew: bool
-    """Whether forces of contact jump at its end."""
-
-
 def _open(
     contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, damped: bool, impulsive: bool
-) -> Moved:
-    """A step in which all contacts are open."""
+) -> tuple[Step, State, bool]:
+    """A step in which all contacts are open, its state, and that no forces of contact jump at its end."""
     system, inner, alpha = contacts.open, contacts.without(point.state), point.memory.alpha
     if damped:
         stepper, alpha = method.euler(system, inner, h)
@@ -127,12 +114,14 @@ def _open(
     step = stepper.inner_step(system, inner, h, alpha)
     forces = np.zeros((contacts.count, 3)) if impulsive else None
     state = contacts.carry_on(point.state, step.state, forces)
-    return Moved(step, state, False)
+    return step, state, False
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up
-def _in_contact(method: GeneralizedAlpha, point: Standing, touching: Touching, h: float, damped: bool) -> Moved:
-    """A step in which contacts obey their laws at its end.
+def _in_contact(
+    method: GeneralizedAlpha, point: Standing, touching: Touching, h: float, damped: bool
+) -> tuple[Step, State, bool]:
+    """A step in which contacts obey their laws at its end, its state, and whether forces of contact jump there.
 
     One whose slip reverses has stuck in between, and sticks at the end, whatever its cone then: unless no force of
     friction can hold it, as at the dead centre of a slider.
@@ -161,7 +150,7 @@ def _in_contact(method: GeneralizedAlpha, point: Standing, touching: Touching, h
     state = touching.outer(point.state, step.state)
     closes = contacts.pushing(state) & ~contacts.pushing(point.state)
     anew = damped or bool((slides & ~alike).any() or closes[touching.numbers].any())
-    return Moved(step, state, anew)
+    return step, state, anew
 
 
 def _slip(touching: Touching, inner: State) -> Array:
