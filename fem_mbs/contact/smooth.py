@@ -8,6 +8,7 @@ stabilised generalised-alpha method as it is; else its balance of energy is draw
 from __future__ import annotations
 
 from dataclasses import replace
+
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
