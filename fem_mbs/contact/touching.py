@@ -38,7 +38,85 @@ class Touching(Selection):
         """The state of the model that such a one is, after the last."""
         forces = np.zeros((self.contacts.count, 3))
         forces[self.numbers] = state.multipliers[self.system.m :].reshape(-1, 3)
+<<<<<<< HEAD
         return self.contacts.carry_on(last, state, forces)
+=======
+        return contacts.carry_on(last, state, forces)
+
+    def at(self, motion: Motion) -> Touched:
+        """Gaps and gradients at a motion."""
+        return Touched(self, motion, [part.batch.measure(motion) for part in self.parts])
+
+    def spread(self, values: list[Array]) -> Array:
+        """Rows ``(3k, N)`` of what each part has of its contacts, ``(n, 3, b)``."""
+        result = np.zeros((self.k, 3, self.system.N))
+        for part, own in zip(self.parts, values, strict=True):
+            result[part.own[:, None, None], np.arange(3)[:, None], part.components[:, None]] = own
+        return result.reshape(-1, self.system.N)
+
+
+class Touched(NamedTuple):
+    """Contacts that touch, at a motion."""
+
+    touching: Touching
+    motion: Motion
+    measured: list[Gaps]
+
+    @property
+    def gap(self) -> Array:
+        """``(k,)``."""
+        result = np.empty(self.touching.k)
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            result[part.own] = gaps.gap[part.cell, part.place]
+        return result
+
+    def gradients(self) -> Array:
+        """``G`` (3k, N)."""
+        parts = zip(self.touching.parts, self.measured, strict=True)
+        return self.touching.spread([gaps.gradient[part.cell, part.place] for part, gaps in parts])
+
+    def slip(self) -> Array:
+        """Rates ``(k, 2)`` of slip."""
+        result = np.empty((self.touching.k, 2))
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            V = self.motion.V[part.batch.nodes[part.cell]].reshape(len(part.cell), -1)
+            result[part.own] = np.matvec(gaps.gradient[part.cell, part.place, 1:], V)
+        return result
+
+    def rate_gradients(self, dV: RateSensitivities) -> Array:
+        """Derivatives ``(3k, N)`` of ``G V`` against body increments, where body velocities follow by ``dV``."""
+        values = []
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            nodes = part.batch.nodes[part.cell]
+            V = self.motion.V[nodes].reshape(len(nodes), -1)
+            bent = np.einsum("nb,ndbc->ndc", V, self._second(part, gaps))
+            values.append(dV.after(gaps.gradient[part.cell, part.place], nodes) + bent)
+        return self.touching.spread(values)
+
+    def stiffness(self, forces: Array) -> Array:
+        """Entries of ``-P H`` behind those of the iteration matrix, for ``forces`` (k, 3)."""
+        blocks = [np.empty(0)]
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            n, b = part.elements.shape
+            block = np.zeros((n, b, b))
+            np.subtract.at(block, part.cell, np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)))
+            blocks.append(block.ravel())
+        return np.concatenate(blocks)
+
+    def squares(self) -> Array:
+        """Entries of ``G^T G`` behind those of the iteration matrix."""
+        blocks = [np.empty(0)]
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            n, b = part.elements.shape
+            block, G = np.zeros((n, b, b)), gaps.gradient[part.cell, part.place]
+            np.add.at(block, part.cell, G.mT @ G)
+            blocks.append(block.ravel())
+        return np.concatenate(blocks)
+
+    @staticmethod
+    def _second(part: TouchingPart, gaps: Gaps) -> Array:
+        return part.batch.second(gaps)[part.cell, part.place]
+>>>>>>> main
 
 
 def touching_of(contacts: Contacts, touches: BoolArray) -> Touching:
