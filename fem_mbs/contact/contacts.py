@@ -267,11 +267,22 @@ class MeasuredContacts:
 
     def stiffness(self, forces: Array) -> Array:
         """Entries of ``-P H``, element by element, for ``forces`` (k, 3)."""
-        blocks = []
-        for part, gaps in self._parts:
+        return self._blocks(
+            [-np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)) for part, gaps in self._parts]
+        )
+
+    def squares(self) -> Array:
+        """Entries of ``G^T G``."""
+        gradients = [gaps.gradient[part.cell, part.place] for part, gaps in self._parts]
+        return self._blocks([G.mT @ G for G in gradients])
+
+    def _blocks(self, values: list[Array]) -> Array:
+        """What contacts of an element have together, ``(n, b, b)`` of each kind, one after the other."""
+        blocks = [np.empty(0)]
+        for part, own in zip(self.selection.parts, values, strict=True):
             n, b = part.elements.shape
             block = np.zeros((n, b, b))
-            np.subtract.at(block, part.cell, np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)))
+            np.add.at(block, part.cell, own)
             blocks.append(block.ravel())
         return np.concatenate(blocks)
 

@@ -16,16 +16,9 @@ from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.impact import placed
-<<<<<<< HEAD
-from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import ModelError
-=======
-from fem_mbs.contact.nonsmooth_alpha import contacts_of
 from fem_mbs.contracts import Report, State
-from fem_mbs.contracts.unilateral import FORCES, TOUCHING
+from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import FemMbsError
->>>>>>> main
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.static.equations import Equations, Loading, Point
