@@ -154,7 +154,7 @@ def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:
     for _ in range(ITERATIONS):
         x, _ = np.linalg.qr(solve(M @ x))
     squares = np.sort(np.abs(_ritz(M, K, x)[0]))
-    return max(shift, WITHIN * float(squares[:count].max(initial=0.0)))
+    return max(shift, WITHIN * float(squares[count - 1]))
 
 
 def _ritz(M: csc_array, K: csc_array, x: Array) -> tuple[Array, Array]:
