@@ -160,7 +160,15 @@ class Laws:
 
     def linear(self, P: Array) -> tuple[BoolArray, Array, Array]:
         """Which contacts push, and the laws on the branches of ``P``: ``A P + K c = 0``."""
-        k, xi, every = self.k, self.rates(P), np.arange(self.k)
+        k, every = self.k, np.arange(self.k)
+        pushes, own, K = self.branches(P, self.rates(P))
+        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
+        A[every, :, every] += own
+        return pushes, A.reshape(3 * k, 3 * k), K
+
+    def branches(self, P: Array, xi: Array) -> tuple[BoolArray, Array, Array]:
+        """Which contacts push, and the laws on the branches of ``P`` and ``xi``: ``own P + K xi = 0``, (k, 3, 3)."""
+        k = self.k
         pushes = P[:, 0] - self.r_N * xi[:, 0] > 0.0
         radius = self.mu * P[:, 0]
         z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
@@ -179,9 +187,7 @@ class Laws:
         own[:, 0, 0] = ~pushes
         own[:, 1:, 1:] = np.eye(2) - held - turn
         own[:, 1:, 0] = -self.mu[:, None] * d
-        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
-        A[every, :, every] += own
-        return pushes, A.reshape(3 * k, 3 * k), K
+        return pushes, own, K
 
 
 def projected(P: Array, xi: Array, friction: Array, r_N: Array, r_T: Array) -> Array:  # noqa: N803

@@ -148,13 +148,8 @@ class ContactEquations(StabilizedEquations):
         opening = rates[:, 0].copy()
         rates[:, 0] = at.gap
         force = evaluation.force - P @ G
-        evaluation = evaluation._replace(force=force, relative=self._relative(evaluation, force))
+        evaluation = evaluation._replace(force=force, relative=relative_force(self.system, evaluation, force))
         return ContactResidual(place, body, evaluation, closing, hidden, at, P.reshape(-1, 3), G, rates, opening)
-
-    def _relative(self, evaluation: Evaluation, force: Array) -> float:
-        free, nodes = np.where(self.system.equation >= 0, np.abs(force), 0.0), 6 * self.system.n
-        own = float((free[nodes:] / evaluation.own_scale).max(initial=0.0))
-        return max(own, float((free[:nodes].reshape(-1, 2, 3).max(axis=(0, 2)) / evaluation.scale).max()))
 
     def size(self, residual: Any) -> tuple[float, float]:
         """Relative residuals; what the laws miss counts as a gap and as a force, like what joints miss."""
@@ -249,6 +244,13 @@ class ContactEquations(StabilizedEquations):
         solution = replace(solution, unknown=solution.unknown._replace(multipliers=joints))
         state, a = super().update(solution)
         return replace(state, multipliers=np.append(state.multipliers, P)), a
+
+
+def relative_force(system: System, evaluation: Evaluation, force: Array) -> float:
+    """The largest of forces ``(N,)`` that are left, with those of contacts, over the largest that made them up."""
+    free, nodes = np.where(system.equation >= 0, np.abs(force), 0.0), 6 * system.n
+    own = float((free[nodes:] / evaluation.own_scale).max(initial=0.0))
+    return max(own, float((free[:nodes].reshape(-1, 2, 3).max(axis=(0, 2)) / evaluation.scale).max()))
 
 
 @dataclass(frozen=True)

@@ -126,11 +126,21 @@ class Touched(NamedTuple):
 
     def stiffness(self, forces: Array) -> Array:
         """Entries of ``-P H`` behind those of the iteration matrix, for ``forces`` (k, 3)."""
-        blocks = []
+        blocks = [np.empty(0)]
         for part, gaps in zip(self.touching.parts, self.measured, strict=True):
             n, b = part.elements.shape
             block = np.zeros((n, b, b))
             np.subtract.at(block, part.cell, np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)))
+            blocks.append(block.ravel())
+        return np.concatenate(blocks)
+
+    def squares(self) -> Array:
+        """Entries of ``G^T G`` behind those of the iteration matrix."""
+        blocks = [np.empty(0)]
+        for part, gaps in zip(self.touching.parts, self.measured, strict=True):
+            n, b = part.elements.shape
+            block, G = np.zeros((n, b, b)), gaps.gradient[part.cell, part.place]
+            np.add.at(block, part.cell, G.mT @ G)
             blocks.append(block.ravel())
         return np.concatenate(blocks)
 
