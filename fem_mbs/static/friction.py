@@ -301,7 +301,8 @@ class FrictionPath:
                 raise NotConvergedError("the equilibrium found is far away: there is none near", found.report)
             pushes = np.zeros_like(touches)
             pushes[touching.numbers] = there.P[:, 0] > 0.0
-            gaps = self.contacts.gaps(there.evaluation.motion)
+            reached = self.contacts.carry_on(self.last, there.point.state())
+            gaps = self.contacts.gaps(self.system.motion(reached))
             wrong = np.where(touches, pushes & (gaps > deep), gaps < -deep)
             if not wrong.any():
                 break
