@@ -33,7 +33,7 @@ ROOMS = {
     "fem_mbs/system": f"engine {DYNAMICS} {CONTRACTS}",
     "fem_mbs/static": "statics",
     "fem_mbs/modal": "dynamics/test_modes.py dynamics/test_modes_rotating.py dynamics/test_linearize.py "
-    "dynamics/test_state_space.py dynamics/test_turning_axes.py dynamics/test_frequencies.py",
+    "dynamics/test_state_space.py dynamics/test_turning_axes.py dynamics/test_frequencies.py dynamics/test_rotors.py",
     "elements/beams": "library/test_beam_strain.py library/test_beam_mass.py library/test_beam_geometry.py "
     "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
     f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",

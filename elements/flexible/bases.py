@@ -268,21 +268,18 @@ def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
 
 def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
     if plan.method == "free":
+        from scipy.sparse.linalg import splu  # which takes long to import
+
         # rigid motions in the unknowns without those of rigid interfaces, of unit mass
-        reduced = (
-            np.linalg.lstsq((rest.T @ rest).toarray(), rest.T @ rigid, rcond=None)[0] if rest.shape[1] < 500 else None
-        )
-        reduced = _solved(rest, rigid) if reduced is None else reduced
+        reduced = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
         reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
         omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
-    Psi = held.constraint_modes()
+    Psi, room = held.constraint_modes(), held.K.shape[0] - held.G.shape[0]
     if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
-        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), float(held.fixed_modes(1)[0][0]) if len(Psi) > len(
-            held.G.toarray()
-        ) else 0.0
-    room = held.K.shape[0] - held.G.shape[0]
+        left_out = float(held.fixed_modes(1)[0][0]) if room else 0.0
+        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), left_out
     more = plan.frequency is None and plan.modes < room
     omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
     if more:
@@ -291,13 +288,6 @@ def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_ar
         kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
         return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
     return ReducedBasis(Psi, Phi), 0.0
-
-
-def _solved(rest: csr_array, rigid: Array) -> Array:
-    from scipy.sparse.linalg import splu  # which takes long to import
-
-    result: Array = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
-    return result
 
 
 def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:

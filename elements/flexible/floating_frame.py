@@ -36,7 +36,7 @@ def columns(parts: Array) -> Array:
 
 
 def carried(places: Array) -> Array:
-    """``A_i`` (..., 6, 6) of interfaces at ``places`` (..., 3)."""
+    """How places ``(..., 3)`` move and turn with a body, ``A_i`` (..., 6, 6) of interfaces."""
     result = np.zeros((*places.shape[:-1], 6, 6))
     result[...] = np.eye(6)
     result[..., :3, 3:] = -so3.skew(places)

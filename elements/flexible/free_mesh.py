@@ -10,7 +10,8 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import array, shown
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, Interface, rigid_motion
+from fem_mbs.elements.flexible.floating_frame import carried
+from fem_mbs.elements.flexible.interfaces import AttachedInterface, Interface
 from fem_mbs.errors import ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
@@ -125,7 +126,7 @@ def ground_of(given: Sequence[AttachedInterface], points: Array, dofs: IntArray,
 
 def rigid_of(points: Array, dofs: IntArray) -> Array:
     """Rigid motions ``(N, 6)`` of all unknowns."""
-    result: Array = rigid_motion(points - points.mean(axis=0))[dofs[:, 0], dofs[:, 1]]
+    result: Array = carried(points - points.mean(axis=0))[dofs[:, 0], dofs[:, 1]]
     return result
 
 

@@ -16,6 +16,7 @@ from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
+from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.errors import ModelError
 
 FLAT = 1e-8
@@ -262,47 +263,41 @@ class Attached(NamedTuple):
 
 def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -> Attached:
     """Eliminate nodes of rigid interfaces, and read motions of averaged ones; ``dofs`` (N, 2) are nodes and 0 ... 5."""
-    N = len(dofs)
-    where = {(int(node), int(axis)): row for row, (node, axis) in enumerate(dofs)}
-    slaves: dict[int, list[tuple[int, float]]] = {}
-    reading: list[tuple[int, int, float]] = []
-    extra, count = 0, len(interfaces)
+    N, rows = len(dofs), np.full((len(points), 6), -1)
+    rows[dofs[:, 0], dofs[:, 1]] = np.arange(N)
+    rigid = [own for own in interfaces if own.kind == "rigid"]
+    held = np.zeros(N, np.bool_)
+    for own in rigid:
+        held[rows[own.nodes][rows[own.nodes] >= 0]] = True
+    free = np.flatnonzero(~held)
+    new, size = np.full(N, -1), len(free) + 6 * len(rigid)
+    new[free] = np.arange(len(free))
+    rest: list[tuple[Any, Any, Array]] = [(free, new[free], np.ones(len(free)))]
+    seen: list[tuple[Any, Any, Array]] = []
+    extra = len(free)
     for k, own in enumerate(interfaces):
-        motion = rigid_motion(points[own.nodes] - own.point)
+        here, motions = rows[own.nodes], 6 * k + np.arange(6)
         if own.kind == "rigid":
-            for node, rows in zip(own.nodes, motion, strict=True):
-                for axis in range(6):
-                    row = where.get((int(node), axis))
-                    if row is not None:
-                        slaves[row] = [(extra + j, float(rows[axis, j])) for j in range(6) if rows[axis, j]]
-            reading += [(6 * k + j, -1 - (extra + j), 1.0) for j in range(6)]
+            carries = extra + np.arange(6)
+            known = here >= 0
+            rest.append((here[known][:, None], carries, carried(points[own.nodes] - own.point)[known]))
+            seen.append((motions, carries, np.ones(6)))
             extra += 6
         else:
-            for node, block in zip(own.nodes, averaging(points[own.nodes], own.weights, own.point), strict=True):
-                for axis in range(3):
-                    column = where[int(node), axis]
-                    reading += [(6 * k + j, column, float(block[j, axis])) for j in range(6) if block[j, axis]]
-    free = np.setdiff1d(np.arange(N), np.fromiter(slaves, np.intp, len(slaves)))
-    new = np.full(N, -1)
-    new[free] = np.arange(len(free))
-    entries = [(int(row), int(new[row]), 1.0) for row in free]
-    entries += [(row, len(free) + j, value) for row, terms in slaves.items() for j, value in terms]
-    size = len(free) + extra
-    seen = [(i, int(new[j]) if j >= 0 else len(free) - 1 - j, value) for i, j, value in reading]
-    nodes = np.append(dofs[free, 0], np.full(extra, -1))
-    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)), nodes)
+            block = averaging(points[own.nodes], own.weights, own.point)
+            seen.append((motions[:, None], new[here[:, None, :3]], block))
+    nodes = np.append(dofs[free, 0], np.full(6 * len(rigid), -1))
+    return Attached(_sparse(rest, (N, size)), _sparse(seen, (6 * len(interfaces), size)), nodes)
 
 
-def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:
-    rows, columns, values = np.array(entries, dtype=float).reshape(-1, 3).T
-    return csr_array(coo_array((values, (rows.astype(np.intp), columns.astype(np.intp))), shape))
-
-
-def rigid_motion(r: Array) -> Array:
-    """Motions ``(k, 6, 6)`` of points ``r`` (k, 3) with a body: displacement and rotation."""
-    result = np.zeros((len(r), 6, 6))
-    result[:] = np.eye(6)
-    result[:, :3, 3:] = -so3.skew(r)
+def _sparse(parts: list[tuple[Any, Any, Array]], shape: tuple[int, int]) -> csr_array:
+    """A matrix of rows, columns and values, each broadcast."""
+    rows, columns, values = (
+        np.concatenate(every)
+        for every in zip(*(map(np.ravel, np.broadcast_arrays(*part)) for part in parts), strict=True)
+    )
+    result = csr_array(coo_array((values, (rows, columns)), shape))
+    result.eliminate_zeros()
     return result
 
 

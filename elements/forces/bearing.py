@@ -120,7 +120,8 @@ class Bearing(Element):
     point : (3,), optional
         Where it is at t = 0, world frame; by default at node b.
     across : (3,), optional
-        Its first direction at t = 0, world frame, perpendicular to the axis; by default one that turns with node a.
+        Its first direction at t = 0, world frame, perpendicular to the axis; by default that of the axes of node a
+        that is most across, x before y before z: y for a shaft along x.
 
     Raises
     ------

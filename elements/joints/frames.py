@@ -180,11 +180,12 @@ class OnPoints(Component):
 def axes_about(axis: Array, a: Node) -> Array:
     """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``; world frame.
 
-    The others follow from the axes of node ``a``, the first of those that are most across: they turn with a model.
+    The first is that axis of node ``a`` which is most across, x before y before z, as far as it is across: about z they
+    are the axes of the node, and they turn with a model.
     """
-    along = np.abs(axis @ a.rotation)
-    most_across = a.rotation[:, int(np.argmax(along <= along.min() + TIE))]
-    e1 = so3.cross(most_across, axis)
+    along = axis @ a.rotation
+    k = int(np.argmax(np.abs(along) <= np.abs(along).min() + TIE))
+    e1 = a.rotation[:, k] - along[k] * axis
     e1 /= np.linalg.norm(e1)
     return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 

@@ -111,7 +111,8 @@ class PlaneJoint(RelativeJoint):
         drive : dict of functions of t, optional
             What prescribes coordinates, by their names, in m and rad; as the drive of :class:`RevoluteJoint`.
         x_axis : (3,), optional
-            Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
+            Direction of "translation x", across the normal, at t = 0, world frame; by default that of the axes of
+            node a that is most across, x before y before z, as far as it is across.
         point_b, normal_b : (3,), optional
             The point and the normal on node b, if they are not yet at ``point`` and along ``normal``:
             :meth:`Model.assemble` brings them together. The normal on node b counts where it cannot tilt.

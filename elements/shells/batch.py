@@ -61,12 +61,9 @@ class ShellBatch(BeamElements):
         self._points = ShellPoints(d0, GAUSS)
         area = self._points.area
         self._alternating0 = self._alternating(d0)
-        material, damping = (
-            area[..., None, None] * np.concatenate([getattr(shell, name) for shell in shells])
-            for name in ("stiffness", "damping")
-        )
-        self.material, self._material_damping = _with_hourglass(material), _with_hourglass(damping)
-        self._damped_by(damping)
+        self._law = area[..., None, None] * np.concatenate([shell.stiffness for shell in shells])
+        self._against_alternating = 4.0 * HOURGLASS * self._law[..., -1, -1].sum(axis=1)
+        self._damped_by(np.array([shell.section.damping for shell in shells for _ in shell.cells]))
         self._hourglass = np.zeros((4, 6))
         self._hourglass[:, 5] = ALTERNATING
         # weights of second derivatives of rows, by place twice and by slope and place
@@ -93,12 +90,12 @@ class ShellBatch(BeamElements):
         strains, t = self._strains(measure, relative.d)
         (B, t_d), Q = self._gradient((measure.by_place(), measure.by_slope())), relative.gradient()
         _add_membrane(B, of_turn(t, t_d) + self._points.chords.gradient(relative.d)[:, None])
-        stress = self._stress(self.material, strains)
+        stress = self._stress(strains)
         viscous = V = None
         if self.damping_matrix is not None:
             V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
             rate = np.matvec(B, np.matvec(Q, V.reshape(-1, 24)))
-            viscous = self._stress(self._material_damping, rate)
+            viscous = self._stress_of_rates(rate)
         context = ShellContext(relative, Q, measure, (t, t_d), B, stress, viscous, V, inertia_context)
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
@@ -119,7 +116,7 @@ class ShellBatch(BeamElements):
         """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
         at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
         change = np.matvec(context.B, np.matvec(context.Q, at_frames))
-        ahead: Array = context.stress + self._stress(self.material, change)
+        ahead: Array = context.stress + self._stress(change)
         return ahead
 
     def with_stress(self, context: ShellContext, stress: Array) -> ShellContext:
@@ -130,15 +127,15 @@ class ShellBatch(BeamElements):
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         strains, _ = self._strains(self._points.rows(d), d)
         n, area = len(d), self._points.area.sum(axis=1)
-        force = self._stress(self.material, strains)[:, :-1].reshape(n, 4, MEASURES)[..., :3].sum(axis=1)
+        force = self._stress(strains)[:, :-1].reshape(n, 4, MEASURES)[..., :3].sum(axis=1)
         curved = (strains[:, :-1].reshape(n, 4, MEASURES) + self._points.as_built)[..., 3:6].mean(axis=1)
-        law = self.material[0].sum(axis=1)[:, :6, :6] / area[:, None, None]
+        law = self._law.sum(axis=1)[:, :6, :6] / area[:, None, None]
         return compression(force / area[:, None], curved, law, sides(d)), WRINKLES
 
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s, _ = self._strains(self._points.rows(d), d)
-        stored: Array = 0.5 * np.vecdot(s, self._stress(self.material, s))
+        stored: Array = 0.5 * np.vecdot(s, self._stress(s))
         return stored
 
     def _relative(self, x: Array, R: Array) -> QuadCoordinates:
@@ -164,15 +161,19 @@ class ShellBatch(BeamElements):
         B[:, -1] = self._hourglass.ravel()
         return B, turns.copy()
 
-    def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
-        """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
-        at_points, alternating = material
+    def _stress(self, strains: Array) -> Array:
+        """The law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
         n, tail = len(strains), strains.shape[2:]
-        by_points = strains[:, :-1].reshape(n, 4, MEASURES, -1)
         result = np.empty_like(strains)
-        result[:, :-1] = (at_points @ by_points).reshape(n, 4 * MEASURES, *tail)
-        result[:, -1] = alternating.reshape(n, *[1] * len(tail)) * strains[:, -1]
+        at_points = self._law @ strains[:, :-1].reshape(n, 4, MEASURES, -1)
+        result[:, :-1] = at_points.reshape(n, 4 * MEASURES, *tail)
+        result[:, -1] = self._against_alternating.reshape(n, *[1] * len(tail)) * strains[:, -1]
         return result
+
+    def _stress_of_rates(self, rates: Array) -> Array:
+        """Stresses of damping: times in which strains change at these rates ``(n, s)`` or ``(n, s, c)``, as strains."""
+        assert self.damping_matrix is not None
+        return self._stress(self.damping_matrix.reshape(-1, *[1] * (rates.ndim - 1)) * rates)
 
     def _total(self, context: ShellContext) -> Array:
         return context.stress if context.viscous is None else context.stress + context.viscous
@@ -183,17 +184,17 @@ class ShellBatch(BeamElements):
         n = len(self.nodes)
         stress = self._total(context)
         inner = self._curvature(context, stress)
-        inner += B.mT @ self._stress(self.material, B)
+        inner += B.mT @ self._stress(B)
         right = inner @ Q
         if self.damping_matrix is not None:
-            right += B.mT @ self._stress(self._material_damping, self._rate_derivative(context))
+            right += B.mT @ self._stress_of_rates(self._rate_derivative(context))
         wrench = np.vecmat(stress, B).reshape(n, 4, 6)
         return self._at_nodes(Q.mT @ right + relative.geometric(wrench, Q))
 
     def _viscous(self, context: ShellContext) -> Array:
         """Material damping, ``(n, 24, 24)``."""
         along = context.B @ context.Q
-        return self._at_nodes(along.mT @ self._stress(self._material_damping, along))
+        return self._at_nodes(along.mT @ self._stress_of_rates(along))
 
     def _curvature(self, context: ShellContext, stress: Array) -> Array:
         """Second derivatives of the strains times stresses, by coordinates ``(n, 24, 24)``."""
@@ -248,8 +249,3 @@ def share(area: Array) -> Array:
     values, _ = bilinear(GAUSS)
     shared: Array = (values * area[..., None]).mT @ values
     return shared
-
-
-def _with_hourglass(material: Array) -> tuple[Array, Array]:
-    """A law of an element at its points ``(n, 4, 9, 9)``, and that of alternating drilling ``(n,)``."""
-    return material, 4.0 * HOURGLASS * material[..., -1, -1].sum(axis=1)

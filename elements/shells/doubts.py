@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import ModelContext, Node
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.joints.lower_pairs import FixedJoint
-from fem_mbs.elements.shells.geometry import corner_normals
+from fem_mbs.elements.shells.geometry import corner_normals, shared_sides
 
 if TYPE_CHECKING:
     from fem_mbs.elements.shells.shell import Shell
@@ -107,12 +107,8 @@ def _more(count: int) -> str:
 
 
 def _opposite(shell: Shell) -> list[tuple[int, int]]:
-    """Pairs of elements that have an edge in the same direction."""
-    first: dict[tuple[int, int], int] = {}
-    pairs = []
-    for element, corners in enumerate(shell.cells.tolist()):
-        for edge in zip(corners, [*corners[1:], corners[0]], strict=True):
-            if edge in first:
-                pairs.append((first[edge], element))
-            first[edge] = element
-    return pairs
+    """Pairs of elements that have an edge to themselves, and go along it in the same direction."""
+    here, there, alone = shared_sides(shell.cells)
+    start = shell.cells.ravel()
+    same = alone & (start[here] == start[there])
+    return list(zip((here[same] // 4).tolist(), (there[same] // 4).tolist(), strict=True))

@@ -37,6 +37,16 @@ def corner_normals(x: Array) -> Array:
     return np.asarray(normals / np.where(size > 0.0, size, 1.0))
 
 
+def shared_sides(cells: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """Pairs of sides, the ``i``-th of element ``k`` is ``4k + i``, with the same nodes, and whether these are all."""
+    ends = np.sort(np.stack([cells, np.roll(cells, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
+    edge = np.unique(ends[:, 0] * (cells.max() + 1) + ends[:, 1], return_inverse=True)[1].ravel()
+    order = np.argsort(edge, kind="stable")
+    same = np.flatnonzero(edge[order[:-1]] == edge[order[1:]])
+    here = order[same]
+    return here, order[same + 1], np.bincount(edge)[edge[here]] == 2
+
+
 def shared_normals(x: Array, cells: IntArray, fold: float) -> Array:
     """Normals ``(n, 4, 3)`` at the corners of quadrilaterals ``cells`` (n, 4) of points ``x`` (m, 3).
 
@@ -56,17 +66,11 @@ def shared_normals(x: Array, cells: IntArray, fold: float) -> Array:
 
 def _patches(cells: IntArray, normals: Array, fold: float) -> tuple[IntArray, BoolArray]:
     """Which corners ``(4n,)`` share a normal, and which of these patches are at a rim or a fold."""
-    n = len(cells)
-    corner = np.arange(4 * n).reshape(n, 4)
-    first, second = corner.ravel(), np.roll(corner, -1, axis=1).ravel()
-    a, b = cells.ravel()[first], cells.ravel()[second]
-    swap = a > b
+    n, start = len(cells), cells.ravel()
+    here, there, _ = shared_sides(cells)
+    first, second = np.arange(4 * n), np.roll(np.arange(4 * n).reshape(n, 4), -1, axis=1).ravel()
+    swap = start[first] > start[second]
     first, second = np.where(swap, second, first), np.where(swap, first, second)
-    key = np.minimum(a, b) * (cells.max() + 1) + np.maximum(a, b)
-    order = np.argsort(key, kind="stable")
-    here, there = order[:-1], order[1:]
-    same = key[here] == key[there]
-    here, there = here[same], there[same]
     flat, least = normals.reshape(-1, 3), np.cos(np.radians(fold) * (1 + 1e-9))
     pairs = [(ends[here], ends[there]) for ends in (first, second)]
     smooth = [np.vecdot(flat[p], flat[q]) >= least for p, q in pairs]

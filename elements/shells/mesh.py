@@ -9,6 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beams.line_mesh import read_mesh
+from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.errors import ModelError
 
 LABEL = "Shell.from_mesh"
@@ -59,27 +60,21 @@ def _split(points: Array, quads: IntArray, triangles: IntArray) -> tuple[Array, 
 
 def _one_side(cells: IntArray) -> IntArray:
     """The same quads, each turned over where it goes round the other way than those before it."""
-    at: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for k, cell in enumerate(cells.tolist()):
-        for a, b in zip(cell, [*cell[1:], cell[0]], strict=True):
-            at[min(a, b), max(a, b)].append(k)
-    turned, result = np.zeros(len(cells), dtype=np.intp), cells.copy()
-    for start in range(len(cells)):
-        waiting = [] if turned[start] else [start]
-        turned[start] = turned[start] or 1
+    here, there, alone = shared_sides(cells)
+    start, near = cells.ravel(), defaultdict[int, list[tuple[int, bool]]](list)
+    turn = start[here] == start[there]
+    for a, b, over in np.stack([here // 4, there // 4, turn], axis=-1)[alone].tolist():
+        near[a].append((b, over))
+        near[b].append((a, over))
+    turned: dict[int, bool] = {}
+    for first in range(len(cells)):
+        waiting = [] if first in turned else [first]
+        turned.setdefault(first, False)
         while waiting:
             k = waiting.pop()
-            cell = result[k].tolist()
-            for a, b in zip(cell, [*cell[1:], cell[0]], strict=True):
-                others = at[min(a, b), max(a, b)]
-                if len(others) != 2:
-                    continue
-                other = others[0] if others[1] == k else others[1]
-                if turned[other]:
-                    continue
-                ring = result[other].tolist()
-                if (a, b) in zip(ring, [*ring[1:], ring[0]], strict=True):
-                    result[other] = result[other, ::-1]
-                turned[other] = 1
-                waiting.append(other)
-    return result
+            for other, over in near[k]:
+                if other not in turned:
+                    turned[other] = turned[k] ^ bool(over)
+                    waiting.append(other)
+    over = np.array([turned[k] for k in range(len(cells))])
+    return np.where(over[:, None], cells[:, ::-1], cells)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
+from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.elements.shells.results import FACES, principal
 from fem_mbs.elements.shells.strains import bilinear
 from fem_mbs.lie import se3
@@ -71,13 +72,12 @@ class ShellPicture:
 
     def _rim(self, point: IntArray) -> tuple[IntArray, IntArray]:
         """Faces between top and bottom where the surface ends, and their elements."""
-        cells = self.shell.cells
-        ends = np.stack([cells, np.roll(cells, -1, axis=1)], axis=-1)
-        pairs, count = np.unique(np.sort(ends.reshape(-1, 2), axis=1), axis=0, return_inverse=True)[:2]
-        alone = (np.bincount(count.ravel(), minlength=len(pairs)) == 1)[count.ravel()].reshape(-1, 4)
-        sides = (point[..., :, 0], point[..., -1, :], point[..., ::-1, -1], point[..., 0, ::-1])
+        alone = np.ones((len(self.shell.cells), 4), dtype=bool)
+        for sides in shared_sides(self.shell.cells)[:2]:
+            alone.flat[sides] = False
+        points = (point[..., :, 0], point[..., -1, :], point[..., ::-1, -1], point[..., 0, ::-1])
         faces, of = [], []
-        for side, along in enumerate(sides):
+        for side, along in enumerate(points):
             elements = np.flatnonzero(alone[:, side])
             top, bottom = along[0, elements], along[1, elements]
             quads = np.stack([bottom[:, :-1], bottom[:, 1:], top[:, 1:], top[:, :-1]], axis=-1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.shells.middle import QuadCoordinates
+from fem_mbs.elements.shells.section import strains_turned
 from fem_mbs.elements.shells.strains import CENTER, ShellPoints
 from fem_mbs.errors import ModelError
 
@@ -59,15 +60,8 @@ class ShellResults:
         which = outer if ply is None else ply % count
         stress = section.stress(self.strains(x, R), own, which, section.plies[which, FACES[side]])
         if ply is None:
-            stress = np.matvec(_back(own + section.plies[which, 0]), stress)
+            stress = np.vecmat(stress, strains_turned(own + section.plies[which, 0]))
         return stress
-
-
-def _back(angle: Array) -> Array:
-    """Stresses in axes from which others are turned by ``angle``, from those in the others, ``(..., 3, 3)``."""
-    c, s = np.cos(angle), np.sin(angle)
-    rows: list[list[Any]] = [[c * c, s * s, -2 * c * s], [s * s, c * c, 2 * c * s], [c * s, -c * s, c * c - s * s]]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def principal(stress: Array) -> Array:

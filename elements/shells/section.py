@@ -189,7 +189,7 @@ class ShellSection(Public):
     def turned(self, angle: Array | float) -> Array:
         """Stiffness ``(..., 8, 8)`` in axes from which the material's are turned by an angle in rad."""
         T = np.zeros((*np.shape(angle), 8, 8))
-        T[..., :3, :3] = T[..., 3:6, 3:6] = _strains_turned(angle)
+        T[..., :3, :3] = T[..., 3:6, 3:6] = strains_turned(angle)
         c, s = np.cos(angle), np.sin(angle)
         T[..., 6:, 6:] = np.moveaxis(np.array([[c, s], [-s, c]]), (0, 1), (-2, -1))
         turned: Array = T.mT @ self.stiffness @ T
@@ -203,7 +203,7 @@ class ShellSection(Public):
         """
         assert self.modulus is not None
         local = strains[..., :3] + (z + self.offset) * strains[..., 3:6]
-        turned: Array = np.matvec(self.modulus @ _strains_turned(angle + self.plies[ply, 0]), local)
+        turned: Array = np.matvec(self.modulus @ strains_turned(angle + self.plies[ply, 0]), local)
         return turned
 
 
@@ -229,7 +229,7 @@ def _layered(plies: list[tuple[float, float]], C: Array, shear: Array, rho: floa
     angles, thicknesses = np.radians([angle for angle, _ in plies]), np.array([t for _, t in plies])
     h = float(thicknesses.sum())
     z = np.append(0.0, np.cumsum(thicknesses)) - 0.5 * h
-    T = _strains_turned(angles)
+    T = strains_turned(angles)
     Q = T.mT @ C @ T
     A, B, D = (np.tensordot(np.diff(z**k) / k, Q, 1) for k in (1, 2, 3))
     c, s = np.cos(angles), np.sin(angles)
@@ -241,8 +241,8 @@ def _layered(plies: list[tuple[float, float]], C: Array, shear: Array, rho: floa
     return ShellSection(_law(A, B, D, S), rho * h, rho * h**3 / 12.0, h, plies=table, modulus=C)
 
 
-def _strains_turned(angle: Array | float) -> Array:
-    """Strains 11, 22, 12 in axes turned by an angle, from those in the axes, ``(..., 3, 3)``."""
+def strains_turned(angle: Array | float) -> Array:
+    """Strains 11, 22, 12 in axes turned by an angle, ``(..., 3, 3)``; stresses come back by it."""
     c, s = np.cos(angle), np.sin(angle)
     rows = [[c * c, s * s, c * s], [s * s, c * c, -c * s], [-2.0 * c * s, 2.0 * c * s, c * c - s * s]]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))

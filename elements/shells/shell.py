@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import (
     Direction,
     Element,
@@ -51,25 +51,18 @@ SIDES: dict[str, tuple[int | slice, int | slice]] = {
 LEAST_IN_SURFACE = 1e-3
 
 
-def _fold(value: Any, label: object) -> float:
-    return number(value, label, low=0.0, high=180.0)
+Fold = Annotated[float, partial(number, low=0.0, high=180.0)]
 
 
-def _grid(value: Any, label: object) -> tuple[int, int]:
+def _pair(value: Any, label: object, each: Callable[[Any, str], Any], what: str) -> tuple[Any, Any]:
     if not isinstance(value, Sequence) or len(value) != 2:
-        raise ModelError(f"{label} must be two numbers of elements, received {shown(value)}")
-    first, second = (whole_number(own, f"{label}[{k}]") for k, own in enumerate(value))
+        raise ModelError(f"{label} must be two {what}, received {shown(value)}")
+    first, second = (each(own, f"{label}[{k}]") for k, own in enumerate(value))
     return first, second
 
 
-def _closed(value: Any, label: object) -> tuple[bool, bool]:
-    if not isinstance(value, Sequence) or len(value) != 2:
-        raise ModelError(f"{label} must be two truth values, received {shown(value)}")
-    first, second = (truth(own, f"{label}[{k}]") for k, own in enumerate(value))
-    return first, second
-
-
-Grid = Annotated[Sequence[int], _grid]
+Grid = Annotated[Sequence[int], partial(_pair, each=whole_number, what="numbers of elements")]
+Closed = Annotated[Sequence[bool], partial(_pair, each=truth, what="truth values")]
 
 
 @checked
@@ -116,7 +109,7 @@ class Shell(Element):
     drill with a weak stiffness; docs/theory.md, "Shells". The mass is consistent in translation, lumped in rotation.
     """
 
-    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "damping", "turn", "length")
+    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "turn")
 
     def __init__(
         self,
@@ -124,7 +117,7 @@ class Shell(Element):
         section: ShellSection,
         *,
         normals: Normals | None = None,
-        fold: Annotated[float, _fold] = 30.0,
+        fold: Fold = 30.0,
         direction: Direction | None = None,
         grid: Grid | None = None,
         thick: bool = False,
@@ -145,11 +138,12 @@ class Shell(Element):
         relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
         self.d0 = relative.d
         points = ShellPoints(self.d0, GAUSS)
-        for element in map(int, np.flatnonzero((points.area <= 0.0).any(axis=1))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} is too distorted, as its surface folds "
-                "back; use a better shape, or smaller elements where the surface is curved"
-            )
+        self._refuse(
+            (points.area <= 0.0).any(axis=1),
+            label,
+            "is too distorted, as its surface folds back; use a better shape, or smaller elements where the surface is "
+            "curved",
+        )
         self.area = points.area.sum(axis=1)
         self.shared = share(points.area)
         """Area of each element as its nodes share it, ``int N_i N_j dA``, ``(k, 4, 4)``."""
@@ -158,7 +152,7 @@ class Shell(Element):
         law = np.zeros((len(self.cells), 4, 9, 9))
         law[..., :8, :8] = section.turned(self.turn[:, :4])
         law[..., 8, 8] = section.drilling
-        self.stiffness, self.damping = law, section.damping * law
+        self.stiffness = law
 
     @classmethod
     @checked
@@ -199,7 +193,7 @@ class Shell(Element):
         section: ShellSection,
         elements: Grid,
         *,
-        closed: Annotated[Sequence[bool], _closed] = (False, False),
+        closed: Closed = (False, False),
         direction: Direction | None = None,
         name: Name | None = None,
         given: Mapping[Any, NodeLike] | None = None,
@@ -230,7 +224,7 @@ class Shell(Element):
         section: ShellSection,
         *,
         normals: Normals | None = None,
-        fold: Annotated[float, _fold] = 30.0,
+        fold: Fold = 30.0,
         direction: Direction | None = None,
         split_triangles: bool = False,
         name: Name = "shell",
@@ -310,26 +304,29 @@ class Shell(Element):
         result[1:, 1:], result[:-1, 1:] = corners[..., 2], corners[..., 3]
         return result
 
-    def _corners(self, element: int) -> str:
-        return ", ".join(str(self.nodes[k]) for k in self.cells[element])
+    def _refuse(self, which: BoolArray, label: str, why: str) -> None:
+        """Refuse the first of some elements."""
+        for element in np.flatnonzero(which)[:1]:
+            corners = ", ".join(str(self.nodes[k]) for k in self.cells[element])
+            raise ModelError(f"{label}: element {element + 1} with {corners} {why}")
 
     def _check_corners(self, x: Array, label: str) -> None:
         """Refuse elements without four different places."""
         corners = x[self.cells]
         apart = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
-        crossed = np.linalg.norm(np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1]), axis=-1)
-        size = np.ptp(x, axis=0).max()
-        for element in map(int, np.flatnonzero((apart <= 1e-9 * size).any(axis=1) | (crossed <= 1e-12 * size**2))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} is collapsed: it needs four corners at "
-                "different places; a triangle becomes three quads by Shell.from_mesh(..., split_triangles=True)"
-            )
         middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
-        for element in map(int, np.flatnonzero((np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} has a corner of 180 degrees or more; "
-                "list its nodes one after the other around it, and avoid such corners"
-            )
+        size = np.ptp(x, axis=0).max()
+        self._refuse(
+            (apart <= 1e-9 * size).any(axis=1) | (np.linalg.norm(middle, axis=-1) <= 1e-12 * size**2),
+            label,
+            "is collapsed: it needs four corners at different places; a triangle becomes three quads by "
+            "Shell.from_mesh(..., split_triangles=True)",
+        )
+        self._refuse(
+            (np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1),
+            label,
+            "has a corner of 180 degrees or more; list its nodes one after the other around it, and avoid such corners",
+        )
 
     def _normals(self, x: Array, normals: Any, fold: float, label: str) -> Array:
         if normals is None:
@@ -357,8 +354,7 @@ class Shell(Element):
         R, _ = se3.exp(values @ relative.d)
         local = np.vecmat(np.asarray(direction), relative.R[:, None] @ R)
         short = np.linalg.norm(local[..., :2], axis=-1) < LEAST_IN_SURFACE
-        for element in map(int, np.flatnonzero(short.any(axis=1))):
-            raise ModelError(f"{label}: direction {shown(direction)} is normal to the surface in element {element + 1}")
+        self._refuse(short.any(axis=1), label, f"has a surface to which direction {shown(direction)} is normal")
         angle: Array = np.arctan2(local[..., 1], local[..., 0])
         return angle
 

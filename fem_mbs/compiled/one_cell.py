@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import Any
@@ -57,10 +57,9 @@ class OneCell:
         self.tape, self.sources = Tape(), dict[str, InputRows]()
         self.batch, self.n = batch, len(batch.nodes)
         self.parameters: list[Array] = []
-        kind: list[Any] = [type(batch), batch.nodes.shape[1], None if batch.own is None else batch.own.shape[1]]
-        self._kind = kind
-        self.cell = self._one_cell(batch, "")
-        self.kind = tuple(kind)
+        self._kind: list[Any] = [batch.nodes.shape[1], None if batch.own is None else batch.own.shape[1]]
+        self.cell: Any = copied([batch], "", self._kind, self._numbers, self._rows_of_one)
+        self.kind = tuple(self._kind)
 
     def motion(self, motion: Motion) -> Motion:
         """The motion of the cell, and that of its inertia forces."""
@@ -141,41 +140,21 @@ class OneCell:
         row[:, ~there] = 0.0
         return row
 
-    def _one_cell(self, thing: Any, path: str) -> Any:
-        for attribute in vars(type(thing)).values():
-            if isinstance(attribute, cached_property):
-                attribute.__get__(thing)
-        result = copy.copy(thing)
-        for name, value in vars(thing).items():
-            object.__setattr__(result, name, self._of_one(name, value, f"{path}{name}"))
-        return result
-
-    def _of_one(self, name: str, value: Any, path: str) -> Any:
-        """An attribute, or what it is for one cell."""
-        n = self.n
+    def _numbers(self, name: str, path: str, value: Any) -> Any:
+        """Numbers on the tape for what has a row for each cell; rows of its own for a cell."""
         if name in ("nodes", "own", "reads") and value is not None:
             return np.arange(value.shape[1])[None]
-        if name.endswith("owners"):
-            return [Untouchable("an element")]
-        if name == LAST:
-            return None
-        if isinstance(value, Numbering):
-            return value
-        if isinstance(value, np.ndarray) and value.ndim and len(value) == n and value.dtype == float and value.size:
+        if (
+            isinstance(value, np.ndarray)
+            and value.ndim
+            and len(value) == self.n
+            and value.dtype == float
+            and value.size
+        ):
             return self._parameter(path, value)
-        if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
-            parts = zip(fields, value, strict=True)
-            return type(value)(*(self._of_one(field, part, f"{path}.{field}") for field, part in parts))
-        if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
-            return self._one_cell(value, f"{path}.")
-        result = self._rows_of_one(name, value, path)
-        try:
-            self._kind += [path, known(result)]
-        except CannotRecordError:
-            return Untouchable(path)
-        return result
+        return None
 
-    def _rows_of_one(self, name: str, value: Any, path: str) -> Any:
+    def _rows_of_one(self, name: str, path: str, value: Any) -> Any:
         """Which rows of a cell something concerns."""
         n = self.n
         if name == "cell":
@@ -195,6 +174,53 @@ class OneCell:
                     raise CannotRecordError(f"{path} differs between cells")
                 return first
         return value
+
+
+def copied(
+    things: Sequence[Any],
+    path: str,
+    kind: list[Any],
+    numbers: Callable[..., Any],
+    rest: Callable[[str, str, Any], Any] = lambda name, path, value: value,
+) -> Any:
+    """A copy of the first of some batches of one class, or of parts of theirs, for a line.
+
+    ``numbers(name, path, *values)`` says what stands for an attribute, None for what it does not know. Of all others,
+    as ``rest(name, path, value)`` has them, what tells them apart is added to ``kind``.
+    """
+    first = things[0]
+    kind.append(type(first))
+    for attribute in vars(type(first)).values():
+        if isinstance(attribute, cached_property):
+            for thing in things:
+                attribute.__get__(thing)
+    result = copy.copy(first)
+
+    def part(name: str, path: str, *values: Any) -> Any:
+        value = values[0]
+        if name.endswith("owners"):
+            return [Untouchable("an element")]
+        if name == LAST:
+            return None
+        if isinstance(value, Numbering):
+            return value
+        if (own := numbers(name, path, *values)) is not None:
+            return own
+        if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
+            pairs = zip(fields, *values, strict=True)
+            return type(value)(*(part(field, f"{path}.{field}", *own) for field, *own in pairs))
+        if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
+            return copied(values, f"{path}.", kind, numbers, rest)
+        try:
+            kept = rest(name, path, value)
+            kind.extend([path, known(kept)])
+        except CannotRecordError:
+            return Untouchable(path)
+        return kept
+
+    for name in vars(first):
+        object.__setattr__(result, name, part(name, f"{path}{name}", *(vars(thing).get(name) for thing in things)))
+    return result
 
 
 def known(value: Any) -> Any:

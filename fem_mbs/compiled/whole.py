@@ -6,13 +6,12 @@ is an input with a row for each; the line is that of one copy.
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,8 @@ from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.nodes import compiled
-from fem_mbs.compiled.one_cell import LAST, PARTS, Untouchable, known
+from fem_mbs.compiled.one_cell import copied
 from fem_mbs.compiled.tape import CannotRecordError, Guard, Tape, recording
-from fem_mbs.contracts import Numbering
 from fem_mbs.linear.solvers import DENSE_SIZE
 from fem_mbs.system.system import Prescribed, System
 
@@ -218,7 +216,7 @@ class RecordedSystem(System):
         vars(self).update({name: value for name, value in vars(one).items() if name != "workspace"})
         for name in BATCHES:
             pairs = zip(getattr(one, name), getattr(system, name), strict=True)
-            vars(self)[name] = [self._batch(own, every, name) for own, every in pairs]
+            vars(self)[name] = [copied(pair, f"{name}.", lines.kind, self._numbers) for pair in pairs]
         joints = zip(self.constraint_batches, one.constraint_batches, strict=True)
         recorded = {id(batch): own for own, batch in joints}
         self.end_checks = [(recorded[id(batch)], rows) for batch, rows in one.end_checks]
@@ -249,39 +247,14 @@ class RecordedSystem(System):
         self._lines.kind.append(data.shape)
         return self._lines.input(data.reshape(c, len(data) // c, *data.shape[1:]))
 
-    def _batch(self, one: Any, every: Any, path: str) -> Any:
-        """A batch, or a part of one, with inputs for its arrays of numbers."""
-        self._lines.kind.append(type(one))
-        for attribute in vars(type(one)).values():
-            if isinstance(attribute, cached_property):
-                attribute.__get__(one), attribute.__get__(every)
-        result = copy.copy(one)
-        for name, value in vars(one).items():
-            object.__setattr__(result, name, self._part(name, value, vars(every).get(name), f"{path}.{name}"))
-        return result
-
-    def _part(self, name: str, one: Any, every: Any, path: str) -> Any:
-        if name.endswith("owners"):
-            return Untouchable("elements")
-        if name == LAST:
+    def _numbers(self, name: str, path: str, one: Any, every: Any) -> Any:
+        """Inputs for an array of numbers."""
+        if not (isinstance(one, np.ndarray) and one.dtype == float and one.ndim and one.size):
             return None
-        if isinstance(one, Numbering):
-            return one
-        if isinstance(one, np.ndarray) and one.dtype == float and one.ndim and one.size:
-            copies = self._lines.copies
-            if every.shape != (copies * len(one), *one.shape[1:]):
-                raise CannotRecordError(f"{path} is not that of {copies} copies")
-            return self._lines.parameter(every.reshape(copies, *one.shape))
-        if isinstance(one, tuple) and isinstance(fields := vars(type(one)).get("_fields"), tuple):
-            parts = zip(fields, one, every, strict=True)
-            return type(one)(*(self._part(field, a, b, f"{path}.{field}") for field, a, b in parts))
-        if type(one).__module__.startswith(PARTS) and not isinstance(one, type) and "nodes" in vars(one):
-            return self._batch(one, every, path)
-        try:
-            self._lines.kind += [path, known(one)]
-        except CannotRecordError:
-            return Untouchable(path)
-        return one
+        copies = self._lines.copies
+        if every.shape != (copies * len(one), *one.shape[1:]):
+            raise CannotRecordError(f"{path} is not that of {copies} copies")
+        return self._lines.parameter(every.reshape(copies, *one.shape))
 
 
 @contextmanager

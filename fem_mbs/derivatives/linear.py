@@ -46,22 +46,28 @@ def _same(value: Array) -> Array:
     return value
 
 
-def transposed(function: Callable[..., Sequence[Any]], count: int, rows: Sequence[Array]) -> list[Any]:
+def transposed(function: Callable[..., Sequence[Any]], count: int) -> Callable[[Sequence[Array]], list[Any]]:
     """From products of some rows with what a function of ``count`` columns returns to those with the columns."""
     tape: list[Column] = []
     given = [Column(tape) for _ in range(count)]
-    sums: dict[Column, Array] = {}
-    for column, row in zip(function(*given), rows, strict=True):
-        sums[column] = sums[column] + row if column in sums else row
-    for column in reversed(tape):
-        del column.tape  # so that no column keeps the others
-        if column not in sums or not column.sources:
-            continue
-        row = sums.pop(column)
-        for source, pull in column.sources:
-            more = pull(row)
-            sums[source] = sums[source] + more if source in sums else more
-    return [sums.get(column) for column in given]
+    results = function(*given)
+    for column in tape:  # so that no column keeps the others
+        del column.tape
+
+    def back(rows: Sequence[Array]) -> list[Any]:
+        sums: dict[Column, Array] = {}
+        for column, row in zip(results, rows, strict=True):
+            sums[column] = sums[column] + row if column in sums else row
+        for column in reversed(tape):
+            if column not in sums or not column.sources:
+                continue
+            row = sums.pop(column)
+            for source, pull in column.sources:
+                more = pull(row)
+                sums[source] = sums[source] + more if source in sums else more
+        return [sums.get(column) for column in given]
+
+    return back
 
 
 def total(*terms: Any) -> Any:
@@ -99,7 +105,8 @@ class Recorded(Operator):
     @property
     def T(self) -> Recorded:  # noqa: N802
         """The transpose."""
-        return Recorded(lambda row: transposed(lambda x: [self._function(x)], 1, [row])[0])
+        back = transposed(lambda x: [self._function(x)], 1)
+        return Recorded(lambda row: back([row])[0])
 
 
 class Rows(Operator):

@@ -18,6 +18,7 @@ from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivitie
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.derivatives.step import NoDerivativeError
 from fem_mbs.errors import ModelError
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.run.recorder import Store
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
@@ -190,6 +191,7 @@ def _number(goal: Any, solution: Any) -> float:
     return float(value)
 
 
+@one_thread
 def _by_adjoint(
     parameters: ParameterSet,
     goals: Sequence[OneGoal],

@@ -19,12 +19,12 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import beside
-from fem_mbs.derivatives.limits import limits_beside
+from fem_mbs.derivatives.equilibria import beside, limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
+from fem_mbs.linear.direct import one_thread
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
@@ -159,6 +159,7 @@ class Sensitivities(Public):
 
 
 @checked
+@one_thread
 def sensitivities(
     build: Build,
     parameters: Mapping[str, ArrayLike],

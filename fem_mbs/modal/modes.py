@@ -125,9 +125,10 @@ def growing(modes: Modes) -> int:
 
 
 def degrees_of_freedom(linear: LinearModel) -> int:
-    """How many motions the joints leave free, and states."""
+    """How many motions the joints leave free, and states; what rolls can stand in more ways than it can move."""
     system = linear.system
-    return int((system.order == 1).sum() + second_order(system).sum()) - len(independent(system))
+    closed = np.count_nonzero(~system.velocity_level[independent(system)])
+    return int((system.order == 1).sum() + second_order(system).sum() - closed)
 
 
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:

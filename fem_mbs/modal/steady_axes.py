@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion
 from fem_mbs.errors import MotionError
-from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, circling
+from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, circling, steady_precession
 from fem_mbs.system.matrices import scattered
 from fem_mbs.system.system import Evaluation, System
 
@@ -91,7 +91,10 @@ def _balanced(system: System, evaluation: Evaluation, speeds: Array) -> bool:
 
 
 def turning_speeds(system: System, motion: Motion) -> Array:
-    """Angular velocities ``(k, 3)`` that differ, world frame, the fastest first; none where nothing turns steadily."""
+    """Angular velocities ``(k, 3)`` that differ, world frame, the fastest first; none where nothing turns steadily.
+
+    Where axes of rotation are carried round, how fast they are is one of them.
+    """
     mass = system.nodes_of(system.diagonal_mass)
     inertia, (spins, gains) = mass[:, 3:].sum(axis=1), np.matvec(motion.R, [motion.V[:, 3:], motion.A[:, 3:]])
     if not spins.any():
@@ -103,9 +106,11 @@ def turning_speeds(system: System, motion: Motion) -> Array:
         squares = np.vecdot(v, v)
         gains = spins * np.divide(np.vecdot(v, a), squares, out=np.zeros_like(squares), where=squares > 0.0)[:, None]
         inertia = mass[:, :3].sum(axis=1)
+    precession = steady_precession(system, motion)
+    gains, spins = gains - np.cross(precession, spins), np.vstack([spins, precession])
     sizes = np.linalg.norm(spins, axis=1)
     weights = inertia + np.finfo(float).tiny
-    if weights @ np.linalg.norm(gains, axis=1) >= STEADY * (weights @ sizes**2):
+    if weights @ np.linalg.norm(gains, axis=1) >= STEADY * (weights @ sizes[:-1] ** 2):
         return np.empty((0, 3))
     differ: list[Array] = []
     for spin in spins[np.argsort(-sizes, kind="stable")]:

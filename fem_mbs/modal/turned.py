@@ -26,6 +26,8 @@ from fem_mbs.system.system import Evaluation, System
 
 REPEATED = 1e-10
 """Singular values of the equations of one joint, against the largest, that are zero."""
+CARRIED = 1e-3
+"""Changes of angular velocities, against their squares, and what a precession leaves of them, that are none."""
 AnyMotion = TypeVar("AnyMotion", bound=Motion)
 
 
@@ -61,16 +63,15 @@ class TurnedModel:
         self.rows: list[IntArray] = [*system.components, *system.constraint_components]
         free = np.append(system.free.ravel(), system.order >= 0)
         self._free = [free[rows] for rows in self.rows]
-        spins = np.matvec(motion.R, motion.V[:, 3:])
-        self._S = so3.skew(np.vecmat(spins - w, motion.R))
-        self._rate = float(np.abs([spins, w]).max()) or 1.0
-        self._start = [joint.padded for joint in self._joints(motion, self._seen(motion, 0.0))]
+        self._rate = float(np.abs([np.matvec(motion.R, motion.V[:, 3:]), w]).max()) or 1.0
+        self._precession = steady_precession(system, motion)
+        self._start = [joint.padded for joint in self._joints(motion, *self._seen(motion, 0.0))]
 
     def at(self, s: float) -> TurnedMatrices:
         """What is seen a time ``s`` later."""
-        system, motion = self.system, ahead(self.motion, s)
-        N = self._seen(motion, s)
-        joints = self._joints(motion, N)
+        system, motion = self.system, ahead(self.motion, s, self._precession)
+        N, S = self._seen(motion, s)
+        joints = self._joints(motion, N, S)
         multipliers, changes = np.empty(system.m), []
         pairs = zip(joints, self._start, system.constraint_batches, system.constraint_slices, strict=True)
         for joint, start, batch, own in pairs:
@@ -88,7 +89,7 @@ class TurnedModel:
             force, context = element.force(motion, prescribed.elements[k])
             force = force.reshape(len(element.nodes), -1, force.shape[-1])
             forces.append(np.matvec(self._turn(k, N)[:, None], force))
-            cells.append(self._turned(k, N, _of_elements(system, element, context, follow), force.sum(axis=1)))
+            cells.append(self._turned(k, N, S, _of_elements(system, element, context, follow), force.sum(axis=1)))
             if k in system.readers:
                 readings.append(self._reading(k, N, context, changes))
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
@@ -96,16 +97,17 @@ class TurnedModel:
             K = np.zeros((3, *shape, shape[1]))
             K[0] = whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
-            cells.append(self._turned(k, N, K, force))
+            cells.append(self._turned(k, N, S, K, force))
         return TurnedMatrices(
             cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
         )
 
-    def _seen(self, motion: Motion, s: float) -> Array:
-        """``N`` (n, 3, 3) of all nodes."""
-        return (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
+    def _seen(self, motion: Motion, s: float) -> tuple[Array, Array]:
+        """``N`` and ``S`` (n, 3, 3) of all nodes."""
+        S = so3.skew(motion.V[:, 3:] - np.vecmat(self.w, motion.R))
+        return (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R, S
 
-    def _joints(self, motion: Motion, N: Array) -> list[_Joints]:
+    def _joints(self, motion: Motion, N: Array, S: Array) -> list[_Joints]:
         """The equations of all joints, in units that make their columns comparable."""
         system, result = self.system, []
         evaluation = system.joints(motion, system.prescribe(motion.t))
@@ -119,7 +121,7 @@ class TurnedModel:
             padded = (_padded(batch, B) @ turn.mT) * units[:, None]
             every, sizes = padded, np.abs(padded)
             if system.has_velocity_level:
-                G = velocity[k] - np.vecmat(B, _diagonal(self._S, batch.nodes, rows.shape[1], 0.0)[batch.cell])
+                G = velocity[k] - np.vecmat(B, _diagonal(S, batch.nodes, rows.shape[1], 0.0)[batch.cell])
                 own = system.velocity_level[system.constraint_slices[k], None]
                 G = _padded(batch, np.where(own, G, 0.0) / self._rate) @ turn.mT * units[:, None]
                 every, sizes = np.concatenate([padded, G], axis=2), sizes + np.abs(G)
@@ -127,12 +129,12 @@ class TurnedModel:
             result.append(_Joints(B, evaluation.constraint_contexts[k], padded, sizes, space))
         return result
 
-    def _turned(self, k: int, N: Array, matrices: Array, force: Array) -> Array:
+    def _turned(self, k: int, N: Array, S: Array, matrices: Array, force: Array) -> Array:
         """Matrices ``(3, n, b, b)`` of a batch as they are seen; zero where the model holds nodes."""
         nodes, b = self.batches[k].nodes, matrices.shape[-1]
         K, C, M = matrices
         K = K - _of_components(force, nodes.shape[1])
-        S = _diagonal(self._S, nodes, b, 0.0)
+        S = _diagonal(S, nodes, b, 0.0)
         MS = M @ S
         turn = self._turn(k, N)
         return turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
@@ -181,14 +183,45 @@ def deviations(motion: Motion) -> Deviations:
     return Deviations(*(RateSensitivities(part, np.zeros_like(motion.u)) for part in parts))
 
 
-def ahead(motion: AnyMotion, s: float) -> AnyMotion:
-    """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines."""
+def ahead(motion: AnyMotion, s: float, precession: Array | None = None) -> AnyMotion:
+    """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines.
+
+    A ``precession`` (3,), an angular velocity in the world, carries round the axes about which nodes turn.
+    """
     v, a = (np.matvec(motion.R, part[:, :3]) for part in (motion.V, motion.A))
-    R = motion.R @ so3.exp(s * motion.V[:, 3:])
+    V, A, axes, turning = motion.V.copy(), motion.A.copy(), motion.R, motion.V[:, 3:]
+    if precession is not None and precession.any():
+        axes, turning = so3.exp(s * precession) @ axes, turning - np.vecmat(precession, axes)
+        V[:, 3:], A[:, 3:] = (np.vecmat(part[:, 3:], so3.exp(s * turning)) for part in (V, A))
+    R = axes @ so3.exp(s * turning)
     turned, moved = se3.exp(s * np.concatenate([v, circling(v, a)], axis=1))
-    V, A = motion.V.copy(), motion.A.copy()
     V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
     return replace(motion, t=motion.t + s, x=motion.x + moved, R=R, V=V, A=A)
+
+
+def steady_precession(system: System, motion: Motion) -> Array:
+    """The angular velocity (3,) that carries round the axes about which nodes turn; zero where none is carried round.
+
+    That is ``P`` with ``omega' = P x omega`` and ``a = P x v`` of all nodes. Where a single axis turns about a point
+    that rests, these leave the part along it open: ``P`` is then upright, or along the angular momentum.
+    """
+    v, omega, a, gain = np.matvec(motion.R[:, None], np.hstack([motion.V, motion.A]).reshape(-1, 4, 3)).swapaxes(0, 1)
+    fastest = float(np.abs(omega).max())
+    radius = float(np.abs(v).max()) / (fastest or 1.0) or 1.0
+    vectors, changes = np.concatenate([omega, v / radius]), np.concatenate([gain, a / radius])
+    if np.abs(gain).max() <= CARRIED * fastest**2:
+        return np.zeros(3)
+    equations = -so3.skew(vectors).reshape(-1, 3)
+    P, _, rank, _ = np.linalg.lstsq(equations, changes.ravel(), rcond=CARRIED)
+    if np.abs(np.cross(P, vectors) - changes).max() > CARRIED * np.abs(changes).max():
+        return np.zeros(3)
+    if rank < 3:
+        mass = system.nodes_of(system.diagonal_mass)[:, 3:]
+        up = motion.gravity if motion.gravity.any() else np.matvec(motion.R, mass * motion.V[:, 3:]).sum(axis=0)
+        along = np.linalg.svd(equations, full_matrices=False)[2][-1]
+        across = np.cross(up, along)
+        P = P - along * (np.cross(up, P) @ across) / ((across @ across) or 1.0)
+    return P
 
 
 def circling(v: Array, a: Array) -> Array:

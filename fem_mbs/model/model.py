@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from fem_mbs.contracts import Flags, Node, NodeLike, Path, checked
 from fem_mbs.elements.joints.lower_pairs import GeneralJoint
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.initial.assembly import Assembly, assemble
 from fem_mbs.model.check import Check, examine
 from fem_mbs.model.description import ModelDescription
@@ -51,16 +54,24 @@ class Model(ModelDescription):
         translation, rotation : bool or (3,) of bool
             All directions, none, or some of them: along, and about, the axes x, y, z of the world. Where it is some, a
             joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, which is also one of the model's.
+            What is held already stays so.
         """
         self._own(node, "Model.fix")
-        some = [() if isinstance(flags, bool) else tuple(flags) for flags in (translation, rotation)]
-        if any(map(any, some)):
-            closed = [flags or (False,) * 3 for flags in some]
-            held = GeneralJoint(self.ground, node, closed[0], closed[1])
-            self.add(held, name=self._free_name(None, f"hold of {node.name}"))
-            if translation is not True and rotation is not True:
-                return
-        self.hold(node, translation is True, rotation is True)
+        closed = np.array([np.broadcast_to(flags, 3) for flags in (translation, rotation)])
+        name = f"hold of {node.name}"
+        before = self[name] if name in self else None
+        if closed.any() and isinstance(before, GeneralJoint) and before.nodes == (self.ground, node):
+            closed |= np.reshape([motion in before.closes for motion in TRANSLATIONS + ROTATIONS], (2, 3))
+        else:
+            before = None
+        whole = [bool(flags.all()) for flags in closed]
+        if any(whole) or not closed.any():
+            self.hold(node, whole[0], whole[1])
+        if before is not None:
+            self.remove(before)
+        closed[[node.fixed_translation, node.fixed_rotation]] = False
+        if closed.any():
+            self.add(GeneralJoint(self.ground, node, *map(tuple, closed.tolist())), name=self._free_name(None, name))
 
     @checked
     def assemble(self, hold: NodeLike | Iterable[NodeLike] = ()) -> Assembly:

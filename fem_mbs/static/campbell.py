@@ -284,15 +284,16 @@ class Campbell(Public):
             for a, b in zip(rows, rows[1:], strict=False):
                 gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
                 if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:
-                    found.append(self._root(curve[a], self.speeds[[a, b]], order))
+                    found.append(self._root((curve[a], curve[b]), self.speeds[[a, b]], order))
         return np.unique(np.round(found, 12)) if found else np.empty(0)
 
-    def _root(self, near: Vibration, between: Array, order: float) -> float:
+    def _root(self, ends: tuple[Vibration, Vibration], between: Array, order: float) -> float:
         from scipy.optimize import brentq  # which takes long to import
 
         def gap(speed: float) -> float:
             found = self.rotor.vibrations(speed, len(self.curves), self.damped, self.floquet)
-            best = max(found, key=near.near)
+            # at rest, two planes of a round rotor are as like forward as backward
+            best = max(found, key=lambda own: ends[0].near(own) + ends[1].near(own))
             return best.eigenvalue.imag - order * abs(speed)
 
         return float(

@@ -129,7 +129,10 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
         yield StepProblem(equations, point, None, mixed=False), replace(options, line_search=True)
         return
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    acceleration, _ = solve_with_constraints(system, factors, evaluation.force, evaluation.constraint)
+    acceleration, multipliers = solve_with_constraints(system, factors, evaluation.force, evaluation.constraint)
+    carried = point._replace(multipliers=point.multipliers - multipliers)
+    if equations.imbalance(equations.evaluate(carried)) <= newton.force_tolerance:
+        point = carried  # it rests as built, held by joints, which have no stiffness without what they carry
     size = float(np.abs(acceleration * system.weight).max())
     for move in MOVES:
         yield SettleProblem(equations, point, move, size / move), replace(options, line_search=False)

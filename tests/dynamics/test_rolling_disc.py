@@ -235,3 +235,34 @@ def test_bad_input_is_refused(arguments: tuple, message: str) -> None:
     node = model.add_node((0, 0, 0.4))
     with pytest.raises(mbs.ModelError, match=message):
         RollingDisc(model.ground, node, *arguments)
+
+
+BICYCLE = {
+    0.0: (3.131643247906656, 5.530943717653931),
+    5.0: (-0.32286642900409, -0.77534188219585 + 4.46486771378823j, -14.07838969279822),
+}
+"""Eigenvalues that are not zero, in 1/s, at speeds in m/s, of the benchmark of Meijaard, Papadopoulos, Ruina, Schwab,
+Linearized dynamics equations for the balance and steer of a bicycle, Proc. R. Soc. A 463 (2007), table 2."""
+
+
+@pytest.mark.parametrize("speed", BICYCLE)
+@pytest.mark.parametrize("group", GROUPS)
+def test_eigenvalues_of_the_benchmark_bicycle(group: str, speed: float) -> None:
+    """What rolls without slipping can stand in seven ways and move in three; weave and capsize are among its modes."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    nodes = {}
+    for name, mass, place, spin, inertia in (
+        ("rear", 2.0, (0, 0, 0.3), speed / 0.3, np.diag((0.0603, 0.12, 0.0603))),
+        ("frame", 85.0, (0.3, 0, 0.9), 0.0, [(9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)]),
+        ("fork", 4.0, (0.9, 0, 0.7), 0.0, [(0.05892, 0, 0.00756), (0, 0.06, 0), (0.00756, 0, 0.00708)]),
+        ("front", 3.0, (1.02, 0, 0.35), speed / 0.35, np.diag((0.1405, 0.28, 0.1405))),
+    ):
+        nodes[name] = model.add_node(place, velocity=(speed, 0, 0), angular_velocity=(0, spin, 0), name=name)
+        model.add(RigidBody(nodes[name], mass, inertia))
+    lean = np.pi / 10
+    model.add(RevoluteJoint("frame", "fork", (-np.sin(lean), 0, np.cos(lean)), point=(1.1, 0, 0)))
+    for wheel, carrier, radius in (("rear", "frame", 0.3), ("front", "fork", 0.35)):
+        model.add(RevoluteJoint(carrier, wheel, (0, 1, 0), point=nodes[wheel].position))
+        model.add(RollingDisc(model.ground, wheel, normal=(0, 0, 1), axis=(0, 1, 0), radius=radius))
+    found = mbs.modes(model).eigenvalues
+    np.testing.assert_allclose(found[np.abs(found) > 1e-3], BICYCLE[speed], rtol=1e-9)

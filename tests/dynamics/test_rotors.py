@@ -289,3 +289,10 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="nothing in the model is called 'disk'"):
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
+
+
+def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
+    """Planes of a pair at rest are as like one as the other: ``(I_d -+ I_p) W^2 = 2 k a^2``, once each."""
+    diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)
+    exact = [np.sqrt(3.2e3 / 0.5), np.sqrt(2e3), np.sqrt(3.2e3 / 0.1)]
+    assert np.unique(np.round(diagram.critical(), 4)) == pytest.approx(sorted(exact), abs=1e-4)

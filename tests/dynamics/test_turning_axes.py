@@ -15,9 +15,11 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bushing,
+    CylindricalJoint,
     DistanceJoint,
     ForceActuator,
     JointFriction,
+    JointSpring,
     Junction,
     MultiplierSensor,
     NodeSensor,
@@ -26,6 +28,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SphericalJoint,
     SpringDamper,
 )
 from fem_mbs.lie import so3
@@ -179,6 +182,61 @@ def test_a_disc_that_rolls(caplog: pytest.LogCaptureFixture) -> None:
     model.add(RollingDisc(model.ground, wheel, (0, 0, 1), (0, 1, 0), R))
     expected = np.sqrt((C * (C + m * R**2) * (v / R) ** 2 - A * m * g * R) / (A * (A + m * R**2)))
     assert mbs.modes(model).angular[-1] == pytest.approx(expected, rel=1e-8)
+    assert "accelerates" not in caplog.text
+
+
+def precessing(group: str, at: str, gravity: float, theta: float = 0.6) -> tuple[mbs.Model, float]:
+    """A top in steady precession, its node at its point or at its centre, or free of forces; and its nutation.
+
+    With ``p`` the angular momentum about its axis, ``omega^2 = (p/I - 2 P cos)^2 + (P sin)^2``, as the energy over the
+    tilt has it.
+    """
+    m, arm, A, C, P = 2.0, 0.0 if at == "free" else 0.3, 0.02, 0.03, 4.0
+    sin, cos, inertia = np.sin(theta), np.cos(theta), A + m * arm**2
+    p = (m * gravity * arm + inertia * P**2 * cos) / P
+    axis = np.array([0.0, sin, cos])
+    omega = P * np.array([0, 0, 1.0]) + (p / C - P * cos) * axis
+    place = arm * axis * (at == "centre")
+    model = mbs.Model(group, gravity=(0, 0, -gravity))
+    R = so3.exp(np.array([-theta, 0, 0]))
+    node = model.add_node(place, R, velocity=np.cross(omega, place), angular_velocity=R.T @ omega)
+    center = (0, 0, arm) if at == "point" else (0, 0, 0)
+    model.add(RigidBody(node, m, (A, A, C), center_of_mass=center))
+    if at != "free":
+        model.add(SphericalJoint(model.ground, node, (0, 0, 0)))
+    return model, float(np.hypot(p / inertia - 2.0 * P * cos, P * sin))
+
+
+@pytest.mark.parametrize("group", ["SE3", "R3xSO3"])
+@pytest.mark.parametrize(("at", "gravity"), [("centre", 9.81), ("point", 9.81), ("free", 0.0)])
+def test_a_top_that_precesses(group: str, at: str, gravity: float, caplog: pytest.LogCaptureFixture) -> None:
+    """Its axis goes round, and nutates; seen from axes that go round with it all is constant."""
+    model, nutation = precessing(group, at, gravity)
+    assert np.abs(mbs.modes(model).angular - nutation).min() < 1e-9 * nutation
+    assert "accelerates" not in caplog.text
+
+
+@pytest.mark.parametrize("spin", [3.0, 8.0])
+def test_an_edge_mill(spin: float, caplog: pytest.LogCaptureFixture) -> None:
+    """A wheel rolls round a post; a bead on its arm has ``omega^2 = k/m - spin^2 + 4 m r^2 spin^2/(J + m r^2)``."""
+    R, radius, r, m, k = 1.0, 0.25, 0.4, 0.5, 60.0
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    arm = model.add_node((0, 0, radius), angular_velocity=(0, 0, spin))
+    wheel = model.add_node(
+        (R, 0, radius), velocity=(0, spin * R, 0), angular_velocity=(-spin * R / radius, 0, spin), name="wheel"
+    )
+    bead = model.add_node((0, r, radius), velocity=(-spin * r, 0, 0), angular_velocity=(0, 0, spin))
+    model.add(RigidBody(arm, 1.0, (0.1, 0.1, 0.2)))
+    model.add(RigidBody(wheel, 2.0, (0.06, 0.03, 0.03)))
+    model.add(PointMass(bead, m))
+    model.add(CylindricalJoint(model.ground, arm, (0, 0, 1)))
+    model.add(CylindricalJoint(arm, wheel, (1, 0, 0), (R, 0, radius)))
+    slide = model.add(PrismaticJoint(arm, bead, (0, 1, 0)))
+    model.add(JointSpring(slide, k, free=-m * r * spin**2 / k))
+    model.add(RollingDisc(model.ground, wheel, (0, 0, 1), (1, 0, 0), radius))
+    J = 0.2 + 2.0 * R**2 + 0.03 + 0.06 * (R / radius) ** 2
+    expected = np.sqrt(k / m - spin**2 + 4.0 * m * r**2 * spin**2 / (J + m * r**2))
+    np.testing.assert_allclose(mbs.modes(model).angular, [0.0, 0.0, expected], rtol=1e-8)
     assert "accelerates" not in caplog.text
 
 

@@ -48,6 +48,25 @@ def test_a_planar_frame_stays_in_its_plane() -> None:
     np.testing.assert_allclose(loads, exact, rtol=3e-3)  # shear and shortening are of order 1e-3
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_held_again_it_stays_held_and_no_equation_repeats_another(group: str) -> None:
+    model = mbs.Model(group, gravity=(1.0, 2.0, -3.0))
+    node = model.add_node((1, 2, 3), name="node")
+    model.add(RigidBody(node, 1.0, (0.4, 0.3, 0.5), center_of_mass=(0.1, 0.2, 0.3)))
+    for translation, rotation in (((True, False, False), (True, False, True)), ((True, True, False), False)):
+        model.fix("node", translation, rotation)
+    check = model.check()
+    assert (check.degrees_of_freedom, check.redundant) == (2, 0)
+    model.fix(node, translation=(False, False, True), rotation=False)
+    assert node.fixed_translation
+    assert model.check().degrees_of_freedom == 1
+    model.fix(node)
+    assert not model.constraints
+    assert (node.fixed_translation, node.fixed_rotation) == (True, True)
+    model.fix(node, rotation=(True, False, False))  # it is held already
+    assert not model.constraints
+
+
 def test_bad_flags_are_refused() -> None:
     model = mbs.Model()
     node = model.add_node((1, 0, 0))

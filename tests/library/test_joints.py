@@ -9,7 +9,14 @@ from catalogue import JOINTS, build
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint
-from fem_mbs.elements import FixedJoint, RevoluteJoint, SphericalJoint
+from fem_mbs.elements import (
+    FixedJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
+    PointOnPlaneJoint,
+    RevoluteJoint,
+    SphericalJoint,
+)
 from fem_mbs.lie import so3
 
 AXIS = np.array([1.0, 2.0, -1.0]) / np.sqrt(6.0)
@@ -40,6 +47,25 @@ def test_coordinate_of_a_hinge_is_the_angle_of_b_against_a_about_the_axis(angle:
     value = coordinates(model, joint, np.random.default_rng(0).normal(size=(2, 3)), R)
     np.testing.assert_allclose(value, [angle], atol=1e-14)
     assert joint.coordinates == (("rotation z", True),)
+
+
+@pytest.mark.parametrize(
+    ("normal", "x", "y"), [((0, 0, 1), 0, 1), ((1, 0, 0), 1, 2), ((0, 1, 0), 0, 2), ((0, 0.6, 0.8), 0, None)]
+)
+@pytest.mark.parametrize("kind", [PlanarJoint, PointOnPlaneJoint, ParallelAxesJoint])
+def test_directions_across_an_axis_are_those_of_node_a(
+    kind: type[PlanarJoint], normal: tuple[float, ...], x: int, y: int | None
+) -> None:
+    """A puck on a table whose normal is z moves along x and y of the table, not along -y and x."""
+    model = mbs.Model()
+    Q = so3.exp(np.array([0.4, -0.3, 0.8]))
+    table, puck = model.add_node((0, 0, 0), Q), model.add_node((0.1, 0.2, 0.3))
+    joint = model.add(kind(table, puck, table.direction(normal)))
+    first, second = coordinates(model, joint, np.stack([table.position, puck.position + Q[:, x]]), np.stack([Q, Q]))[:2]
+    np.testing.assert_allclose([first, second], [1.0, 0.0], atol=1e-14)
+    if y is not None:
+        second = coordinates(model, joint, np.stack([table.position, puck.position + Q[:, y]]), np.stack([Q, Q]))[1]
+        np.testing.assert_allclose(abs(second), 1.0)
 
 
 def test_coordinates_of_a_ball_are_the_rotation_vector_along_the_axes_of_a() -> None:

@@ -196,7 +196,7 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell([a, b, c, d], SHEET, normals=np.zeros((4, 3)))
     with pytest.raises(ModelError, match="a laminate needs direction"):
         Shell([[a, b, c, d], [b, *quad(model, (2, 0, 0), (2, 1, 0)), c]], LAMINATE)
-    with pytest.raises(ModelError, match="direction .* is normal to the surface in element 1"):
+    with pytest.raises(ModelError, match="element 1 with .* has a surface to which direction .* is normal"):
         Shell([a, b, c, d], LAMINATE, direction=(0, 0, 1))
     with pytest.raises(ModelError, match="is no grid"):
         Shell([a, b, c, d], SHEET).node(0, 0)
@@ -244,6 +244,15 @@ def test_doubts_name_elements() -> None:
         "shorter than the thickness 0.05",
     ):
         assert expected in text, text
+
+
+def test_three_sheets_may_meet_at_an_edge() -> None:
+    """Two of them go along it the same way, however they are listed."""
+    model = mbs.Model()
+    a, b = quad(model, (0, 0, 0), (0, 1, 0))
+    sheets = [[a, b, *quad(model, (-x, 1, z), (-x, 0, z))] for x, z in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0))]
+    model.add(Shell(sheets, SHEET), "T")
+    assert "common edge" not in str(model.check())
 
 
 def test_the_worst_of_several_elements_is_named() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend
-from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import Beam, BeamSection, DistanceJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
 
 G = 9.81
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1e-4, 1e-4, 1e-4))
@@ -44,6 +44,33 @@ def test_chain_sinks_to_where_it_hangs(links: int, angle: float) -> None:
     force, _ = solution.reaction(model.constraints[0])
     np.testing.assert_allclose(force[-1], (0, 0, links * G), rtol=0, atol=1e-6)
     assert solution.unstable[-1] == 0 and solution.t.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("aside", [0.0, 1e-9, 1e-6, 1e-3])
+def test_what_hangs_in_equilibrium_as_built_is_found(aside: float) -> None:
+    """A bar on two wires: its torsional frequency is that of the bifilar pendulum, ``m g d^2 / 4 I L``."""
+    mass, inertia, length, apart, above = 2.0, 0.05, 1.5, 0.4, 0.1
+    model = mbs.Model(gravity=(0, 0, -G))
+    bar = model.add_node((0, aside, -length))
+    model.add(RigidBody(bar, mass, (inertia, inertia, inertia)))
+    for x in (-apart / 2, apart / 2):
+        model.add(DistanceJoint(model.ground, bar, point_a=(x, 0, above), point_b=(x, 0, above - length)), name=f"{x}")
+    solution = equilibrium(model)
+    assert solution.unstable[-1] == 0
+    height = above - length - np.hypot(aside, above)  # the mass is below the ends of the wires
+    np.testing.assert_allclose(solution.position(bar)[-1], (0, 0, height), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(solution.reaction("0.2")[0][-1], (0, 0, mass * G / 2), rtol=0, atol=1e-5)
+    torsion = np.sqrt(mass * G * apart**2 / 4 / (inertia * length))
+    assert np.abs(mbs.modes(model, 4, solution.state(-1)).angular / torsion - 1).min() < 1e-5
+
+
+def test_what_stands_upright_is_told_to_be_unstable(caplog: pytest.LogCaptureFixture) -> None:
+    model = chain(2, np.pi / 2)
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        solution = equilibrium(model)
+    assert solution.unstable[-1] == 2
+    np.testing.assert_allclose(solution.x[-1, 1:, 2], (0.5, 1.5), rtol=1e-9)
+    assert "are unstable" in caplog.text
 
 
 def test_beam_on_a_hinge_sinks_and_stretches() -> None:
