@@ -60,7 +60,7 @@ def _with(first: float, q: Array) -> Array:
 
 
 class LinearField:
-    """Bodies with moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over their mass; n is 1 for all."""
+    """Moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over the mass; n is 1 if all are equal."""
 
     def __init__(self, moments: Array) -> None:
         self._moments, n = moments, len(moments)
