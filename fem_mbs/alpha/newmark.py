@@ -230,7 +230,7 @@ def what_was_missed(
     """
     if missed is None:
         return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
-    wrong = weight * np.stack([D, *(guess.expected - D)])
-    errors = np.vecdot(wrong, wrong).tolist()
+    plain, wrong = weight * D, weight * (guess.expected - D)
+    errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
     both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
     return PredictorHistory(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))
