@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import (
     Direction,
     Element,
@@ -138,11 +138,12 @@ class Shell(Element):
         relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
         self.d0 = relative.d
         points = ShellPoints(self.d0, GAUSS)
-        for element in map(int, np.flatnonzero((points.area <= 0.0).any(axis=1))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} is too distorted, as its surface folds "
-                "back; use a better shape, or smaller elements where the surface is curved"
-            )
+        self._refuse(
+            (points.area <= 0.0).any(axis=1),
+            label,
+            "is too distorted, as its surface folds back; use a better shape, or smaller elements where the surface is "
+            "curved",
+        )
         self.area = points.area.sum(axis=1)
         self.shared = share(points.area)
         """Area of each element as its nodes share it, ``int N_i N_j dA``, ``(k, 4, 4)``."""
@@ -303,26 +304,29 @@ class Shell(Element):
         result[1:, 1:], result[:-1, 1:] = corners[..., 2], corners[..., 3]
         return result
 
-    def _corners(self, element: int) -> str:
-        return ", ".join(str(self.nodes[k]) for k in self.cells[element])
+    def _refuse(self, which: BoolArray, label: str, why: str) -> None:
+        """Refuse the first of some elements."""
+        for element in np.flatnonzero(which)[:1]:
+            corners = ", ".join(str(self.nodes[k]) for k in self.cells[element])
+            raise ModelError(f"{label}: element {element + 1} with {corners} {why}")
 
     def _check_corners(self, x: Array, label: str) -> None:
         """Refuse elements without four different places."""
         corners = x[self.cells]
         apart = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
-        crossed = np.linalg.norm(np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1]), axis=-1)
-        size = np.ptp(x, axis=0).max()
-        for element in map(int, np.flatnonzero((apart <= 1e-9 * size).any(axis=1) | (crossed <= 1e-12 * size**2))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} is collapsed: it needs four corners at "
-                "different places; a triangle becomes three quads by Shell.from_mesh(..., split_triangles=True)"
-            )
         middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
-        for element in map(int, np.flatnonzero((np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1))):
-            raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} has a corner of 180 degrees or more; "
-                "list its nodes one after the other around it, and avoid such corners"
-            )
+        size = np.ptp(x, axis=0).max()
+        self._refuse(
+            (apart <= 1e-9 * size).any(axis=1) | (np.linalg.norm(middle, axis=-1) <= 1e-12 * size**2),
+            label,
+            "is collapsed: it needs four corners at different places; a triangle becomes three quads by "
+            "Shell.from_mesh(..., split_triangles=True)",
+        )
+        self._refuse(
+            (np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1),
+            label,
+            "has a corner of 180 degrees or more; list its nodes one after the other around it, and avoid such corners",
+        )
 
     def _normals(self, x: Array, normals: Any, fold: float, label: str) -> Array:
         if normals is None:
@@ -350,8 +354,7 @@ class Shell(Element):
         R, _ = se3.exp(values @ relative.d)
         local = np.vecmat(np.asarray(direction), relative.R[:, None] @ R)
         short = np.linalg.norm(local[..., :2], axis=-1) < LEAST_IN_SURFACE
-        for element in map(int, np.flatnonzero(short.any(axis=1))):
-            raise ModelError(f"{label}: direction {shown(direction)} is normal to the surface in element {element + 1}")
+        self._refuse(short.any(axis=1), label, f"has a surface to which direction {shown(direction)} is normal")
         angle: Array = np.arctan2(local[..., 1], local[..., 0])
         return angle
 

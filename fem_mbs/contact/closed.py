@@ -1,8 +1,8 @@
 """Contacts that stay closed as equations of a model: for statics and for small motions.
 
 As long as a contact is closed, ``gap = 0`` is an equation on positions like that of a joint, a contact that sticks has
-two more on velocities, and one that slides puts ``mu lambda_N`` against its slip. One in which all are open has nothing
-of them.
+two more, which hold it where it is, and one that slides puts ``mu lambda_N`` against its slip. One in which all are
+open has nothing of them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
         super().__init__(parts, number)
         self._of = _OfParts(parts, number)
         self._rows = len(parts[0].equations)
-        self.velocity = np.tile(np.arange(self._rows) > 0, len(parts)) if self._rows > 1 else None
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Gaps]:
         gaps = self._of.batch.measure(motion)

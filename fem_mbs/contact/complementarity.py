@@ -15,12 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.newton import NotConvergedError
 
-SWEEPS, NEWTON, MANY = 5, 12, 4000
-"""Sweeps of Gauss-Seidel before Newton's method, iterations of that, and sweeps where it goes round."""
+FEW, SOME, MANY = 5, 50, 4000
+"""Sweeps of Gauss-Seidel before Newton's method: without a guess, and where that goes round, and does so again."""
+NEWTON = 12
+"""Iterations of Newton's method."""
 LARGEST = 300
 """Contacts above which the matrix of Newton's method is too large: sweeps alone."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
@@ -31,10 +34,10 @@ INFINITE = 1e100
 
 def least_squares(A: Array, b: Array) -> Array:
     """The least solution of what may be singular."""
-    try:
-        return np.linalg.lstsq(A, b, rcond=SINGULAR)[0].astype(float, copy=False)
-    except np.linalg.LinAlgError:  # not-a-numbers, where an iteration has led away
-        raise NotConvergedError("the forces of contacts are not finite") from None
+    found: Array = lstsq(A, b, cond=SINGULAR, check_finite=False, lapack_driver="gelsy")[0]
+    if not np.isfinite(found).all():  # where an iteration has led away
+        raise NotConvergedError("the forces of contacts are not finite")
+    return found
 
 
 class Pushes(NamedTuple):
@@ -64,7 +67,7 @@ def push(
     guess : (k, 3), optional
         Where to begin: as a rule, on the right branches.
     sweeps : int
-        Of Gauss-Seidel where Newton's method goes round.
+        Of Gauss-Seidel at most, where Newton's method goes round.
     """
     k = len(c)
     P = np.zeros((k, 3)) if guess is None else guess.copy()
@@ -74,7 +77,9 @@ def push(
         return Pushes(P, False)
     laws, error = Laws(G, c, friction, slides), np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        for count in [0, SWEEPS, sweeps][guess is None : 3 if sweeps else 2]:
+        for count in (0, FEW, SOME, MANY):
+            if count > sweeps or count == 0 and guess is None:
+                continue
             P = laws.sweep(P, count)
             if k > LARGEST:
                 continue
@@ -120,7 +125,7 @@ class Laws:
             for j in range(self.k):
                 xi = rows[j] @ P.ravel() + self.c[j]
                 P[j] = self._law(j, P[j], xi)
-            if number >= SWEEPS and np.abs(P - last).max() <= 1e-15 * np.abs(P).max():
+            if number >= FEW and np.abs(P - last).max() <= 1e-15 * np.abs(P).max():
                 break
         return P
 
@@ -160,7 +165,15 @@ class Laws:
 
     def linear(self, P: Array) -> tuple[BoolArray, Array, Array]:
         """Which contacts push, and the laws on the branches of ``P``: ``A P + K c = 0``."""
-        k, xi, every = self.k, self.rates(P), np.arange(self.k)
+        k, every = self.k, np.arange(self.k)
+        pushes, own, K = self.branches(P, self.rates(P))
+        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
+        A[every, :, every] += own
+        return pushes, A.reshape(3 * k, 3 * k), K
+
+    def branches(self, P: Array, xi: Array) -> tuple[BoolArray, Array, Array]:
+        """Which contacts push, and the laws on the branches of ``P`` and ``xi``: ``own P + K xi = 0``, (k, 3, 3)."""
+        k = self.k
         pushes = P[:, 0] - self.r_N * xi[:, 0] > 0.0
         radius = self.mu * P[:, 0]
         z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
@@ -179,9 +192,7 @@ class Laws:
         own[:, 0, 0] = ~pushes
         own[:, 1:, 1:] = np.eye(2) - held - turn
         own[:, 1:, 0] = -self.mu[:, None] * d
-        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
-        A[every, :, every] += own
-        return pushes, A.reshape(3 * k, 3 * k), K
+        return pushes, own, K
 
 
 def projected(P: Array, xi: Array, friction: Array, r_N: Array, r_T: Array) -> Array:  # noqa: N803

@@ -3,11 +3,23 @@
 ``r_p`` and ``Phi_p`` are differences of models beside at the same place, with held nodes where these have them.
 Frequencies and buckling loads are queries: they are asked of equilibria that have moved along, so that what stress adds
 counts.
+
+At a limit of the load along a path ``A`` is singular, and the load ``P`` is largest or least. With a motion ``c`` held
+that goes along, the bordered equations are regular (Keller 1977):
+
+    [[A, r_P], [c^T, 0]] (q', P') = (-r_p, 0),    (q^, P^) from (0, 1) on the right.
+
+``P^ = 0`` is the limit, so that ``P'`` is its derivative, whatever ``c``; its place follows from where ``P^`` of a
+model beside is zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
+from scipy.sparse import block_array, csc_array
+from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
@@ -17,25 +29,33 @@ from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
 REFINED = 2
 """Newton steps that take an equilibrium to rounding."""
+STEPS, ROUNDING = 60, 1e-11
+"""Steps that find a limit, and how far, over the extent or in rad, the last one may lead."""
+APART = 1e-4
+"""How far, likewise, the path is looked at along itself."""
 
 
 def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolution]:
     """The equilibria of the models beside, moved along the derivative."""
     refuse_what_has_none(solution)
-    system = solution.system
-    others = variation.systems
     instant = solution.history.instant or proportional
-    states: list[list[State]] = [[] for _ in others]
-    for k in range(len(solution.t)):
-        for own, state in zip(states, moved(system, variation, instant, solution.history.state(k)), strict=True):
-            own.append(state)
+    states = [solution.history.state(k) for k in range(len(solution.t))]
+    return _solutions(solution, variation, [moved(solution.system, variation, instant, own) for own in states])
+
+
+def _solutions(
+    like: StaticSolution, variation: Variation, states: Iterable[Sequence[State]], unstable: Array | None = None
+) -> list[StaticSolution]:
+    """Of the models beside, whose equilibria are given one after the other."""
+    counts = like.unstable if unstable is None else unstable
     return [
-        StaticSolution(other, own, Outcome.FINISHED, solution.stats, (), instant, solution.unstable)
-        for other, own in zip(others, states, strict=True)
+        StaticSolution(other, own, Outcome.FINISHED, like.stats, (), like.history.instant or proportional, counts)
+        for other, own in zip(variation.systems, map(list, zip(*states, strict=True)), strict=True)
     ]
 
 
@@ -99,3 +119,86 @@ def moved(system: System, variation: Variation, instant: Instant, state: State) 
         place.moved(step * d, place.multipliers + step * multipliers, place.load).state()
         for (_, place), step in zip(beside, variation.shifts, strict=True)
     ]
+
+
+def limits_beside(
+    solution: StaticSolution, variations: Sequence[Variation]
+) -> tuple[StaticSolution, list[list[StaticSolution]]]:
+    """The limits of a path, and those of the models beside."""
+    system, t = solution.system, solution.t
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(t))) != 0.0) + 1
+    if not len(turns):
+        raise ModelError(
+            f"sensitivities: the load has no limit on the path, which goes from {t[0]:g} to {t[-1]:g}; statics with "
+            "arc_length=True follows it beyond one"
+        )
+    refuse_what_has_none(solution)
+    instant, span = solution.history.instant or proportional, (float(t.min()), float(t.max()))
+    found = [_Limit(system, instant, span, solution.history.state(int(k))) for k in turns]
+
+    none = np.full(len(found), -1)
+    beside = [_solutions(solution, each, [own.beside(each) for own in found], none) for each in variations]
+    here = [limit.point.state() for limit in found]
+    return StaticSolution(system, here, Outcome.FINISHED, solution.stats, (), instant, none), beside
+
+
+class _Limit:
+    """One limit of the load."""
+
+    def __init__(self, system: System, instant: Instant, span: tuple[float, float], state: State) -> None:
+        self.system = system
+        self.equations = Equations(system, Loading(instant, *span))
+        self.weight = np.concatenate([system.weight[system.free_rows] ** 2, np.zeros(system.m + 1)])
+        point = Point(state.x, state.R, state.u, state.multipliers, state.t)
+        # the softest motion goes along
+        matrix = self.equations.factor(self.equations.evaluate(point))
+        self.c = np.zeros(system.size + 1)
+        self.c[:-1] = matrix(self.equations.load_derivative(point))
+        self.c = self.weight * self.c / np.sqrt(self.c @ (self.weight * self.c))
+        for _ in range(STEPS):
+            point, along = self._on_path(point)
+            ahead, back = (self._on_path(self._moved(point, by * along))[1][-1] for by in (APART, -APART))
+            slope = (ahead - back) / (2.0 * APART)
+            step = -along[-1] / slope
+            point = self._moved(point, np.clip(step, -100.0 * APART, 100.0 * APART) * along)
+            if abs(step) < ROUNDING:
+                break
+        else:
+            raise ModelError(f"sensitivities: the limit of the load near {state.t:g} is not found; take smaller steps")
+        self.point, self.along = self._on_path(point)
+        self.slope = slope
+
+    def beside(self, variation: Variation) -> list[State]:
+        """The limit in each of the models beside."""
+        beside, pushed = residuals_beside(self.equations, variation, self.point)
+        change, turned = self._solver(self.equations, self.point).solve(np.append(-pushed, 0.0)), []
+        for (own, place), by in zip(beside, variation.shifts, strict=True):
+            turned.append(self._along(own, self._moved(place, by * change))[-1])
+        change = change - variation.difference(turned) / self.slope * self.along
+        return [
+            self._moved(place, by * change).state() for (_, place), by in zip(beside, variation.shifts, strict=True)
+        ]
+
+    def _solver(self, equations: Equations, point: Point) -> splu:
+        evaluation = equations.evaluate(point)
+        values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
+        load = csc_array(equations.load_derivative(point)[:, None])
+        border = [[equations.system.solver.matrix(values), load], [csc_array(self.c[None, :-1]), None]]
+        return splu(block_array(border, format="csc"))
+
+    def _along(self, equations: Equations, point: Point) -> Array:
+        """Tangent of the path, with the motion ``c`` at the rate 1."""
+        result: Array = self._solver(equations, point).solve(np.append(np.zeros(self.system.size), 1.0))
+        return result
+
+    def _on_path(self, point: Point) -> tuple[Point, Array]:
+        """The equilibrium with the same share of ``c``, and the tangent there."""
+        for _ in range(3):
+            residual = self.equations.residual(self.equations.evaluate(point))
+            point = self._moved(point, -self._solver(self.equations, point).solve(np.append(residual, 0.0)))
+        return point, self._along(self.equations, point)
+
+    def _moved(self, point: Point, change: Array) -> Point:
+        n = self.system.n_free
+        multipliers = point.multipliers + change[n:-1] / self.equations.force_factor
+        return point.moved(self.system.spread(change[:n]), multipliers, point.load + change[-1])

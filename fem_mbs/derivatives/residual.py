@@ -211,11 +211,11 @@ class Residual:
 
     def _places(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables, of all instants."""
-        later = np.arange(count)[:, None, None]
-        nodes = (batch.nodes + self.sizes[0] * later).reshape(-1, batch.nodes.shape[1])
-        if batch.own is None:
-            return nodes, None
-        return nodes, (batch.own + self.sizes[1] * later).reshape(-1, batch.own.shape[1])
+
+        def again(rows: IntArray, size: int) -> IntArray:
+            return np.concatenate([rows + size * k for k in range(count)])
+
+        return again(batch.nodes, self.sizes[0]), None if batch.own is None else again(batch.own, self.sizes[1])
 
 
 def _scaled(share: float, own: Any) -> Any:

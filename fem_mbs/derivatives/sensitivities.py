@@ -19,8 +19,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import beside
-from fem_mbs.derivatives.limits import limits_beside
+from fem_mbs.derivatives.equilibria import beside, limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError

@@ -101,8 +101,8 @@ class Weights:
         self.factors = np.broadcast_to(made[0].factors, (3, system.N))
         """``(3, N)``."""
         self._factors = self.factors[:, :, None]
-        self._constants = [[_or_none(own.constants[k]) for own in made] for k in range(3)]
-        self._guess = [_or_none(own.guess) for own in made]
+        self._constants = np.array([own.constants for own in made]).swapaxes(0, 1)[..., None]
+        self._guess = np.array([own.guess for own in made])[..., None]
 
     def rates(self, start: Derivatives | None, increment: Any, count: int = 3) -> list[Any]:
         """The first of velocities, accelerations and algorithmic ones of an increment of Newmark's formulas."""
@@ -116,14 +116,10 @@ class Weights:
         return _of(self._guess, start)
 
 
-def _or_none(weights: Array) -> Array | None:
-    return weights[:, None] if weights.any() else None
-
-
-def _of(weights: list[Array | None], start: Derivatives | None) -> Any:
+def _of(weights: Array, start: Derivatives | None) -> Any:
     if start is None:
         return None
-    return total(*(own is not None and own * part for own, part in zip(weights, start[1:4], strict=True)))
+    return total(*(own * part for own, part in zip(weights, start[1:4], strict=True)))
 
 
 class RunDerivative:

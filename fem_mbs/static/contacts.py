@@ -14,15 +14,15 @@ from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
+from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.impact import placed
-from fem_mbs.contact.nonsmooth_alpha import contacts_of
-from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import FORCES, TOUCHING
-from fem_mbs.errors import ModelError
+from fem_mbs.contracts import Report, State
+from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.static.path import EquilibriumPath, PathStep
+from fem_mbs.static.path import EquilibriumPath, explain_failure
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
@@ -38,19 +38,6 @@ NEAR = 1e-9
 """Load factors, over their range, that are the same."""
 TRIALS = 60
 """Steps to where a contact closes or opens."""
-
-
-def refuse_friction(system: System, arc_length: bool) -> None:
-    """Refuse what equilibria do not tell: friction, whose forces depend on what was before, and steps by motion."""
-    contacts = contacts_of(system)
-    for (part, _), mu in zip(contacts.names, contacts.friction, strict=True):
-        if mu > 0.0:
-            raise ModelError(
-                f"statics: {part} has friction, and its force depends on how the load has come: leave it out, "
-                "replace what sticks by a joint, or let a damped run come to rest"
-            )
-    if arc_length:
-        raise ModelError(f"statics: {contacts.names[0][0]} may open and close: leave arc_length out")
 
 
 class ContactPath:
@@ -104,7 +91,7 @@ class ContactPath:
         """Gaps of open contacts over the extent of the model, and forces of closed ones over the largest, ``(C,)``."""
         state = self.state(found, point)
         values = self.contacts.gaps(self.system.motion(state)) / self.system.length
-        forces = state.u[self.contacts.carried[:, FORCES]][:, 0]
+        forces = self.contacts.forces(state)[:, 0]
         values[found.contacts] = forces[found.contacts] / self._size
         return values
 
@@ -124,8 +111,8 @@ class ContactPath:
         """Load factors between which the stiffness is singular."""
         return self._singular + self.path.singular
 
-    def advance(self, stops: Array) -> tuple[PathStep, State]:
-        """A step, to the next change of contacts at most, and its state."""
+    def advance(self, stops: Array) -> tuple[Report, State]:
+        """A step, to the next change of contacts at most: how it was found, and its state."""
         first, length, high = self.path.here.point, self.path.length, np.inf
         before = self._values(self.found, first)
         for _ in range(TRIALS):
@@ -153,7 +140,11 @@ class ContactPath:
         if (meets := (np.abs(values) <= MEETS) & (before > MEETS)).any():
             self._change(meets, step.point)
             self.path.length = max(length, self.path.length)
-        return step, state
+        return step.report, state
+
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """How far the path was followed, and why not further."""
+        return explain_failure(self.path, failure)
 
     def _change(self, changes: BoolArray, point: Point) -> None:
         """Go on from a point with some contacts closed that were open, and open that were closed."""

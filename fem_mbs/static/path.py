@@ -99,9 +99,8 @@ def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
     return ConvergenceError(f"{text}\n  the error has the path so far as its solution", end, history)
 
 
-def explain_length(path: EquilibriumPath, steps: int, loads: Array) -> FemMbsError:
+def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
     """The error for a path that does not reach its end in the steps it may take."""
-    end = path.equations.loading.end
     return ConvergenceError(
         f"the path has not reached load factor {end:g} in {steps} steps: it is at {loads[-1]:.6g}, and was between "
         f"{loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a load_end that is nearer, or a callback that "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, Report, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
@@ -31,8 +32,9 @@ from fem_mbs.solution.balance import ConstraintResidual
 from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
-from fem_mbs.static.contacts import ContactPath, refuse_friction
-from fem_mbs.static.equations import Equations, Loading, unstable_motions
+from fem_mbs.static.contacts import ContactPath
+from fem_mbs.static.equations import UNKNOWN, Equations, Loading, unstable_motions
+from fem_mbs.static.friction import FrictionPath
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_failure, explain_length
 from fem_mbs.static.start import start
 from fem_mbs.system.states import read_only
@@ -130,14 +132,22 @@ def statics(
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
-    if any(batch.unilateral for batch in system.batches):
-        refuse_friction(system, arc_length)
-        length = None if step is None else step / abs(load_end - first)
-        follows = ContactPath(system, loading, initial, ramp, newton, length)
-        equations, point = follows.path.equations, follows.path.here.point
+    follows: FrictionPath | ContactPath | None = None
+    unstable, length = UNKNOWN, step
+    if step is not None and not arc_length and load_end != first:
+        length = step / abs(load_end - first)
+    if (contacts := contacts_of(system)).count:
+        if arc_length:
+            raise ModelError(f"statics: {contacts.names[0][0]} may open and close: leave arc_length out")
+        if contacts.friction.any():
+            follows = FrictionPath(system, loading, initial, newton, length)
+        else:
+            follows = ContactPath(system, loading, initial, ramp, newton, length)
+            unstable = unstable_motions(follows.path.equations, follows.path.here.point)
     else:
-        follows, equations = None, Equations(system, loading)
+        equations = Equations(system, loading)
         point = start(equations, initial, ramp, newton)
+        unstable = unstable_motions(equations, point)
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
@@ -146,7 +156,7 @@ def statics(
         system,
         begin := point.state() if follows is None else follows.last,
         None if output is None else partial(_at_loads, output),
-        unstable_motions(equations, point),
+        unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
     if load_end == first:
@@ -156,9 +166,8 @@ def statics(
         _warn(solution)
         return solution
     stops = np.append([] if output is None else output, load_end)
-    length = step
     if step is not None and not arc_length:
-        stops, length = _with_grid(stops, first, load_end, step), step / equations.range
+        stops = _with_grid(stops, first, load_end, step)
     if follows is None:
         steps = PathSequence(EquilibriumPath(equations, point, newton, arc_length, length), stops, max_steps)
     else:
@@ -174,7 +183,7 @@ class PathSequence:
     label, where = "statics", "load factor {:.6g}"
     rejected, error = 0, None
 
-    def __init__(self, path: EquilibriumPath, stops: Array, max_steps: int) -> None:
+    def __init__(self, path: EquilibriumPath | FrictionPath, stops: Array, max_steps: int) -> None:
         self.path, self.stops, self.max_steps = path, stops, max_steps
         self.system = path.equations.system
         self.loads = [path.here.point.load]
@@ -186,20 +195,23 @@ class PathSequence:
 
     def advance(self) -> AcceptedStep | None:
         """The next equilibrium; None at the last load factor."""
-        if self.loads[-1] == self.path.equations.loading.end:
+        end = self.path.equations.loading.end
+        if self.loads[-1] == end:
             return None
         if len(self.loads) > self.max_steps:
-            raise explain_length(self.path, self.max_steps, np.array(self.loads))
+            raise explain_length(end, self.max_steps, np.array(self.loads))
         state, report = self._advance()
         self.loads.append(state.t)
         return AcceptedStep(state, report, self.path.here.unstable)
 
     def _advance(self) -> tuple[State, Report]:
+        assert isinstance(self.path, EquilibriumPath)
         step = self.path.advance(self.stops)
         return step.point.state(), step.report
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """How far the path was followed, and why not further."""
+        assert isinstance(self.path, EquilibriumPath)
         return explain_failure(self.path, failure)
 
     def warnings(self) -> Sequence[str]:
@@ -213,9 +225,9 @@ class PathSequence:
 
 
 class ContactSequence(PathSequence):
-    """The same where contacts close and open."""
+    """The same where contacts close and open, stick and slide."""
 
-    def __init__(self, follows: ContactPath, stops: Array, max_steps: int) -> None:
+    def __init__(self, follows: ContactPath | FrictionPath, stops: Array, max_steps: int) -> None:
         self.follows = follows
         super().__init__(follows.path, stops, max_steps)
 
@@ -225,9 +237,13 @@ class ContactSequence(PathSequence):
         return self.follows.failed
 
     def _advance(self) -> tuple[State, Report]:
-        step, state = self.follows.advance(self.stops)
+        report, state = self.follows.advance(self.stops)
         self.path = self.follows.path
-        return state, step.report
+        return state, report
+
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """How far the path was followed, and why not further."""
+        return self.follows.explain(failure)
 
 
 def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:

@@ -196,7 +196,7 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell([a, b, c, d], SHEET, normals=np.zeros((4, 3)))
     with pytest.raises(ModelError, match="a laminate needs direction"):
         Shell([[a, b, c, d], [b, *quad(model, (2, 0, 0), (2, 1, 0)), c]], LAMINATE)
-    with pytest.raises(ModelError, match="direction .* is normal to the surface in element 1"):
+    with pytest.raises(ModelError, match="element 1 with .* has a surface to which direction .* is normal"):
         Shell([a, b, c, d], LAMINATE, direction=(0, 0, 1))
     with pytest.raises(ModelError, match="is no grid"):
         Shell([a, b, c, d], SHEET).node(0, 0)

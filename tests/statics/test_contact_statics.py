@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,16 +12,21 @@ from fem_mbs.elements import (
     Ball,
     Beam,
     BeamSection,
+    Box,
     Contact,
+    Cylinder,
     Force,
     JointSpring,
     JointStop,
+    PlanarJoint,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     Rope,
+    SpringDamper,
 )
+from fem_mbs.errors import ConvergenceError
 
 E, R = 2e11, 0.01
 EI = E * np.pi * R**4 / 4
@@ -91,7 +98,7 @@ def test_a_ladder_without_friction_is_held_by_a_rope() -> None:
     floor = model.add(Contact(model.ground, ladder, Plane((0, 0, 1)), Ball(r, center=(foot[0], 0, r))))
     wall = model.add(Contact(model.ground, ladder, Plane((1, 0, 0)), Ball(r, center=(r, 0, top[2]))))
     rope = model.add(Rope(model.ground, ladder, foot[0], (0, 0, r), (foot[0], 0, r)))
-    model.add(mbs.elements.PlanarJoint(model.ground, ladder, (0, 1, 0)))
+    model.add(PlanarJoint(model.ground, ladder, (0, 1, 0)))
     solution = mbs.statics(model, ramp=False)
     push = W / (2 * np.tan(a))
     assert solution.contact_force(floor)[-1, 0, 2] == pytest.approx(W, rel=1e-6)
@@ -99,14 +106,90 @@ def test_a_ladder_without_friction_is_held_by_a_rope() -> None:
     assert np.linalg.norm(solution.contact_force(rope)[-1, 0]) == pytest.approx(push, rel=2e-3)
 
 
-def test_what_equilibria_do_not_tell() -> None:
-    """Friction, whose forces depend on what was before, is refused by name."""
-    model, _ = pushed(1.0)
-    model.add(
-        Contact(model.ground, model.nodes[-1], Plane((0, 0, 1), (0, 0, -1)), Ball(0.1), friction=0.1), name="floor"
-    )
-    with pytest.raises(mbs.FemMbsError, match="'floor' has friction"):
+def block_on_a_spring(shape: Any, force: Any) -> tuple[mbs.Model, Contact]:
+    """10 kg on a floor with friction 0.3, between a spring of 1000 N/m and a force along it."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    block = model.add_node((0, 0, 0.1), name="block")
+    model.add(RigidBody(block, 10.0, (0.1, 0.1, 0.1)))
+    floor = model.add(Contact(model.ground, block, Plane(), shape, friction=0.3))
+    model.add(SpringDamper(model.ground, block, 1000.0, 0.0, point_a=(-1, 0, 0.1), point_b=(0, 0, 0.1)))
+    model.add(Force(block, force))
+    return model, floor
+
+
+@pytest.mark.parametrize("shape", (Box((0.2, 0.2, 0.2)), Cylinder(0.2, 0.2)))
+def test_friction_keeps_where_it_has_slid(shape: Any) -> None:
+    """60 sin(2 pi t) N: the block follows the play operator, friction over stiffness wide to either side."""
+    model, floor = block_on_a_spring(shape, lambda t: (60 * np.sin(2 * np.pi * t), 0, 0))
+    solution = mbs.statics(model, 1.0, step=0.05, ramp=False)
+    play, place = 0.3 * 98.1 / 1000, [0.0]
+    for force in 60 * np.sin(2 * np.pi * solution.t[1:]):
+        place.append(min(max(place[-1], force / 1000 - play), force / 1000 + play))
+    np.testing.assert_allclose(solution.position("block")[:, 0], place, rtol=0, atol=1e-9)
+    total = solution.contact_force(floor).sum(axis=1)
+    np.testing.assert_allclose(total[:, 2], 98.1, rtol=1e-8)
+    assert (np.hypot(*total[:, :2].T) <= 0.3 * 98.1 * (1 + 1e-7)).all()
+    assert (solution.unstable == -1).all()
+
+
+@pytest.mark.parametrize("mu", (0.3, 0.5))
+def test_a_block_on_a_board_that_tilts(mu: float) -> None:
+    """It rests up to the angle whose tangent is the coefficient, to 1e-5 rad; beyond, what slides is named."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    board, block = model.add_node((0, 0, 0)), model.add_node((0.3, 0, 0.1), name="block")
+    model.add(RigidBody(board, 5.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, board, (0, 1, 0), drive=lambda t: t))
+    model.add(RigidBody(block, 10.0, (0.1, 0.1, 0.1)))
+    model.add(Contact(board, block, Plane(), Box((0.4, 0.3, 0.2)), friction=mu), name="top")
+    with pytest.raises(ConvergenceError, match=r"edge of their cones of friction are Contact 'top' \(corner") as failed:
+        mbs.statics(model, 1.0, ramp=False)
+    solution: Any = failed.value.solution
+    assert solution.t[-1] == pytest.approx(np.arctan(mu), abs=1e-5)
+    rests = np.linalg.norm(solution.position("block"), axis=1)
+    assert np.ptp(rests[solution.t < np.arctan(mu) - 1e-4]) < 1e-9
+
+
+def test_what_hangs_over_a_floor_with_friction_is_named() -> None:
+    """Nothing holds it before it touches."""
+    model, _ = block_on_a_spring(Box((0.2, 0.2, 0.1)), lambda t: (0, 0, 0))
+    with pytest.raises(ConvergenceError, match="node 'block' can move.*touch as built"):
         mbs.statics(model)
+
+
+def leaning(mu: float) -> mbs.Model:
+    """A ladder at 60 degrees, on a floor with friction, against a wall without."""
+    a, L, r = np.radians(60.0), 2.0, 1e-3
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    turned = [[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]]
+    ladder = model.add_node((0.5 * L * np.cos(a), 0, 0.5 * L * np.sin(a)), rotation=turned)
+    model.add(RigidBody(ladder, 10.0, (3.3, 3.3, 0.1)))
+    foot, top = Ball(r, center=(L * np.cos(a), 0, r)), Ball(r, center=(r, 0, L * np.sin(a)))
+    model.add(Contact(model.ground, ladder, Plane(), foot, friction=mu), name="floor")
+    model.add(Contact(model.ground, ladder, Plane((1, 0, 0)), top), name="wall")
+    model.add(PlanarJoint(model.ground, ladder, (0, 1, 0)))
+    return model
+
+
+@pytest.mark.parametrize("ramp", (True, False))
+def test_a_ladder_is_held_by_friction(ramp: bool) -> None:
+    """The floor holds ``W/(2 tan a)``, if ``mu`` is at least that over ``W``: 0.2887; else there is no equilibrium."""
+    solution = mbs.statics(leaning(0.29), ramp=ramp)
+    push = 98.1 / (2 * np.tan(np.radians(60.0)))
+    assert solution.contact_force("floor")[-1, 0] == pytest.approx((-push, 0, 98.1), rel=1e-6, abs=1e-6)
+    assert solution.contact_force("wall")[-1, 0] == pytest.approx((push, 0, 0), rel=1e-6, abs=1e-6)
+    with pytest.raises(ConvergenceError, match="no equilibrium was found beyond load factor 0"):
+        mbs.statics(leaning(0.288), ramp=ramp)
+
+
+def test_a_path_with_friction_goes_on_from_its_state() -> None:
+    """What sticks does so at the same place; steps by motion are refused by name."""
+    model, floor = block_on_a_spring(Box((0.2, 0.2, 0.2)), lambda t: (60 * np.sin(2 * np.pi * t), 0, 0))
+    whole = mbs.statics(model, 0.5, step=0.05, ramp=False)
+    first = mbs.statics(model, 0.3, step=0.05, ramp=False)
+    rest = mbs.statics(model, 0.5, step=0.05, ramp=False, initial=first.state(-1))
+    np.testing.assert_allclose(rest.position("block")[-1], whole.position("block")[-1], rtol=0, atol=1e-11)
+    with pytest.raises(mbs.ModelError, match="leave arc_length out"):
+        mbs.statics(model, arc_length=True)
 
 
 def test_a_hinge_falls_on_its_stop() -> None:
@@ -118,3 +201,22 @@ def test_a_hinge_falls_on_its_stop() -> None:
     model.add(JointStop(hinge, -0.5, 0.5, restitution=0.0))
     solution = mbs.statics(model, ramp=False)
     assert solution.position(bob)[-1] == pytest.approx([np.cos(0.5), 0, -np.sin(0.5)], abs=1e-9)
+
+
+def test_a_column_buckles_against_a_wall() -> None:
+    """Pressed against it: ``20.19 EI/L^2`` across the wall, as clamped and pinned, Euler's ``pi^2/4 EI/L^2`` along it.
+
+    Timoshenko's column is softer, by 0.2 %. As built nothing is closed yet: a state is asked for.
+    """
+    L = 1.0
+    model = mbs.Model()
+    column = Beam.line(model, (0, 0, 0), (0, 0, L), BeamSection.circle(R, E, 0.3, 7800), 4, order=3)
+    model.fix(column.nodes[0])
+    model.add(Force(column.nodes[-1], (1, 0, -1000.0)))
+    wall = Plane((-1, 0, 0), (0.01, 0, L))
+    model.add(Contact(model.ground, column.nodes[-1], wall, Ball(0.01)), name="wall")
+    along, across = mbs.buckling(model, 2, initial=mbs.statics(model).state(-1)).factors
+    assert along == pytest.approx(np.pi**2 / 4 * EI / L**2 / 1000, rel=1e-3)
+    assert across == pytest.approx(20.1907 * EI / L**2 / 1000, rel=3e-3)
+    with pytest.raises(mbs.ModelError, match="'wall' may open and close.*give initial="):
+        mbs.buckling(model)
