@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
-from fem_mbs.contact.impact import Contacts
-from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha, contacts_of
+from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
+from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import FORCES, TOUCHING
+from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.system.system import System
@@ -36,8 +36,8 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
         return system, state
     if state is None:
         state = NonsmoothAlpha().settle(system, consistent_start(system))
-    instant = contacts.at(state)
-    forces, slip = state.u[contacts.carried[:, FORCES]], instant.rates()[:, 1:]
+    instant = Selection(contacts, np.ones(contacts.count, np.bool_)).here(state)
+    forces, slip = contacts.forces(state), instant.rates()[:, 1:]
     closed = forces[:, 0] > PRESSED * max(float(np.abs(forces).max()), 1e-300)
     speed = np.linalg.norm(slip, axis=1)
     slides = closed & ((contacts.friction == 0.0) | (speed > MOVES * system.length))
@@ -68,7 +68,7 @@ def with_multipliers(contacts: Contacts, closed: ClosedSystem, state: State) -> 
     if not len(closed.contacts):
         return result
     multipliers = np.zeros(closed.system.m)
-    forces = state.u[contacts.carried[closed.contacts, FORCES]]
+    forces = contacts.forces(state)[closed.contacts]
     multipliers[: len(state.multipliers)] = state.multipliers
     there = closed.multipliers >= 0
     multipliers[closed.multipliers[there]] = forces[there]

@@ -15,12 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.newton import NotConvergedError
 
-SWEEPS, NEWTON, MANY = 5, 12, 4000
-"""Sweeps of Gauss-Seidel before Newton's method, iterations of that, and sweeps where it goes round."""
+FEW, SOME, MANY = 5, 50, 4000
+"""Sweeps of Gauss-Seidel before Newton's method: without a guess, and where that goes round, and does so again."""
+NEWTON = 12
+"""Iterations of Newton's method."""
 LARGEST = 300
 """Contacts above which the matrix of Newton's method is too large: sweeps alone."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
@@ -31,10 +34,10 @@ INFINITE = 1e100
 
 def least_squares(A: Array, b: Array) -> Array:
     """The least solution of what may be singular."""
-    try:
-        return np.linalg.lstsq(A, b, rcond=SINGULAR)[0].astype(float, copy=False)
-    except np.linalg.LinAlgError:  # not-a-numbers, where an iteration has led away
-        raise NotConvergedError("the forces of contacts are not finite") from None
+    found: Array = lstsq(A, b, cond=SINGULAR, check_finite=False, lapack_driver="gelsy")[0]
+    if not np.isfinite(found).all():  # where an iteration has led away
+        raise NotConvergedError("the forces of contacts are not finite")
+    return found
 
 
 class Pushes(NamedTuple):
@@ -64,7 +67,7 @@ def push(
     guess : (k, 3), optional
         Where to begin: as a rule, on the right branches.
     sweeps : int
-        Of Gauss-Seidel where Newton's method goes round.
+        Of Gauss-Seidel at most, where Newton's method goes round.
     """
     k = len(c)
     P = np.zeros((k, 3)) if guess is None else guess.copy()
@@ -74,7 +77,9 @@ def push(
         return Pushes(P, False)
     laws, error = Laws(G, c, friction, slides), np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        for count in [0, SWEEPS, sweeps][guess is None : 3 if sweeps else 2]:
+        for count in (0, FEW, SOME, MANY):
+            if count > sweeps or count == 0 and guess is None:
+                continue
             P = laws.sweep(P, count)
             if k > LARGEST:
                 continue
@@ -120,7 +125,7 @@ class Laws:
             for j in range(self.k):
                 xi = rows[j] @ P.ravel() + self.c[j]
                 P[j] = self._law(j, P[j], xi)
-            if number >= SWEEPS and np.abs(P - last).max() <= 1e-15 * np.abs(P).max():
+            if number >= FEW and np.abs(P - last).max() <= 1e-15 * np.abs(P).max():
                 break
         return P
 

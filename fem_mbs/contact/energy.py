@@ -108,3 +108,25 @@ def gained(system: System, first: State, last: State, before: EnergyAt | None = 
     gain = float(after.cells.sum() - before.cells.sum() - work - doubt)
     more = max(0.0, gain - float(passes) - ROUNDING * float(np.abs(before.cells).sum()))
     return Gain(more, gain, after)
+
+
+class Balance(NamedTuple):
+    """What steps in contact have gained so far."""
+
+    energy: EnergyAt | None = None
+    """At the state, where it is known."""
+    rise: float = 0.0
+    """What they have gained since they last had lost as much, J."""
+    most: float = 0.0
+    """The largest rise, J."""
+    motion: float = 0.0
+    """The largest energy of the motion, kinetic and of strain, J."""
+    where: int = 0
+    """The contact that pushed most as the largest rise was reached."""
+
+    def after(self, gain: Gain, forces: Array) -> Balance:
+        """With a further step, at the end of which contacts push with ``forces`` (C,)."""
+        rise, motion = max(0.0, self.rise + gain.all), max(self.motion, gain.motion)
+        if rise <= self.most:
+            return Balance(gain.end, rise, self.most, motion, self.where)
+        return Balance(gain.end, rise, rise, motion, int(forces.argmax()))

@@ -32,8 +32,9 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
-from fem_mbs.contact.touching import Touched, Touching
+from fem_mbs.contact.complementarity import SOME, Laws, least_squares, projected, push
+from fem_mbs.contact.contacts import MeasuredContacts
+from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate
@@ -54,7 +55,7 @@ class ContactResidual(NamedTuple):
     """With the forces of contacts."""
     closing: Array
     hidden: Array
-    at: Touched
+    at: MeasuredContacts
     P: Array
     """``(k, 3)``."""
     G: Array
@@ -101,7 +102,7 @@ class ContactLinearization:
 
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
-        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=0)
+        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
         pushes, A, K = Laws(self.mobility, c, friction).linear(P)
         self.answer = -least_squares(A, block_diag(*K))
         self.answer[np.repeat(~pushes, 3)] = 0.0
@@ -143,8 +144,8 @@ class ContactEquations(StabilizedEquations):
         joints, P = np.split(unknown.multipliers, [self.system.m])
         place, body, evaluation, closing, hidden = super().evaluate(unknown._replace(multipliers=joints))
         at = self.touching.at(evaluation.motion)
-        G = at.gradients()
-        rates = self.h * (G[:, : 6 * self.system.n] @ evaluation.motion.V.ravel()).reshape(-1, 3)
+        G = at.gradients
+        rates = self.h * at.rates()
         opening = rates[:, 0].copy()
         rates[:, 0] = at.gap
         force = evaluation.force - P @ G
@@ -273,6 +274,6 @@ class StepInContact(GeneralizedAlpha):
         at, P = self.touching.at(system.motion(state)), state.multipliers[system.m :].reshape(-1, 3)
         pushes = P[:, 0] > 0.0
         sticks = pushes & (np.linalg.norm(P[:, 1:], axis=1) < self.touching.friction * P[:, 0])
-        rows = at.gradients()[np.column_stack([pushes, sticks, sticks]).ravel()]
+        rows = at.gradients[np.column_stack([pushes, sticks, sticks]).ravel()]
         beside = Beside(self.touching.solver, at.stiffness(P), rows)
         return resolved(system, state, h, self.coefficients, jump, beside=beside)

@@ -9,12 +9,29 @@ import numpy as np
 
 from fem_mbs.alpha.memory import AlphaMemory, named
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.energy import EnergyAt
+from fem_mbs.contact.energy import Balance, EnergyAt
 from fem_mbs.contracts import Report, State
 from fem_mbs.system.system import System
 
 STILL, STILL_STEP = 1e-9, 1e-13
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
+
+
+class Watch(NamedTuple):
+    """Which open contacts may close: gaps as last measured, and how far the model has moved since."""
+
+    clear: Array
+    """Paths in m on which the fastest point closes no gap of each element, when that was measured last, ``(E,)``."""
+    least: float = 0.0
+    """The smallest of them."""
+    gone: float = 0.0
+    """Path since then."""
+    speed: float = 0.0
+    """Of that point at the state, m/s."""
+    gap: Array | None = None
+    """At the state ``(C,)``, without end of what is not near; None where nothing is."""
+    near: BoolArray | None = None
+    """Elements ``(E,)`` whose gaps may have closed."""
 
 
 class ContactMemory(NamedTuple):
@@ -26,38 +43,28 @@ class ContactMemory(NamedTuple):
     """Contacts that touch and do not part, ``(C,)``: the laws of these are equations of the next smooth part."""
     approach: Array
     """The largest speed of approach that each has seen, ``(C,)``."""
-    clear: Array
-    """Paths in m on which the fastest point closes no gap of each element, ``(E,)``."""
-    speed: float = 0.0
-    """Of that point, m/s."""
-    energy: EnergyAt | None = None
-    """At the state, where it is known."""
-    unlocated: int = 0
-    """Steps so far that had more impacts than were located."""
+    watch: Watch
+    balance: Balance = Balance()
     steps: int = 0
     """Steps so far."""
+    longest: float = 0.0
+    """The longest of them, s."""
+    unlocated: int = 0
+    """Those that had more impacts than were located."""
     damped: int = 0
-    """Smooth parts so far that were made by Euler's method: they had gained energy, or had no solution."""
-    rise: float = 0.0
-    """Energy in J that steps in contact have gained since they last had lost as much."""
-    most: float = 0.0
-    """The largest rise so far, J."""
-    motion: float = 0.0
-    """The largest energy of the motion so far in contact, kinetic and of strain, J."""
-    where: int = 0
-    """The contact that pushed most as the largest rise was reached."""
+    """Smooth parts that were made by Euler's method: they had gained energy, or had no solution."""
     brought: float = 0.0
     """Energy of impacts that have brought some, J."""
-    longest: float = 0.0
-    """The longest step so far, s."""
 
 
 def from_file(memory: ContactMemory) -> ContactMemory:
     """A memory whose parts are plain tuples, with their names."""
     if type(memory.alpha) is not tuple:
         return memory
-    energy = None if memory.energy is None else EnergyAt(*memory.energy)
-    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), energy=energy)
+    balance = Balance(*memory.balance)
+    if balance.energy is not None:
+        balance = balance._replace(energy=EnergyAt(*balance.energy))
+    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=Watch(*memory.watch), balance=balance)
 
 
 class Standing(NamedTuple):
@@ -73,12 +80,8 @@ class Smooth(NamedTuple):
     point: Standing
     report: Report
     error: float
-    gap: Array | None = None
-    """At its end ``(C,)``; None where nothing comes near."""
-    near: BoolArray | None = None
-    """Elements ``(E,)`` whose gaps may have closed; others have gaps without end."""
-    free: BoolArray | None = None
-    """Contacts ``(C,)`` whose laws were no equations of it, and which may have come too deep."""
+    gains: bool = False
+    """Whether it has gained more energy than passes."""
     damped: bool = False
     """Whether it is one of Euler's method."""
     impulsive: bool = False
@@ -87,7 +90,7 @@ class Smooth(NamedTuple):
 
 def fastest(system: System, state: State) -> float:
     """The largest speed of a point of the model, m/s."""
-    x, y, z, *angular = np.abs(state.v).max(axis=0).tolist()
+    x, y, z, *angular = np.maximum.reduce(np.abs(state.v)).tolist()
     return math.hypot(x, y, z) + system.length * math.hypot(*angular)
 
 

@@ -4,10 +4,10 @@ One step is
 
 1. smooth: the step of the stabilised generalised-alpha method, in which contacts that touch obey Signorini's law on
    positions and velocities, and Coulomb's (``smooth.py``, ``equations.py``);
-2. if an open contact ends with a depth, the step ends where it meets instead, to rounding (``hits.py``); there impulses
-   follow from Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and the rest of
-   the step begins anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse acts at the
-   step's end.
+2. if an open contact ends with a depth, the step ends where it meets instead, to rounding (``watch.py``); there
+   impulses follow from Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and
+   the rest of the step begins anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse
+   acts at the step's end.
 
 The family: Chen, Acary, Virlez, Bruels, IJNME 96 (2013); Bruels, Acary, Cardona, CMAME 281 (2014) with positions and
 velocities. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and impacts are
@@ -20,19 +20,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.hits import hits, located
-from fem_mbs.contact.impact import Contacts, placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, from_file, still
-from fem_mbs.contact.smooth import begun, begun_with_forces, frame, smooth_part, told, touching
+from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
+from fem_mbs.contact.energy import energy_at
+from fem_mbs.contact.impact import placed, settled, strike
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file, still
+from fem_mbs.contact.smooth import balanced, begun, begun_with_forces, frame, smooth_part, touching
+from fem_mbs.contact.watch import hits, located
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, TOUCHING, WORK
+from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -45,15 +46,6 @@ GAINED = 1e-3
 """Energy of the motion that steps may gain before a run warns."""
 OFTEN, GAIN = 0.1, 1e-6
 """Share of steps with impacts that were not located, and of energies of impacts, above which a run warns."""
-
-_CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
-
-
-def contacts_of(system: System) -> Contacts:
-    """The contacts of a system, numbered once."""
-    if system not in _CONTACTS:
-        _CONTACTS[system] = Contacts(system)
-    return _CONTACTS[system]
 
 
 @checked
@@ -100,33 +92,36 @@ class NonsmoothAlpha(Method):
         contacts = contacts_of(system)
         if not contacts.count:
             return state
-        instant = contacts.at(state)
-        depth = -instant.gap / system.length
-        if depth.max() > TOUCHING:
-            part, place = contacts.names[int(depth.argmax())]
+        gaps = contacts.gaps(system.motion(state))
+        if gaps.min() < -TOUCHING * system.length:
+            part, place = contacts.names[int(gaps.argmin())]
             raise ModelError(
-                f"{part}: its {part.contacts[place]} is {-instant.gap.min():.3g} m (rad) deep at t = {state.t:g} s; "
+                f"{part}: its {part.contacts[place]} is {-gaps.min():.3g} m (rad) deep at t = {state.t:g} s; "
                 "place the bodies so that they touch at most"
             )
-        touching, rates = depth >= -TOUCHING, instant.rates()
-        slow = still(system, state, 1e-3 * system.length)
-        if (touching & (rates[:, 0] < -slow)).any():
-            state, _, _ = strike(contacts, state, rates, touching, contacts.restitution)
-            rates = contacts.at(state).rates()
-        return settled(contacts, state, touching & (rates[:, 0] <= slow), slow)
+        touches = gaps <= TOUCHING * system.length
+        own, slow = Selection(contacts, touches), still(system, state, 1e-3 * system.length)
+        rates = own.here(state).rates()
+        if (rates[:, 0] < -slow).any():
+            state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers])
+            rates = own.here(state).rates()
+        touches[own.numbers] = rates[:, 0] <= slow
+        return settled(contacts, state, touches, slow)
 
     def init(self, system: System, state: State, h: float) -> ContactMemory:
         """From a state with its contact forces."""
         contacts = contacts_of(system)
-        none = np.zeros(contacts.count), np.zeros(contacts.elements)
-        touches = touching(contacts, state, h)
+        touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
         stepper, inner, which = frame(contacts, self.smooth_method, state, touches)
-        return ContactMemory(stepper.init(which, inner, h), touches, *none, longest=h)
+        watch = Watch(np.zeros(contacts.elements))
+        return ContactMemory(stepper.init(which, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
-        contacts, memory = contacts_of(system), memory._replace(clear=np.zeros_like(memory.clear))
-        return begun(contacts, self.smooth_method, Standing(state, memory), touching(contacts, state, h), h)
+        contacts = contacts_of(system)
+        touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
+        memory = from_file(memory)._replace(watch=Watch(np.zeros(contacts.elements)))
+        return begun(contacts, self.smooth_method, Standing(state, memory), touches, h)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and that brought energy."""
@@ -143,10 +138,11 @@ class NonsmoothAlpha(Method):
                 "step, or contacts that yield"
             )
         if contacts.count:
-            if memory.most > GAINED * memory.motion:
-                part, place = contacts.names[memory.where]
+            balance = memory.balance
+            if balance.most > GAINED * balance.motion:
+                part, place = contacts.names[balance.where]
                 texts.append(
-                    f"{part}: steps in contact have gained {memory.most:.3g} J that no force brought, at the end "
+                    f"{part}: steps in contact have gained {balance.most:.3g} J that no force brought, at the end "
                     f"with its {part.contacts[place]} closed: try a smaller step"
                 )
             took = state.u[contacts.carried[:, WORK]]
@@ -163,37 +159,39 @@ class NonsmoothAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # of trials that lead away, which are given up
-                return self._in_parts(system, state, h, memory)
+            return self._in_parts(system, state, h, memory)
         except NotConvergedError as failure:  # its equations may be those of another system
             raise NotConvergedError(str(failure), failure.report) from None
 
     def _in_parts(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
-        contacts = contacts_of(system)
+        contacts, method = contacts_of(system), self.smooth_method
         end, left, point, error = state.t + h, h, Standing(state, from_file(memory)), 0.0
         report: Report | None = None
         for count in range(self.locate + 1):
-            begin, smooth = point, smooth_part(contacts, self.smooth_method, point, left)
-            hit, done = hits(contacts, begin.state, smooth, left), True
-            if hit.any() and count < self.locate and not smooth.impulsive:
-                smooth = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
+            begin, smooth = point, smooth_part(contacts, method, point, left)
+            hit, there, done = hits(contacts, begin, smooth, left), None, True
+            if hit is not None and count < self.locate and not smooth.damped:
+                there = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
+            if hit is None:
+                point = smooth.point
+            elif there is None:
+                point = self._pushed_out(contacts, begin, smooth, h)
+            else:
+                smooth = there
                 left -= smooth.point.state.t - begin.state.t
                 done = left <= LEFT_OVER * h
                 point = self._struck(contacts, begin, smooth, max(left, LEFT_OVER * h))
-            elif hit.any():
-                point = self._pushed_out(contacts, begin, smooth, h)
-            else:
-                point = smooth.point
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
                 break
         assert report is not None
-        memory = point.memory._replace(steps=point.memory.steps + 1, longest=max(point.memory.longest, h))
-        return Step(point.state.at(end), memory, report, error)
+        memory = point.memory
+        memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
+        return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
-    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:
-        return lambda h, damped: smooth_part(contacts, self.smooth_method, point, h, damped)
+    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float], Smooth]:
+        return lambda h: smooth_part(contacts, self.smooth_method, point, h)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end.
@@ -217,45 +215,53 @@ class NonsmoothAlpha(Method):
 
     def _struck(self, contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Standing:
         """After the impulses of all that touch."""
-        assert smooth.gap is not None
-        touches = smooth.gap <= TOUCHING * contacts.system.length
-        rates = contacts.at(smooth.point.state, contacts.touched(touches)).rates()
-        return self._impulses(contacts, begin.memory.touches, smooth.point, rates, touches, h)
+        gap = smooth.point.memory.watch.gap
+        if gap is None:
+            return smooth.point
+        touches = Selection(contacts, gap <= TOUCHING * contacts.system.length)
+        rates = touches.here(smooth.point.state).rates()
+        return self._impulses(contacts, begin.memory.touches, smooth.point, touches, rates, h)
 
     def _pushed_out(self, contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
-        (state, memory), near, motion = smooth.point, smooth.near, contacts.system.motion
+        (state, memory), near = smooth.point, smooth.point.memory.watch.near
         assert near is not None
-        allowed, there = TOUCHING * contacts.system.length, contacts.without(state)
-        metric = step_matrix(contacts.open, there, h, self.smooth_method.coefficients)
-        pushing = state.u[contacts.carried[:, FORCES]][:, 0] > 0.0
+        allowed, pushing = TOUCHING * contacts.system.length, contacts.pushing(state)
+        metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
         state, pushed = placed(contacts, state, pushing, allowed, near, metric)
-        touches = pushed | pushing | (contacts.gaps(motion(state), near) <= allowed)
-        clear = np.zeros_like(memory.clear)  # all is moved
-        memory = memory._replace(unlocated=memory.unlocated + 1, clear=clear)
-        moved, _ = told(contacts, begin, smooth._replace(point=Standing(state, memory)))
-        rates = contacts.at(begin.state, contacts.touched(touches)).rates()
-        return self._impulses(contacts, begin.memory.touches, moved.point, rates, touches, h)
+        gaps = contacts.gaps(contacts.system.motion(state), near)
+        touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
+        watch = Watch(np.zeros(contacts.elements), speed=memory.watch.speed)  # all is moved
+        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
+        moved, _ = balanced(contacts, begin, moved)
+        rates = touches.here(begin.state).rates()
+        return self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _impulses(
-        self, contacts: Contacts, closed: BoolArray, point: Standing, rates: Array, touches: BoolArray, h: float
+        self, contacts: Contacts, closed: BoolArray, point: Standing, touches: Selection, rates: Array, h: float
     ) -> Standing:
-        """After impulses of all that touch, with ``rates`` (C, 3) before; of those that were closed nothing comes back.
+        """After impulses of all that touch, with ``rates`` (k, 3) before; of those that were closed nothing comes back.
 
         The smooth part begins anew, with the forces of those that do not part.
         """
-        state, memory = point
-        approach = np.maximum(memory.approach, np.where(touches, -rates[:, 0], 0.0))
-        rest = RESTING * approach if self.rest_speed is None else self.rest_speed
-        elastic = ~closed & (-rates[:, 0] > rest)
+        (state, memory), own = point, touches.numbers
+        approach = memory.approach.copy()
+        approach[own] = np.maximum(approach[own], -rates[:, 0])
+        rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
+        elastic = ~closed[own] & (-rates[:, 0] > rest)
         work = contacts.carried[:, WORK]
         lost = state.u[work].sum()
-        state, _, solved = strike(contacts, state, rates, touches, np.where(elastic, contacts.restitution, 0.0))
+        state, solved = strike(contacts, state, touches, rates, np.where(elastic, contacts.restitution[own], 0.0))
         lost = float(state.u[work].sum() - lost)
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
         memory = memory._replace(approach=approach, brought=memory.brought + max(-lost, 0.0))
-        return begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touches, h)
+        touching = np.zeros_like(closed)
+        touching[own] = True
+        state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touching, h)
+        energy = energy_at(contacts.open, contacts.without(state))
+        return Standing(state, memory._replace(balance=memory.balance._replace(energy=energy)))
 
 
 def _both(first: Report, second: Report) -> Report:

@@ -14,10 +14,10 @@ from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
+from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.impact import placed
-from fem_mbs.contact.nonsmooth_alpha import contacts_of
 from fem_mbs.contracts import Report, State
-from fem_mbs.contracts.unilateral import FORCES, TOUCHING
+from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import Newton, NotConvergedError
@@ -91,7 +91,7 @@ class ContactPath:
         """Gaps of open contacts over the extent of the model, and forces of closed ones over the largest, ``(C,)``."""
         state = self.state(found, point)
         values = self.contacts.gaps(self.system.motion(state)) / self.system.length
-        forces = state.u[self.contacts.carried[:, FORCES]][:, 0]
+        forces = self.contacts.forces(state)[:, 0]
         values[found.contacts] = forces[found.contacts] / self._size
         return values
 

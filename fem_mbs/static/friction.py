@@ -21,9 +21,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
+from fem_mbs.contact.contacts import MeasuredContacts, contacts_of
 from fem_mbs.contact.equations import relative_force
-from fem_mbs.contact.nonsmooth_alpha import contacts_of
-from fem_mbs.contact.touching import Touched, Touching, touching_of
+from fem_mbs.contact.touching import Touching, touching_of
 from fem_mbs.contracts import RateSensitivities, Report, State
 from fem_mbs.contracts.unilateral import FORCES, TOUCHING
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, SingularSystemError
@@ -64,7 +64,7 @@ class FrictionResidual(NamedTuple):
 
     point: Point
     evaluation: Evaluation
-    at: Touched
+    at: MeasuredContacts
     P: Array
     """``(k, 3)``."""
     G: Array
@@ -110,11 +110,11 @@ class FrictionProblem(StepProblem):
         scale = max(evaluation.scale[0], F), max(evaluation.scale[1], F * self.equations.system.length)
         evaluation = evaluation._replace(scale=scale)
         at = self.touching.at(replace(evaluation.motion, V=self.equations.system.nodes_of(D)))
-        G, P = at.gradients(), P.reshape(-1, 3)
+        G, P = at.gradients, P.reshape(-1, 3)
         force = evaluation.force - P.ravel() @ G
         relative = relative_force(self.equations.system, evaluation, force)
         evaluation = evaluation._replace(force=force, relative=relative)
-        return FrictionResidual(point, evaluation, at, P, G, np.column_stack([at.gap, at.slip()]))
+        return FrictionResidual(point, evaluation, at, P, G, np.column_stack([at.gap, at.rates()[:, 1:]]))
 
     def size(self, trial: Any) -> tuple[float, float]:
         """Relative residuals; what the laws miss counts as a force, gaps that are closed as constraints."""
@@ -301,7 +301,8 @@ class FrictionPath:
                 raise NotConvergedError("the equilibrium found is far away: there is none near", found.report)
             pushes = np.zeros_like(touches)
             pushes[touching.numbers] = there.P[:, 0] > 0.0
-            gaps = self.contacts.gaps(there.evaluation.motion)
+            reached = self.contacts.carry_on(self.last, there.point.state())
+            gaps = self.contacts.gaps(self.system.motion(reached))
             wrong = np.where(touches, pushes & (gaps > deep), gaps < -deep)
             if not wrong.any():
                 break

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contact.nonsmooth_alpha import contacts_of
+from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, Report, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system

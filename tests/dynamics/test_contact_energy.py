@@ -92,14 +92,14 @@ def test_steps_without_a_solution_are_made_anew(
     fails: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Euler's implicit method, and impulses alone, bring what slides to rest after v^2 / (2 mu g), of order 1."""
-    solved = smooth.in_contact
+    solved = smooth.part_of
 
-    def refused(*args: object, ahead: object = None, damped: bool = False, impulsive: bool = False) -> object:
+    def refused(*args: object, damped: bool = False, impulsive: bool = False) -> object:
         if (damped, impulsive) in ((False, False), fails):
             raise NotConvergedError("no solution")
-        return solved(*args, ahead=ahead, damped=damped, impulsive=impulsive)  # type: ignore[arg-type]
+        return solved(*args, damped=damped, impulsive=impulsive)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(smooth, "in_contact", refused)
+    monkeypatch.setattr(smooth, "part_of", refused)
     mu_g, v0 = 0.3 * 9.81, 2.0
     for h in (0.04, 0.02):
         model, body = sliding()

@@ -1,0 +1,299 @@
+"""The contacts of a system, numbered through, and what some of them measure at a motion."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contact.closed import ClosedSystems
+from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
+from fem_mbs.contracts.unilateral import FORCES
+from fem_mbs.system.system import System
+
+
+class Contacts:
+    """All contacts of a system, numbered through."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.batches = [b for b in system.batches if isinstance(b, UnilateralBatch)]
+        shapes = [b.friction.shape for b in self.batches]
+        sizes = [n * r for n, r in shapes]
+        self.count = sum(sizes)
+        ends = np.cumsum([0, *sizes])
+        self.slices = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        counts = [n for n, _ in shapes]
+        firsts = np.cumsum([0, *counts])
+        self._elements = [slice(a, b) for a, b in zip(firsts[:-1], firsts[1:], strict=True)]
+        self.elements = int(firsts[-1])
+        """Number of elements with contacts."""
+        first = [a + np.arange(n).repeat(r) for a, (n, r) in zip(firsts, shapes, strict=False)]
+        self.element_of: IntArray = np.concatenate(first) if first else np.zeros(0, np.intp)
+        """The element of each contact, ``(C,)``."""
+        self.friction = _flat([b.friction for b in self.batches])
+        self.restitution = _flat([b.restitution for b in self.batches])
+        self.carried: IntArray = (
+            np.concatenate([b.carried.reshape(-1, b.carried.shape[-1]) for b in self.batches])
+            if self.batches
+            else np.zeros((0, 8), np.intp)
+        )
+        self.names = [(own, j) for b in self.batches for own in b.owners for j in range(b.friction.shape[1])]
+        self.closed = ClosedSystems(system, self.names, self.friction)
+        self.open = self.closed.open.system
+        """The model without contacts."""
+        owners = {id(own) for b in self.batches for own in b.owners}
+        self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
+        self._none = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._following = [b for b in self.batches if b.follows.size]
+        self.stepped = copy(self.open)
+        """The same for steps that are not compiled as a whole: contacts may touch in them."""
+        self.stepped.whole = None
+        with system.as_frozen():
+            self._held = [type(b.owners[0]).batch(b.owners, self.open.number) for b in self.batches]
+        self.numbered: dict[bytes, Any] = {}
+        """Those that have touched in a step (``touching.py``)."""
+
+    def of(self, near: BoolArray | None, held: bool = False) -> list[ContactPart]:
+        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``.
+
+        If ``held``, batches as they are while contacts are closed: these go on beyond the end of a face.
+        """
+        parts = []
+        for b, elements, rows in zip(self._held if held else self.batches, self._elements, self.slices, strict=True):
+            n, r = b.friction.shape
+            numbers = np.arange(rows.start, rows.stop).reshape(n, r)
+            if near is None or not b.sifts:
+                parts.append(ContactPart(b, elements.start + np.arange(n), numbers))
+            elif len(own := np.flatnonzero(near[elements])):
+                parts.append(ContactPart(b.some(own), elements.start + own, numbers[own]))
+        return parts
+
+    def touched(self, which: BoolArray | IntArray) -> BoolArray:
+        """The elements ``(E,)`` of some contacts: marked ``(C,)``, or by their numbers."""
+        return np.bincount(self.element_of[which], minlength=self.elements) > 0
+
+    def gaps(self, motion: Motion, near: BoolArray | None = None) -> Array:
+        """Gaps ``(C,)`` of elements that are near, and no end of others."""
+        gap = np.full(self.count, np.inf)
+        for part in self.of(near):
+            gap[part.numbers] = part.batch.gaps(motion)
+        return gap
+
+    def clearance(self, motion: Motion, gap: Array, near: BoolArray, before: Array) -> Array:
+        """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
+        clear, length = before.copy(), self.system.length
+        for part in self.of(near):
+            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
+        return clear
+
+    def without(self, state: State) -> State:
+        """A state of the model without contacts."""
+        own = self._none
+        if len(self._kept):
+            own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
+        return State(state.t, state.x, state.R, state.v, state.vdot, state.multipliers, *own)
+
+    def carry_on(self, last: State, state: State, forces: Array | None = None) -> State:
+        """A state of the model of one without contacts, which carry what they did in the last, or other forces."""
+        u, udot, uddot = last.u, last.udot, last.uddot
+        if self.open.k:
+            pairs = (u, state.u), (udot, state.udot), (uddot, state.uddot)
+            u, udot, uddot = (self._put(*pair) for pair in pairs)
+        if forces is not None:
+            u = u.copy()
+            u[self.carried[:, FORCES]] = forces
+        multipliers = state.multipliers[: self.system.m]
+        result = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
+        if self._following:
+            motion, u = self.system.motion(result), u.copy()
+            for b in self._following:
+                u[b.follows] = b.followed(motion)
+            result = replace(result, u=u)
+        return result
+
+    def _put(self, values: Array, own: Array) -> Array:
+        """Internal variables ``(k,)`` with those that are not of contacts."""
+        result = values.copy()
+        result[self._kept] = own
+        return result
+
+    def report(self, report: Report) -> Report:
+        """Of a step of the model without contacts: local errors of what they carry are none."""
+        if report.local_error is None or not self.count:
+            return report
+        nodes = 6 * self.system.n
+        own = self.added(np.zeros(self.system.k), report.local_error[nodes:])
+        return replace(report, local_error=np.append(report.local_error[:nodes], own))
+
+    def added(self, values: Array, own: Array) -> Array:
+        """Values of internal variables ``(k,)`` with something added to those that are not of contacts."""
+        return self._put(values, values[self._kept] + own)
+
+    def forces(self, state: State) -> Array:
+        """Of contact, normal and along two tangents, ``(C, 3)``."""
+        return state.u[self.carried[:, FORCES]]
+
+    def pushing(self, state: State) -> BoolArray:
+        """Contacts ``(C,)`` with a force."""
+        pushes: BoolArray = state.u[self.carried[:, FORCES.start]] > 0.0
+        return pushes
+
+
+_CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
+
+
+def contacts_of(system: System) -> Contacts:
+    """The contacts of a system, numbered once."""
+    if (found := _CONTACTS.get(system)) is None:
+        found = _CONTACTS[system] = Contacts(system)
+    return found
+
+
+class ContactPart(NamedTuple):
+    """Some of the contacts of one kind."""
+
+    batch: UnilateralBatch
+    elements: IntArray
+    """``(n,)``."""
+    numbers: IntArray
+    """Of the contacts, ``(n, r)``."""
+
+
+class SelectedPart(NamedTuple):
+    """Those of one kind: contact ``place`` of element ``cell`` of the batch is number ``own`` of all selected."""
+
+    batch: UnilateralBatch
+    cell: IntArray
+    place: IntArray
+    own: IntArray
+    elements: IntArray
+    """Components ``(n, b)`` of the elements."""
+
+    @property
+    def components(self) -> IntArray:
+        """Of each contact, ``(k, b)``."""
+        return self.elements[self.cell]
+
+
+class Selection:
+    """Contacts that are marked ``(C,)``, ``k`` of them."""
+
+    def __init__(self, contacts: Contacts, marked: BoolArray, held: bool = False) -> None:
+        self.contacts = contacts
+        self.numbers: IntArray = np.flatnonzero(marked)
+        """Of all contacts of the model, ``(k,)``."""
+        self.k = len(self.numbers)
+        self.friction = contacts.friction[self.numbers]
+        place = np.full(contacts.count, -1)
+        place[self.numbers] = np.arange(self.k)
+        self.parts: list[SelectedPart] = []
+        """By kinds."""
+        for part in contacts.of(contacts.touched(marked), held):
+            own = place[part.numbers]
+            cell, number = np.nonzero(own >= 0)
+            if len(cell):
+                elements = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(own), -1)
+                self.parts.append(SelectedPart(part.batch, cell, number, own[cell, number], elements))
+
+    def at(self, motion: Motion) -> MeasuredContacts:
+        """Gaps and gradients at a motion."""
+        return MeasuredContacts(self, motion, [part.batch.measure(motion) for part in self.parts])
+
+    def here(self, state: State) -> MeasuredContacts:
+        """The same at a state of the model."""
+        return self.at(self.contacts.system.motion(state))
+
+    def spread(self, values: list[Array]) -> Array:
+        """Rows ``(3k, N)`` of what each part has of its contacts, ``(n, 3, b)``."""
+        N = self.contacts.open.N
+        result = np.zeros((self.k, 3, N))
+        for part, own in zip(self.parts, values, strict=True):
+            result[part.own[:, None, None], np.arange(3)[:, None], part.components[:, None]] = own
+        return result.reshape(-1, N)
+
+
+class MeasuredContacts:
+    """Selected contacts at a motion."""
+
+    def __init__(self, selection: Selection, motion: Motion, gaps: list[Gaps]) -> None:
+        self.selection, self.motion = selection, motion
+        self._parts = list(zip(selection.parts, gaps, strict=True))
+
+    @property
+    def gap(self) -> Array:
+        """``(k,)``."""
+        result = np.empty(self.selection.k)
+        for part, gaps in self._parts:
+            result[part.own] = gaps.gap[part.cell, part.place]
+        return result
+
+    @cached_property
+    def gradients(self) -> Array:
+        """``G`` (3k, N), of gaps and slips."""
+        return self.selection.spread([gaps.gradient[part.cell, part.place] for part, gaps in self._parts])
+
+    def rates(self) -> Array:
+        """Rates of gaps and slips, ``(k, 3)``."""
+        result = np.empty((self.selection.k, 3))
+        for part, gaps in self._parts:
+            result[part.own] = np.matvec(gaps.gradient[part.cell, part.place], self._of_nodes(self.motion.V, part))
+        return result
+
+    def rate_gradients(self, dV: RateSensitivities) -> Array:
+        """Derivatives ``(3k, N)`` of ``G V`` against body increments, where body velocities follow by ``dV``."""
+        values = []
+        for part, gaps in self._parts:
+            nodes, V = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part)
+            bent = np.einsum("nb,ndbc->ndc", V, self._second(part, gaps))
+            values.append(dV.after(gaps.gradient[part.cell, part.place], nodes) + bent)
+        return self.selection.spread(values)
+
+    def accelerations(self) -> Array:
+        """``V^T H V + G V'`` (k, 3), of gaps and slips."""
+        motion, result = self.motion, np.zeros((self.selection.k, 3))
+        rate = motion.A.copy()
+        rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
+        for part, gaps in self._parts:
+            V, turn = self._of_nodes(motion.V, part), self._of_nodes(rate, part)
+            bent = np.einsum("nb,ndbc,nc->nd", V, self._second(part, gaps), V)
+            result[part.own] = bent + np.matvec(gaps.gradient[part.cell, part.place], turn)
+        return result
+
+    def stiffness(self, forces: Array) -> Array:
+        """Entries of ``-P H``, element by element, for ``forces`` (k, 3)."""
+        return self._blocks(
+            [-np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)) for part, gaps in self._parts]
+        )
+
+    def squares(self) -> Array:
+        """Entries of ``G^T G``."""
+        gradients = [gaps.gradient[part.cell, part.place] for part, gaps in self._parts]
+        return self._blocks([G.mT @ G for G in gradients])
+
+    def _blocks(self, values: list[Array]) -> Array:
+        """What contacts of an element have together, ``(n, b, b)`` of each kind, one after the other."""
+        blocks = [np.empty(0)]
+        for part, own in zip(self.selection.parts, values, strict=True):
+            n, b = part.elements.shape
+            block = np.zeros((n, b, b))
+            np.add.at(block, part.cell, own)
+            blocks.append(block.ravel())
+        return np.concatenate(blocks)
+
+    @staticmethod
+    def _of_nodes(values: Array, part: SelectedPart) -> Array:
+        return values[part.batch.nodes[part.cell]].reshape(len(part.cell), -1)
+
+    @staticmethod
+    def _second(part: SelectedPart, gaps: Gaps) -> Array:
+        return part.batch.second(gaps)[part.cell, part.place]
+
+
+def _flat(parts: list[Array]) -> Array:
+    return np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0)

@@ -1,0 +1,123 @@
+"""Which open contacts a smooth part has closed, and when the first of them was.
+
+While the fastest point of the model moves less than any gap allows, nothing is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.contacts import Contacts, Selection
+from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
+from fem_mbs.contracts import State
+from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.newton import NotConvergedError
+
+SLACK = 1e-8
+"""Of paths, over the extent of the model: gaps that close on less are near."""
+AWAY = 1e6
+"""Way in a part, over the extent of the model, that is no motion."""
+DEEP = 1e-11
+"""Depth that is rounding, over the extent of the model."""
+ROOTS = 30
+WITHIN = np.linspace(0.0, 1.0, 257)[1:, None]
+"""Shares of a part at which the path of a gap is looked at."""
+
+
+def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
+    """Gaps after a part of ``h`` to a state, of what may have closed in it."""
+    system, speed = contacts.system, fastest(contacts.system, state)
+    path = 2.0 * h * max(speed, before.speed)
+    gone = before.gone + path
+    if gone < before.least:
+        return Watch(before.clear, before.least, gone, speed)
+    if not h * speed < AWAY * system.length:
+        raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
+    motion, slack = system.motion(state), SLACK * system.length
+    clear = before.clear - gone
+    near = clear <= slack
+    gap = contacts.gaps(motion, near)
+    clear = contacts.clearance(motion, gap, near, clear)
+    least = float(clear.min(initial=np.inf)) - slack
+    if path < least:
+        return Watch(clear, least, 0.0, speed)
+    return Watch(clear, least, 0.0, speed, gap, near)
+
+
+def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolArray | None:
+    """Open contacts ``(C,)`` that end deep, or where they just meet, or were deep within the part; None if none is."""
+    first, (last, memory) = begin.state, smooth.point
+    gap, near, system = memory.watch.gap, memory.watch.near, contacts.system
+    if gap is None or near is None:
+        return None
+    free = np.ones_like(begin.memory.touches) if smooth.impulsive else ~begin.memory.touches
+    result: BoolArray = (gap < -DEEP * system.length) & free
+    if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
+        own = Selection(contacts, meets)
+        result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
+    farthest = 2.0 * h * max(begin.memory.watch.speed, memory.watch.speed)
+    if (gap < farthest).any():
+        before, known = begin.memory.watch.gap, begin.memory.watch.near
+        if before is None or known is None or (near & ~known).any():
+            before = contacts.gaps(system.motion(first), near)
+        if (close := (before + gap < farthest) & free & ~result).any():
+            own = Selection(contacts, close)
+            r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
+            path = _cubic(WITHIN, h, before[close], gap[close], r0, r1)
+            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (path.min(0) < -DEEP * system.length)
+    return result if result.any() else None
+
+
+def located(
+    contacts: Contacts, part: Callable[[float], Smooth], first: State, last: Smooth, which: BoolArray
+) -> Smooth | None:
+    """The smooth ``part`` of a step to where the first of some hits happens; ``last`` is that to its end.
+
+    Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
+    where one of these is damped: between it and others gaps jump.
+    """
+    tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
+    own = Selection(contacts, which)
+    start, end = own.here(first), own.here(last.point.state)
+    path = _cubic(WITHIN, h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
+    deep = (path < -tolerance).any(axis=1)
+    tau = h * float(WITHIN[int(np.argmax(deep)), 0]) if deep.any() else h
+    low, high, smooth = 0.0, h, last
+    for _ in range(ROOTS):
+        smooth = part(tau)
+        if smooth.damped:
+            return None
+        here = own.here(smooth.point.state)
+        gap, rate = here.gap, here.rates()[:, 0]
+        closing = rate < 0.0
+        worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
+        if not closing.any() and gap.min() >= -tolerance:
+            low, guess = tau, np.inf
+        else:
+            if abs(gap[worst]) <= tolerance and rate[worst] <= 0.0:
+                break
+            if gap[worst] < 0.0:
+                high = tau
+            else:
+                low = tau
+            guess = tau - gap[worst] / rate[worst] if rate[worst] < 0.0 else np.inf
+            others = closing & (gap > 0.0)
+            if gap[worst] > 0.0 and others.any():
+                guess = tau + float((gap[others] / -rate[others]).min())
+        tau = guess if low < guess < high else 0.5 * (low + high)
+        if high - low <= 1e-14 * h:
+            break
+    return smooth
+
+
+def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
+    """Hermite's cubic of gaps with their rates at both ends."""
+    return (
+        (1 + 2 * s) * (1 - s) ** 2 * g0
+        + s * (1 - s) ** 2 * h * r0
+        + s * s * (3 - 2 * s) * g1
+        + s * s * (s - 1) * h * r1
+    )
