@@ -31,6 +31,7 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
     "rocking_block": (0.36, [(1.2, -3.2, 1.3), (0, 0, 0.5), UP]),
     "slider_crank_with_play": (0.8, [(0.12, -0.75, 0.0), (0.12, 0, 0.0), UP]),
+    "winding_drum": (1.0, [(0.35, -1.1, 0.25), (0.02, 0, -0.1), UP]),
     "solar_array": (0.31, [(3.1, -3.4, 1.8), (0.75, 0, 0.2), UP]),
 }
 FIGURES = (
@@ -43,6 +44,7 @@ FIGURES = (
     "tune_controller",
     "woodpecker",
     "billiard_break",
+    "chain_on_floor",
 )
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}

@@ -172,8 +172,8 @@ class FlexibleBody(ReducedBody):
         position: Vector3 = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
         *,
-        velocity: Vector3 = (0.0, 0.0, 0.0),
-        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        velocity: Vector3 | None = None,
+        angular_velocity: Vector3 | None = None,
         name: Name = "body",
     ) -> FlexibleBody:
         """A body and its nodes, called ``name.interface``; the body is still to be added.
@@ -186,13 +186,14 @@ class FlexibleBody(ReducedBody):
             What it is.
         position, rotation
             Origin and axes of the mesh in the world.
-        velocity : (3,)
+        velocity : (3,), optional
             Of the origin of the mesh at t = 0, world frame.
-        angular_velocity : (3,)
+        angular_velocity : (3,), optional
             At t = 0, axes of the mesh.
         """
         shared: list[Node] = []
-        start = Start(model, np.asarray(velocity, dtype=float), np.asarray(angular_velocity, dtype=float))
+        moves, spin = (np.zeros(3) if own is None else np.asarray(own) for own in (velocity, angular_velocity))
+        start = Start(model, moves, spin)
         return cls._placed(reduction, np.asarray(position, dtype=float), rotation, start, shared, name)
 
     @classmethod
@@ -338,7 +339,7 @@ class Linearised:
 
     @cached_property
     def _tangents(self) -> tuple[Array, Array, Array]:
-        """Mass against ``z'``, damping of inertia, and stiffness of inertia by rates."""
+        """Mass against ``z'``, damping, and stiffness by rates."""
         (U, Omega), V, by = self._node_rates, self.rates.V, self._field
         turning = np.zeros((*U.shape[:2], 6, 6))
         turning[..., :3, :3], turning[..., :3, 3:] = -so3.skew(Omega), so3.skew(U)
@@ -346,6 +347,8 @@ class Linearised:
         # a = A_0 + Omega x U
         by_a = by.mass[:, :, :3]
         own = np.concatenate([by_a @ spin, by.rates[:, :, :3] - by_a @ moving, by.rates[:, :, 3:]], axis=2)
+        if self.batch.damps:
+            own[:, 6:, 6:] += self.batch.D
         return self.rates.inertia_tangents(by.mass, own, turning)
 
     def stiffness(self) -> Array:
@@ -354,25 +357,24 @@ class Linearised:
         own = by.coordinates.copy()
         own[:, 6:] += batch.K
         by_z = self._tangents[2].copy()
-        if batch.damps:
-            own[:, 6:] += rates.damped(batch.D, self._by_q)
+        if self._by_q is not rates.E:
+            own[:, 6:] += rates.damped(batch.D, self._by_q - rates.E)
         # weight, as the frame turns
         by_z -= (rates.onto_motions(by.mass[:, :, :3]) @ so3.skew(self.gravity)) @ rates.N[:, 3:]
         return rates.stiffness(self._p, own, by_z)
 
-    @cached_property
-    def gyroscopic(self) -> Array:
-        """Of inertia alone."""
+    @property
+    def damping(self) -> Array:
+        """Of inertia and the material."""
         return self._tangents[1]
 
     @cached_property
-    def damping(self) -> Array:
-        """With that of the material."""
+    def gyroscopic(self) -> Array:
+        """Of inertia alone."""
         if not self.batch.damps:
-            return self.gyroscopic
+            return self.damping
         rates = self.rates
-        own = rates.without_frame(rates.without_frame(self.batch.D).mT).mT
-        return self.gyroscopic + rates.tangent(own)
+        return self.damping - rates.tangent(rates.without_frame(rates.without_frame(self.batch.D).mT).mT)
 
     @cached_property
     def mass(self) -> Array:
@@ -388,17 +390,20 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def __init__(self, bodies: Sequence[ReducedBody], number: Numbering) -> None:
         super().__init__(bodies, number)
         self._reductions = every = [body.reduction for body in bodies]
-        self.K, self.D, self.rest, self.P, self.places = (
-            np.array([getattr(own, name) for own in every])
-            for name in ("stiffness", "damping", "rest", "projection", "places")
+        # equal bodies have one set of constants
+        few = every[:1] if all(own is every[0] for own in every) else every
+        self.K, self.D, self.rest, self.P, moments, Z = (
+            np.array([getattr(own, name) for own in few])
+            for name in ("stiffness", "damping", "rest", "projection", "moments", "second_order")
         )
-        self.size = np.array([own.size for own in every])
+        self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
         self.A = carried(self.places)
-        moments, Z = (np.array([getattr(own, name) for own in every]) for name in ("moments", "second_order"))
         self.field = SecondOrderField(moments, Z) if Z.shape[1] else LinearField(moments)
         self.damps = bool(self.D.any())
-        # axes of the nodes in those of the body, as built
+        # axes of the nodes in those of the body, as built, of vectors and of velocities
         self._turned = np.array([body.axes for body in bodies])
+        self._both = np.zeros((*self._turned.shape[:2], 6, 6))
+        self._both[..., :3, :3] = self._both[..., 3:, 3:] = self._turned
         self._warned = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
@@ -415,14 +420,11 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def frame(self, motion: Motion) -> tuple[FloatingFrame, Array]:
         """The floating frames, and velocities in body axes from those of the nodes ``(n, p, 6, 6)``."""
-        n, p = self.nodes.shape
-        eta = np.zeros((n, 0)) if self.own is None else motion.u[self.own]
+        eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
         x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._turned.mT
         frame = find(x, R, eta, self.places, self.A, self.P, self.size)
         self._check(frame, motion.t)
-        turned = np.zeros((n, p, 6, 6))
-        turned[..., :3, :3] = turned[..., 3:, 3:] = self._turned
-        return frame, turned
+        return frame, self._both
 
     def _check(self, frame: FloatingFrame, t: float) -> None:
         turns = np.linalg.norm(frame.d[..., 3:], axis=2)

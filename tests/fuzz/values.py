@@ -330,6 +330,8 @@ SPECIAL: dict[str, Any] = {
     "Reduction.rayleigh": lambda w: (0.1, 1e-4),
     "Reduction.frequency": lambda w: None,
     "Reduction.solve": lambda w: None,
+    "Reduction.mesh": lambda w: None,
+    "BeamContact.points": lambda w: 2,
     "Reduction.recover": lambda w: {"all": [[0.0, 0, 0], [1, 1, 1]]},
     "Reduction.loads": lambda w: {"wind": np.ones((len(BRICK[0]), 3))},
     **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
