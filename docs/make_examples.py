@@ -44,6 +44,7 @@ FIGURES = (
     "tune_controller",
     "woodpecker",
     "billiard_break",
+    "chain_on_floor",
 )
 """Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}

@@ -180,10 +180,6 @@ NO_EQUILIBRIUM = {
     ),
     **dict.fromkeys(("speed motor", "PID with a rate"), "its integral has no value at rest"),
     "block by functions": "its states keep moving",
-    **dict.fromkeys(
-        ("contact of a box on a plane", "contact of capsules", "pin in a bush", "contact of a beam with a ball"),
-        "forces of friction depend on how the load has come",
-    ),
 }
 """Why some are refused by statics, here and there alike."""
 ALONG_THE_WORLD = ("fixed", "orientation")

@@ -12,6 +12,7 @@ import pytest
 
 from examples import (
     billiard_break,
+    chain_on_floor,
     crank_of_solids,
     differential,
     flyball_governor,
@@ -85,6 +86,7 @@ SCRIPTS = [
     woodpecker,
     slider_crank_with_play,
     billiard_break,
+    chain_on_floor,
 ]
 
 
@@ -296,7 +298,9 @@ def test_two_disc_rotor():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", [rocking_block, woodpecker, slider_crank_with_play, billiard_break, winding_drum])
+@pytest.mark.parametrize(
+    "script", [rocking_block, woodpecker, slider_crank_with_play, billiard_break, chain_on_floor, winding_drum]
+)
 def test_contact(script):
     """To what other schemes have, and friction between stored states, by the trapezoidal rule."""
     for name, (computed, reference) in script.main(["--plot"]).items():

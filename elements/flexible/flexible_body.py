@@ -172,8 +172,8 @@ class FlexibleBody(ReducedBody):
         position: Vector3 = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
         *,
-        velocity: Vector3 = (0.0, 0.0, 0.0),
-        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        velocity: Vector3 | None = None,
+        angular_velocity: Vector3 | None = None,
         name: Name = "body",
     ) -> FlexibleBody:
         """A body and its nodes, called ``name.interface``; the body is still to be added.
@@ -186,13 +186,14 @@ class FlexibleBody(ReducedBody):
             What it is.
         position, rotation
             Origin and axes of the mesh in the world.
-        velocity : (3,)
+        velocity : (3,), optional
             Of the origin of the mesh at t = 0, world frame.
-        angular_velocity : (3,)
+        angular_velocity : (3,), optional
             At t = 0, axes of the mesh.
         """
         shared: list[Node] = []
-        start = Start(model, np.asarray(velocity, dtype=float), np.asarray(angular_velocity, dtype=float))
+        moves, spin = (np.zeros(3) if own is None else np.asarray(own) for own in (velocity, angular_velocity))
+        start = Start(model, moves, spin)
         return cls._placed(reduction, np.asarray(position, dtype=float), rotation, start, shared, name)
 
     @classmethod
@@ -389,13 +390,14 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def __init__(self, bodies: Sequence[ReducedBody], number: Numbering) -> None:
         super().__init__(bodies, number)
         self._reductions = every = [body.reduction for body in bodies]
-        self.K, self.D, self.rest, self.P, self.places = (
-            np.array([getattr(own, name) for own in every])
-            for name in ("stiffness", "damping", "rest", "projection", "places")
+        # equal bodies have one set of constants
+        few = every[:1] if all(own is every[0] for own in every) else every
+        self.K, self.D, self.rest, self.P, moments, Z = (
+            np.array([getattr(own, name) for own in few])
+            for name in ("stiffness", "damping", "rest", "projection", "moments", "second_order")
         )
-        self.size = np.array([own.size for own in every])
+        self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
         self.A = carried(self.places)
-        moments, Z = (np.array([getattr(own, name) for own in every]) for name in ("moments", "second_order"))
         self.field = SecondOrderField(moments, Z) if Z.shape[1] else LinearField(moments)
         self.damps = bool(self.D.any())
         # axes of the nodes in those of the body, as built, of vectors and of velocities

@@ -59,8 +59,9 @@ def checked_matrix(given: Any, name: str, N: int) -> csr_array:
     if not result.nnz or not np.abs(result.data).max():
         raise ModelError(f"{label} must not be zero")
     diagonal = result.diagonal()
-    if diagonal.max() > 1e20 * np.median(diagonal[diagonal > 0.0]):
-        raise ModelError(f"{label} has entries of {diagonal.max():.3g} beside others: supports; give the free body")
+    positive = diagonal[diagonal > 0.0]
+    if len(positive) and positive.max() > 1e20 * np.median(positive):
+        raise ModelError(f"{label} has entries of {positive.max():.3g} beside others: supports; give the free body")
     return result
 
 

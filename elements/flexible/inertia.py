@@ -60,7 +60,7 @@ def _with(first: float, q: Array) -> Array:
 
 
 class LinearField:
-    """Bodies with moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over their mass."""
+    """Moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over the mass; n is 1 if all are equal."""
 
     def __init__(self, moments: Array) -> None:
         self._moments, n = moments, len(moments)
@@ -113,7 +113,7 @@ class LinearField:
         rows = units.reshape(n, 2, 6 + K, 9)
         turning, twice, _ = self._second_rates(moved)
         turns = rows @ _TURNS
-        mass = self._mass.copy()
+        mass = np.broadcast_to(self._mass, (n, *self._mass.shape[1:])).copy()
         mass[:, :, 3:6] = turns[:, 0]
         mass[:, 3:6, :3], mass[:, 3:6, 6:] = turns[:, 0, :3].mT, turns[:, 0, 6:].mT
         result = np.empty((n, 6 + K, 3 + 2 * K))
@@ -123,9 +123,8 @@ class LinearField:
         result[:, :, :3] = rows[:, 0] @ spun + 2.0 * turns[:, 1]
         kinds = np.concatenate([twice, turning], axis=1)
         # (n, place b, j, kind, c): forces, and their products with places, whose turning part is the moment
-        forces = (np.concatenate([self.first[:, None], products[:, 0]], axis=1)[:, :, 1:] @ kinds.mT[:, None]).reshape(
-            n, 4, K, 2, 3
-        )
+        places = np.concatenate([np.broadcast_to(self.first, (n, J, 3))[:, None], products[:, 0]], axis=1)
+        forces = (places[:, :, 1:] @ kinds.mT[:, None]).reshape(n, 4, K, 2, 3)
         moments = -2.0 * so3.axial(forces[:, 1:].transpose(0, 2, 3, 1, 4))
         moments[:, :, 1] += 2.0 * so3.axial(there[:, :, 1:].swapaxes(1, 2))
         every = np.stack([forces[:, 0], moments], axis=1).transpose(0, 1, 4, 3, 2)

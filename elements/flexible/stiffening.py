@@ -80,7 +80,7 @@ class SecondOrderField:
 
     def derivatives(self, moved: Moved, rest: tuple[Moved, InertiaForces]) -> InertiaDerivatives:
         """Of the forces, with the ``rest`` of these."""
-        K, L, n = self._K, self._L, len(moved.q)
+        K, L, n = self._K, self._L, len(self._Z)
         every, forces = rest
         loads = forces.modes[:, K:]
         z, z_dot, z_ddot = (self._along(part) for part in (moved.q, moved.q_dot, moved.q_ddot))
@@ -91,7 +91,7 @@ class SecondOrderField:
         own_qdd = of_qdd[:, :, :K] + of_qdd[:, :, K:] @ z
         own_qd = of_qd[:, :, :K] + of_qd[:, :, K:] @ z + of_qdd[:, :, K:] @ (2.0 * z_dot)
         own_q = of_q[:, :, :K] + of_q[:, :, K:] @ z + of_qd[:, :, K:] @ z_dot + of_qdd[:, :, K:] @ z_ddot
-        own_q[:, 6:] += (loads[:, None] @ self._Z.reshape(n, L, K * K)).reshape(n, K, K)
+        own_q[:, 6:] += (loads[:, None] @ self._Z.reshape(n, L, K * K)).reshape(-1, K, K)
         return InertiaDerivatives(
             np.concatenate([by_a, own_qdd], axis=2), np.concatenate([by_spin, own_qd], axis=2), own_q
         )

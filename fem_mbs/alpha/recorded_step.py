@@ -143,7 +143,7 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters) -> Re
         new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
         D, before = unknown.D - given.formulas.guess, given.before
-        squares = [miss @ miss for miss in (D, *(given.expected - D))]
+        squares = [(miss := system.weight * off) @ miss for off in (D, *(given.expected - D))]
         local = np.maximum.reduce(np.abs(local_error(new) * system.weight))
         missed = new.multipliers - state.multipliers
         ended = new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed"][: one.N], before["vdot"]

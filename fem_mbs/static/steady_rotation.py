@@ -234,6 +234,7 @@ def _shape(
         refuse_unsteady(equations, first)
         return _otherwise(equations, first, newton, failure, begun)
     if report.iterations and (text := equations.mechanism(shape, f"in {equations.what}")):
+        refuse_unsteady(equations, shape)
         raise SingularSystemError(text)
     return _stable(model, equations, shape, report, newton)
 

@@ -283,6 +283,20 @@ def test_a_stiff_body_moves_like_a_rigid_one() -> None:
     assert np.allclose(*paths, atol=1e-6)
 
 
+@pytest.mark.parametrize("stiffening", [False, True])
+def test_equal_bodies_share_constants_and_move_as_others(stiffening: bool) -> None:
+    """A copy of a reduction is another one, with constants of its own."""
+    own = blade(1, 3, stiffening)
+    paths = []
+    for second in (own, Reduction.of_arrays(own.arrays())):
+        model = mbs.Model("SE3", gravity=(0, 0, -1.0))
+        for k, reduction in enumerate((own, second)):
+            spin = (1.0, 3.0 + k, 2.0)
+            model.add(FlexibleBody.place(model, reduction, (0, float(k), 0), angular_velocity=spin, name=f"body {k}"))
+        paths.append(mbs.simulate(model, 0.05, 0.01).position("body 1.a"))
+    assert paths[0] == pytest.approx(paths[1], abs=1e-12)
+
+
 def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
     model = mbs.Model("SE3", gravity=(0, 0, -9.81))
     own = blade(1, 2)

@@ -95,7 +95,7 @@ def test_worst_equations_are_compared_without_units() -> None:
     assert lines[:2] == ["no convergence in 1 iterations", "relative residuals 1.0e+00, 7.0e-01"]
     kind, worst = lines[2].split(": ")
     assert kind == "worst equations"
-    expected = ["RevoluteJoint 'elbow' rotation x (6.4e-01)", "SphericalJoint 'pivot' translation y (5.0e-01)"]
+    expected = ["RevoluteJoint 'elbow' rotation y (6.4e-01)", "SphericalJoint 'pivot' translation y (5.0e-01)"]
     assert worst.split("; ")[:2] == expected
 
 

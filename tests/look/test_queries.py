@@ -27,6 +27,11 @@ from fem_mbs.testing import ElementTrial, JointTrial
 
 ALONE = {"stop of a slider", "stop of a hinge", "bristles by reactions in a hinge", "gravity of a body"}
 ALONE |= {"gravity of a beam, a function", "wire", "closed wire", "cam with a flat follower", "cam with a roller"}
+ALONE |= {
+    "contact that yields",
+    "contact of a beam with a ball that yields",
+    "contact of a beam with a capsule that yields",
+}
 """What is asked at one instant after the other, beside whatever is driven: its batches are not copies of one."""
 
 
