@@ -318,8 +318,8 @@ class StaticSolution(Solution):
     def contact_losses(self, contact: Any) -> Any:
         """Not known: what friction takes follows from speeds, and nothing moves."""
         raise ModelError(
-            "contact_losses: a path of equilibria has no speeds, from which losses follow; integrate contact_force over "
-            "the way that the bodies slip"
+            "contact_losses: a path of equilibria has no speeds, from which losses follow; integrate contact_force "
+            "over the way that the bodies slip"
         )
 
     @cached_property
