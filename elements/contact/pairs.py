@@ -192,18 +192,24 @@ def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
-_SIDES = np.repeat(np.arange(2), 6)
-_ALONG = np.tile(np.vstack([np.eye(3), np.zeros((3, 3))]), (2, 1))
-_ABOUT = np.tile(so3.skew(np.vstack([np.zeros((3, 3)), np.eye(3)])), (2, 1, 1))
+_TURNS = so3.skew(np.eye(3))
+
+
+def increments(x: Array, R: Array) -> tuple[Array, Array]:
+    """Copies ``(p, 6, ..., p, 3)`` of nodes at ``x`` (..., p, 3), each with one body increment ``i STEP`` of one."""
+    p = x.shape[-2]
+    X, Q = (np.broadcast_to(part, (p, 6, *part.shape)).astype(complex) for part in (x, R))
+    for node in range(p):
+        own = R[..., node, :, :]
+        X[node, :3, ..., node, :] += 1j * STEP * np.moveaxis(own, -1, 0)
+        Q[node, 3:, ..., node, :, :] += 1j * STEP * (own @ _TURNS.reshape(3, *(own.ndim - 2) * (1,), 3, 3))
+    return X, Q
 
 
 def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     """Derivatives ``(n, r, 3, 12, 12)`` of the gradients against body increments of nodes at ``x`` (n, 2, 3)."""
-    n, every = len(x), np.arange(12)
-    X, Q = (np.broadcast_to(part, (12, *part.shape)).astype(complex) for part in (x, R))
-    moved = R.swapaxes(0, 1)[_SIDES]
-    X[every, :, _SIDES] += 1j * STEP * np.matvec(moved, _ALONG[:, None])
-    Q[every, :, _SIDES] += 1j * STEP * (moved @ _ABOUT[:, None])
+    n = len(x)
+    X, Q = increments(x, R)
     X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
     copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
     d = X[:, 1] - X[:, 0]

@@ -25,8 +25,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion
 from fem_mbs.elements.contact.curves import SIGNS, Way, along, derivatives, hermite, nearest_places, newton_step
-from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, cross, dot, length, picked
-from fem_mbs.lie import so3
+from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, cross, dot, increments, length, picked
 
 OVER_THE_END = 0.9
 """Cosine of normal and curve from which on, at an end, tangents are made from the section's y axis."""
@@ -94,10 +93,6 @@ def _of_nodes(weights: Array) -> Array:
     return weights.reshape(*weights.shape[:-2], 4, 1, 1)
 
 
-_ALONG = np.vstack([np.eye(3), np.zeros((3, 3))])
-_ABOUT = so3.skew(np.vstack([np.zeros((3, 3)), np.eye(3)]))
-
-
 class TubePlace(NamedTuple):
     """Contacts of ``n`` pairs of curves in ``r`` places each, where their nodes are."""
 
@@ -131,12 +126,8 @@ class TubePlace(NamedTuple):
     def bent(self) -> Array:
         """Derivatives ``(n, r, 3, 6q, 6q)`` of ``G``."""
         n, r, p = self.x.shape[:3]
-        x, R = (np.broadcast_to(part, (p, 6, *part.shape)).astype(complex) for part in (self.x, self.R))
-        for node in range(p):
-            own = self.R[:, :, node]
-            x[node, ..., node, :] += 1j * STEP * np.matvec(own, _ALONG[:, None, None])
-            R[node, ..., node, :, :] += 1j * STEP * (own @ _ABOUT[:, None, None])
-        compact = nearest(x, R, self.pieces)[1].imag.reshape(6 * p, n, r, 3, 6 * p) / STEP
+        moved = nearest(*increments(self.x, self.R), self.pieces)[1]
+        compact = moved.imag.reshape(6 * p, n, r, 3, 6 * p) / STEP
         H = np.zeros((n, r, 3, self.size, self.size))
         rows, columns = self.columns[..., None], self.columns[..., None, :]
         H[np.arange(n)[:, None, None, None], np.arange(r)[:, None, None], :, rows, columns] = np.moveaxis(

@@ -185,7 +185,7 @@ class GeneralizedAlpha(Method):
             memory.steps + 1,
             a,
             errors.accelerations,
-            what_was_missed(*missed, h, guess, memory.predictor),
+            what_was_missed(*missed, h, guess, memory.predictor, system.weight),
             solution.history,
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,

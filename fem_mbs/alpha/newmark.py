@@ -222,12 +222,15 @@ def weights_of_missed(h: float, last: float, before: float) -> tuple[Array, Arra
 
 
 def what_was_missed(
-    D: Array, multipliers: Array, h: float, guess: Guess, missed: PredictorHistory | None
+    D: Array, multipliers: Array, h: float, guess: Guess, missed: PredictorHistory | None, weight: Array
 ) -> PredictorHistory:
-    """From what the plain guess has missed in a step, and what it had been expected to."""
+    """From what the plain guess has missed in a step, and what it had been expected to, in numbers without units.
+
+    ``weight`` (N,) makes lengths comparable with angles: which guess is the best does not depend on the unit of length.
+    """
     if missed is None:
         return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
-    wrong = guess.expected - D
-    errors = [float(D @ D), *np.vecdot(wrong, wrong).tolist()]
+    plain, wrong = weight * D, weight * (guess.expected - D)
+    errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
     both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
     return PredictorHistory(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))

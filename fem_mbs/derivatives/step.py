@@ -320,7 +320,7 @@ def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | 
     parameters. None of a goal that goes back, where kinks are not looked for either.
     """
     system, h = run.system, steps[0].h
-    made = [run.method.equations(system, own.state, h, own.memory) for own in steps]
+    made = [run.method.equations(system, own.state, own.h, own.memory) for own in steps]
     found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
     points, guesses = _Points(run, made, history), list(map(_guess, made, steps))
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
@@ -380,10 +380,12 @@ class _Points:
         self.run, self.system, self.history = run, run.system, history
         self.kinematics: Kinematics = run.system.stacked(len(steps))
         self.weights, self.times = run.weights(steps[0].h), np.array([own.t for own in steps])
-        states = [own.state for own in steps]
+        states, N = [own.state for own in steps], run.system.N
         self.x, self.R = (np.concatenate([getattr(own, name) for own in states]) for name in ("x", "R"))
         self.u = np.array([own.u for own in states])
         self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
+        # lengths of steps differ by the rounding of time
+        self.factors = np.stack([np.broadcast_to(own.formulas.factors, (3, N)) for own in steps], axis=1)
         self.guess = np.array([own.formulas.guess for own in steps])
 
     def at(
@@ -391,7 +393,7 @@ class _Points:
     ) -> _Linearised:
         """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
-        rates = self.weights.factors[:, None] * (D if Z is None else D - Z) + self.constants
+        rates = self.factors * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
         x, R = kinematics.retract(self.x, self.R, increments)
         body = kinematics.motion(R, rates[:2, :, :nodes].reshape(2, -1, 6))

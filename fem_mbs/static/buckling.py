@@ -13,6 +13,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
+from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
@@ -24,6 +25,7 @@ from fem_mbs.solution.history import constant, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 DENSE_SIZE = 200
@@ -80,7 +82,8 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
         How many factors; fewer are returned if there are fewer.
     initial : State, optional
         Equilibrium from which to look, such as a state of :func:`statics`; by default the model as built. The nearer
-        it is to buckling, the better the factor, where the model deforms much before.
+        it is to buckling, the better the factor, where the model deforms much before. Contacts that push there are
+        joints, with their tangents if they have friction; open ones are not there.
     ramp : bool
         False: constant loads and gravity act in full at any load factor, as in :func:`statics`.
 
@@ -99,7 +102,12 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     system = System(model)
     first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
-    refuse_contacts(system, "buckling", "replace closed contacts by joints, and leave open ones out")
+    whole, given = system, initial
+    if initial is None:
+        refuse_contacts(system, "buckling", "give initial=, a state of statics: what is closed there is a joint")
+    else:
+        given = from_user(system, initial, "buckling: initial")
+        system, initial = as_joints(system, given, "buckling")
     if system.n_free <= system.m:
         raise ModelError(
             f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
@@ -109,7 +117,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     stiffness = _Stiffness(equations, point)
     nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
     distances, z = stiffness.singular(count, SHARE * nearest[0])
-    linear = linearize(model, system.to_user(point.state()))
+    linear = linearize(model, system.to_user(point.state()) if system is whole else given)
     return Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
 
 

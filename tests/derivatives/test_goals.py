@@ -12,10 +12,10 @@ import pytest
 from scipy.optimize import minimize
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import objective, signals
+from fem_mbs.derivatives import direct, objective, signals
 from fem_mbs.elements import FrictionSpring, JointSpring, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
 from tests.catalogue import EVERYTHING
-from tests.derivatives.test_direct import angle, arm, cantilever, rod, two
+from tests.derivatives.test_direct import Given, angle, arm, cantilever, rod, two
 from tests.derivatives.varied import END, STEP, builder, scale
 
 
@@ -116,6 +116,17 @@ def test_adjoint_of_steps_of_many_lengths(build: Any, names: tuple[str, ...], t_
     adjoint, direct = (mbs.objective(build, TIP, names, t_end, step, how=how)(p) for how in ("adjoint", "direct"))
     np.testing.assert_allclose(adjoint[0], direct[0], rtol=1e-12)
     assert (np.abs(adjoint[1] - direct[1]).max(axis=1) <= 1e-8 * np.abs(direct[1]).max(axis=1)).all()
+
+
+def test_lengths_that_differ_by_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As late in long runs, where those of time are a share of a step: they are linearised together."""
+    monkeypatch.setattr(Given, "lengths", 4 * (1, 1 + 1e-8, 1 - 1e-8))
+    monkeypatch.setattr(direct, "FixedStep", Given)
+    adjoint, forwards = (
+        mbs.objective(top, TIP, ["mass", "spin"], 0.03, 0.002, how=how)([15.0, 150.0])[1]
+        for how in ("adjoint", "direct")
+    )
+    assert (np.abs(adjoint - forwards).max(axis=1) <= 1e-8 * np.abs(forwards).max(axis=1)).all()
 
 
 def test_what_has_no_adjoint() -> None:

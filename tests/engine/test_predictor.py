@@ -13,7 +13,7 @@ import fem_mbs as mbs
 from fem_mbs.alpha.newmark import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
 from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
 from fem_mbs.benchmarks.tops import top_on_joint
-from fem_mbs.elements import RevoluteJoint, RigidBody
+from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody
 from fem_mbs.newton import UNSEEN, ConvergenceHistory
 
 SIZES = (0.01, 0.02, 0.015, 0.005, 0.012, 0.02)
@@ -27,7 +27,7 @@ def followed(jerk: object, force: object, sizes: tuple[float, ...]) -> tuple[lis
         D, multipliers = h**3 * jerk(middle), h * force(middle)  # type: ignore[operator]
         guess = first_guess(np.zeros(2), np.zeros(1), h, missed)
         off.append(max(np.abs(guess.D - D).max() / h**3, np.abs(guess.multipliers - multipliers).max() / h))
-        missed = what_was_missed(D, multipliers, h, guess, missed)
+        missed = what_was_missed(D, multipliers, h, guess, missed, np.ones(2))
         t += h
     assert missed is not None
     return off, missed
@@ -56,7 +56,21 @@ def test_what_changes_its_sign_from_step_to_step_is_not_extrapolated() -> None:
 def test_the_first_step_has_nothing_to_extrapolate() -> None:
     guess = first_guess(np.ones(3), np.ones(2), 0.1, None)
     assert (guess.D == 1.0).all() and (guess.multipliers == 1.0).all()
-    assert what_was_missed(np.ones(3), np.ones(2), 0.1, guess, None).best == CONSTANT
+    assert what_was_missed(np.ones(3), np.ones(2), 0.1, guess, None, np.ones(3)).best == CONSTANT
+
+
+def test_iterations_do_not_depend_on_the_unit_of_length() -> None:
+    """A steel strip with a body at its end is let go, in metres and in millimetres: every step takes the same guess."""
+    runs = []
+    for u in (1.0, 1e3):
+        model = mbs.Model(gravity=(0, 0, -9.81 * u))
+        section = BeamSection.rectangle(0.03 * u, 0.002 * u, E=210e9 / u, nu=0.3, rho=7850 / u**3)
+        strip = Beam.line(model, (0, 0, 0), (u, 0, 0), section, elements=6)
+        model.fix(strip.nodes[0])
+        model.add(RigidBody(strip.nodes[-1], 0.5, [1e-4 * u**2] * 3))
+        runs.append(mbs.simulate(model, 0.12, 0.01))
+    np.testing.assert_array_equal(*(run.stats.newton_iterations for run in runs))
+    np.testing.assert_allclose(runs[1].x, 1e3 * runs[0].x, rtol=0, atol=1e-7)
 
 
 def test_a_first_correction_is_taken_for_granted_only_by_ample_experience() -> None:

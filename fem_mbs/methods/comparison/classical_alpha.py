@@ -219,7 +219,9 @@ class ClassicalAlpha(Method):
         matrix = memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
-        history = what_was_missed(*missed, h, guess, predictor), solution.history, matrix
+        places = system.nodes_of(system.weight)[:, :3]
+        weight = np.append(np.hstack([places, np.ones_like(memory.c)]), system.own_of(system.weight))
+        history = what_was_missed(*missed, h, guess, predictor, weight), solution.history, matrix
         here = end.c, end.rates, end.highest, end.a, error
         return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
 
