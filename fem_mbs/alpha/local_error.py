@@ -80,13 +80,13 @@ def errors_of_step(
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            lasting = lasting_error(scheme, solution, left)
+            led = responded(scheme, solution, left)
             if memory.steps:
                 oscillating = unresolved(system, h, state, new, now + before.now)
             else:
-                oscillating = set_off(scheme, solution, h, state, new, left)
+                oscillating = set_off(scheme, h * (new.v - state.v), left, led)
             missed = missed_impulse(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
-            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
+            report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
@@ -106,16 +106,16 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
 
 
-def lasting_error(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
-    """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
-
-    Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
-    """
-    return scheme.parameters.both_defects * largest(responded(scheme, solution, left)[: 6 * scheme.system.n])
+def lasting_error(scheme: Scheme, led: Array) -> Array:
+    """Length and angle ``(2,)`` of what lasts of a step, ``led`` (N,), and of the defect that velocities have."""
+    return scheme.parameters.both_defects * largest(led[: 6 * scheme.system.n])
 
 
 def responded(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
-    """What the equations of a step make of a defect ``(N,)``."""
+    """What the equations of a step make of a defect ``(N,)``.
+
+    Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
+    """
     if solution.linearization is None:
         return left
     return response(scheme, solution.value.evaluation, left, solution.linearization.factors)
@@ -220,27 +220,19 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     return oscillating
 
 
-def set_off(
-    scheme: Scheme,
-    solution: Iterate[Unknowns, StepResidual, Linearization],
-    h: float,
-    before: State,
-    state: State,
-    left: Array,
-) -> Array:
+def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
     """Length in m and angle in rad by which oscillations too fast for a first step err beyond what lasts ``(2,)``.
 
     A velocity ``v`` that sets off an oscillation of frequency ``w`` leads to ``sin(w h) v/w``, a step by the
     trapezoidal rule to ``h v/(1 + z)`` with ``z = (w h)^2/4``. Of its defect ``left`` (N,), ``z/(1 + z) h v/3``, the
-    equations of the step make as much over ``1 + z``. The geometric mean of the two has the size of ``v/w`` in fast
-    oscillations, and is both in slow ones. Loads set off less, by the change of velocities that they make.
+    equations of the step make as much over ``1 + z``, ``led`` (N,). The geometric mean of the two has the size of
+    ``v/w`` in fast oscillations, and is both in slow ones. Loads set off less, at most ``change`` (n, 6), the step
+    times the change of velocities.
     """
-    lasting = responded(scheme, solution, left)
-    both = np.stack([left, lasting])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
-    change = (state.v - before.v).reshape(-1, 2, 3)
+    both = np.stack([left, led])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
+    change = change.reshape(-1, 2, 3)
     squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
-    squares = np.minimum(squares, h * h * np.vecdot(change, change))
-    beyond = np.sqrt(np.maximum.reduce(squares)) - scheme.parameters.both_defects * largest(both[1])
+    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change)))) - lasting_error(scheme, led)
     return np.maximum(beyond, 0.0)
 
 

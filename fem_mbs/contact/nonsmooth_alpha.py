@@ -30,7 +30,7 @@ from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import placed, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file, still
-from fem_mbs.contact.smooth import balanced, begun, begun_with_forces, frame, smooth_part, touching
+from fem_mbs.contact.smooth import SHORTER, balanced, begun, begun_with_forces, frame, smooth_part, touching
 from fem_mbs.contact.watch import hits, located
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
@@ -170,7 +170,7 @@ class NonsmoothAlpha(Method):
         for count in range(self.locate + 1):
             begin, smooth = point, smooth_part(contacts, method, point, left)
             hit, there, done = hits(contacts, begin, smooth, left), None, True
-            if hit is not None and count < self.locate and not smooth.damped:
+            if hit is not None and count < self.locate and not smooth.impulsive:
                 there = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
             if hit is None:
                 point = smooth.point
@@ -190,8 +190,8 @@ class NonsmoothAlpha(Method):
         memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
-    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float], Smooth]:
-        return lambda h: smooth_part(contacts, self.smooth_method, point, h)
+    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:
+        return lambda h, damped: smooth_part(contacts, self.smooth_method, point, h, damped)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end.
@@ -233,9 +233,12 @@ class NonsmoothAlpha(Method):
         touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
         watch = Watch(np.zeros(contacts.elements), speed=memory.watch.speed)  # all is moved
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
-        moved, _ = balanced(contacts, begin, moved)
         rates = touches.here(begin.state).rates()
-        return self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
+        struck = self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
+        end, gains = balanced(contacts, begin, struck)
+        if gains and h > SHORTER * memory.longest:
+            raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
+        return end
 
     @np.errstate(over="ignore", invalid="ignore")
     def _impulses(

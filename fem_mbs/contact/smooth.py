@@ -34,20 +34,23 @@ REVERSALS = 3
 """How often contacts whose slip has reversed are held instead."""
 
 
-def smooth_part(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Smooth:
-    """A part of ``h``; if it gains energy that nothing brought, one of Euler's implicit method in its place.
+def smooth_part(
+    contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, damped: bool = False
+) -> Smooth:
+    """A part of ``h``; if ``damped``, or if it gains energy that nothing brought, one of Euler's implicit method.
 
     So, too, if it has no solution and has been halved already; where that has none either, all contacts are left to
     impulses at its end.
     """
     memory = point.memory
-    try:
-        smooth = part_of(contacts, method, point, h)
-        if not smooth.gains:
-            return smooth
-    except FAILURES:
-        if h > SHORTER * memory.longest or memory.watch.gap is None and not memory.touches.any():
-            raise
+    if not damped:
+        try:
+            smooth = part_of(contacts, method, point, h)
+            if not smooth.gains:
+                return smooth
+        except FAILURES:
+            if h > SHORTER * memory.longest or memory.watch.gap is None and not memory.touches.any():
+                raise
     try:
         smooth = part_of(contacts, method, point, h, damped=True)
     except FAILURES:

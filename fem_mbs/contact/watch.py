@@ -72,12 +72,12 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolA
 
 
 def located(
-    contacts: Contacts, part: Callable[[float], Smooth], first: State, last: Smooth, which: BoolArray
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray
 ) -> Smooth | None:
     """The smooth ``part`` of a step to where the first of some hits happens; ``last`` is that to its end.
 
     Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
-    where one of these is damped: between it and others gaps jump.
+    where contacts of one are left to impulses.
     """
     tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
     own = Selection(contacts, which)
@@ -87,8 +87,8 @@ def located(
     tau = h * float(WITHIN[int(np.argmax(deep)), 0]) if deep.any() else h
     low, high, smooth = 0.0, h, last
     for _ in range(ROOTS):
-        smooth = part(tau)
-        if smooth.damped:
+        smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump
+        if smooth.impulsive:
             return None
         here = own.here(smooth.point.state)
         gap, rate = here.gap, here.rates()[:, 0]
