@@ -13,7 +13,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
-from fem_mbs.contracts.unilateral import FORCES
+from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
 
 
@@ -23,26 +23,20 @@ class Contacts:
     def __init__(self, system: System) -> None:
         self.system = system
         self.batches = [b for b in system.batches if isinstance(b, UnilateralBatch)]
-        shapes = [b.friction.shape for b in self.batches]
-        sizes = [n * r for n, r in shapes]
-        self.count = sum(sizes)
-        ends = np.cumsum([0, *sizes])
-        self.slices = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        counts = [n for n, _ in shapes]
-        firsts = np.cumsum([0, *counts])
-        self._elements = [slice(a, b) for a, b in zip(firsts[:-1], firsts[1:], strict=True)]
-        self.elements = int(firsts[-1])
-        """Number of elements with contacts."""
-        first = [a + np.arange(n).repeat(r) for a, (n, r) in zip(firsts, shapes, strict=False)]
-        self.element_of: IntArray = np.concatenate(first) if first else np.zeros(0, np.intp)
+        counts = np.cumsum([[0, 0], *((b.friction.size, len(b.friction)) for b in self.batches)], axis=0)
+        self.count, self.elements = counts[-1].tolist()
+        """Number of contacts, and of elements with contacts."""
+        self._numbers, self._elements = list[IntArray](), list[IntArray]()
+        for b, (contact, element) in zip(self.batches, counts[:-1], strict=True):
+            self._numbers.append(contact + np.arange(b.friction.size).reshape(b.friction.shape))
+            self._elements.append(element + np.arange(len(b.friction)))
+        every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
+        self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
         self.friction = _flat([b.friction for b in self.batches])
         self.restitution = _flat([b.restitution for b in self.batches])
-        self.carried: IntArray = (
-            np.concatenate([b.carried.reshape(-1, b.carried.shape[-1]) for b in self.batches])
-            if self.batches
-            else np.zeros((0, 8), np.intp)
-        )
+        carried = [b.carried.reshape(-1, len(CARRIED)) for b in self.batches]
+        self.carried: IntArray = np.concatenate([np.zeros((0, len(CARRIED)), np.intp), *carried])
         self.names = [(own, j) for b in self.batches for own in b.owners for j in range(b.friction.shape[1])]
         self.closed = ClosedSystems(system, self.names, self.friction)
         self.open = self.closed.open.system
@@ -65,13 +59,12 @@ class Contacts:
         If ``held``, batches as they are while contacts are closed: these go on beyond the end of a face.
         """
         parts = []
-        for b, elements, rows in zip(self._held if held else self.batches, self._elements, self.slices, strict=True):
-            n, r = b.friction.shape
-            numbers = np.arange(rows.start, rows.stop).reshape(n, r)
+        batches = self._held if held else self.batches
+        for b, elements, numbers in zip(batches, self._elements, self._numbers, strict=True):
             if near is None or not b.sifts:
-                parts.append(ContactPart(b, elements.start + np.arange(n), numbers))
+                parts.append(ContactPart(b, elements, numbers))
             elif len(own := np.flatnonzero(near[elements])):
-                parts.append(ContactPart(b.some(own), elements.start + own, numbers[own]))
+                parts.append(ContactPart(b.some(own), elements[own], numbers[own]))
         return parts
 
     def touched(self, which: BoolArray | IntArray) -> BoolArray:
@@ -296,4 +289,4 @@ class MeasuredContacts:
 
 
 def _flat(parts: list[Array]) -> Array:
-    return np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0)
+    return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])

@@ -26,12 +26,12 @@ class CoarseMeshes:
     def after_step(self, state: State) -> None:
         """Look after every so many steps."""
         self._count, self._last = self._count + 1, state
-        if self._left and self._count % EVERY == 0:
+        if self._count % EVERY == 0:
             self._look(state)
 
     def at_end(self) -> None:
         """Look at the last state."""
-        if self._left and self._last is not None and self._count % EVERY:
+        if self._last is not None and self._count % EVERY:
             self._look(self._last)
 
     def _look(self, state: State) -> None:

@@ -74,13 +74,15 @@ def run_to_end(
         states = () if events is None else events.states
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
-    outcome, changes, meshes = Outcome.FINISHED, moments.changes, CoarseMeshes(steps)
+    outcome, changes = Outcome.FINISHED, moments.changes
+    meshes = CoarseMeshes(steps) if steps.system.coarse else None
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
-            meshes.after_step(step.state)
+            if meshes is not None:
+                meshes.after_step(step.state)
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -98,7 +100,8 @@ def run_to_end(
             raise
         raise error from failure.__cause__
     finally:
-        meshes.at_end()
+        if meshes is not None:
+            meshes.at_end()
         if progress is not None:
             progress(None)
     result = solution()

@@ -315,6 +315,13 @@ class StaticSolution(Solution):
         """Number of independent motions against which each equilibrium is unstable ``(nt,)``; -1 where not known."""
         return self._unstable
 
+    def contact_losses(self, contact: Any) -> Any:
+        """Not known: what friction takes follows from speeds, and nothing moves."""
+        raise ModelError(
+            "contact_losses: a path of equilibria has no speeds, from which losses follow; integrate contact_force "
+            "over the way that the bodies slip"
+        )
+
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
         """Constraint violations; nothing moves, so those of velocities are zero."""

@@ -188,6 +188,8 @@ def test_a_path_with_friction_goes_on_from_its_state() -> None:
     first = mbs.statics(model, 0.3, step=0.05, ramp=False)
     rest = mbs.statics(model, 0.5, step=0.05, ramp=False, initial=first.state(-1))
     np.testing.assert_allclose(rest.position("block")[-1], whole.position("block")[-1], rtol=0, atol=1e-11)
+    with pytest.raises(mbs.ModelError, match="has no speeds"):
+        rest.contact_losses(floor)
     with pytest.raises(mbs.ModelError, match="leave arc_length out"):
         mbs.statics(model, arc_length=True)
 
