@@ -19,7 +19,7 @@ import fem_mbs as mbs
 from fem_mbs.elements import Ball, Beam, BeamSection, Contact, Cylinder, FixedJoint, RevoluteJoint, RigidBody
 
 G, RADIUS, THICK, LENGTH, LOAD, TURN = 9.81, 0.15, 0.006, 1.2, 5.0, 5.5
-E, DENSITY, ELEMENTS = 3e8, 1200.0, 40
+E, DENSITY, ELEMENTS = 4e8, 1200.0, 40
 AREA, EI = np.pi * THICK**2, E * np.pi * THICK**4 / 4
 
 
