@@ -66,14 +66,15 @@ def first_model(
     """The model of the first run of a script, and the objects that were made of changed arguments."""
     changed: list[Any] = []
 
-    def stop(model: mbs.Model, *_: Any, **__: Any) -> None:
-        raise _Made(model)
+    def stop(model: Any, *values: Any, **_: Any) -> None:
+        raise _Made(model if isinstance(model, mbs.Model) else model(**values[0]))
 
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         patch.setattr(sys, "argv", [str(script)])
         patch.syspath_prepend(str(script.parent))
         for run in RUNS:
             patch.setattr(mbs, run, stop)
+        patch.setattr("fem_mbs.derivatives.objective.sensitivities", stop)
         for kind, change in (given or {}).items():
             stack.enter_context(_changed(kind, change, changed))
         try:
