@@ -25,6 +25,7 @@ from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.coarse import CoarseMeshes
+from fem_mbs.run.drives import DriveJumps, led
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
@@ -180,6 +181,7 @@ class TimeIntegration:
         else:
             self._begin(initial)
         self._error = GlobalError(system, self.state)
+        self._drives = DriveJumps(system, joints, self.state) if (joints := led(system)) else None
 
     def _begin(self, initial: State | None) -> None:
         """At the start, from consistent accelerations."""
@@ -265,6 +267,8 @@ class TimeIntegration:
                 self._error.parts += self.control.across_kink(self.control_memory)
                 if creeps := self.control.creeps(self.control_memory):
                     LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
+            if self._drives is not None:
+                self._drives.after_step(self.state)
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
@@ -361,5 +365,7 @@ class TimeIntegration:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
         doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
         doubts.append(self.method.warning(self.system, self.state, self.memory))
+        if self._drives is not None:
+            doubts.append(self._drives.warning())
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
         return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]
