@@ -239,11 +239,13 @@ def test_a_dumbbell_stretches_as_it_turns(spin: float) -> None:
 def test_free_flight_is_of_second_order_and_keeps_energy_and_momentum(group: str) -> None:
     found, kept, lost = [], [], []
     own = blade(1, 3)
-    for h in (0.02, 0.01, 0.005):
+    for h in (0.01, 0.005, 0.0025):
         model = mbs.Model(group)
         body = model.add(FlexibleBody.place(model, own, velocity=(0.5, 0, 0), angular_velocity=(1.0, 3.0, 2.0)))
         solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(1.0))
-        found.append(solution.position(body.node("b"))[:: round(0.02 / h)])
+        rows = np.abs(solution.t[:, None] - np.linspace(0.0, 1.0, 51)).argmin(axis=0)  # a start may be cut
+        np.testing.assert_allclose(solution.t[rows], np.linspace(0.0, 1.0, 51), rtol=0, atol=1e-12)
+        found.append(solution.position(body.node("b"))[rows])
         total = solution.energy.total
         kept.append(np.abs(total - total[0]).max())
         x = centers(solution, body)
