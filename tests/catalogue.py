@@ -121,6 +121,7 @@ def _coupled() -> BeamSection:
 
 COUPLED = _coupled()
 SLIM = BeamSection(EA=20.0, GA=(8.0, 9.0), GJ=2.0, EI=(3.0, 2.0), mass=1.1, inertia=(0.2, 0.1, 0.1))
+YIELDS = {"stiffness": 7.0, "restitution": 0.5, "friction": 0.3, "creep": 0.5}
 SHAPES = ("straight", "curved", "twisted with offsets")
 INTERPOLATIONS = ("SE3", "R3xSO3")
 
@@ -381,10 +382,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         n.arc[0],
         Ball(0.15, center=n.point((0.4, 0.3, 0.1))),
         radius=0.2,
-        stiffness=7.0,
-        restitution=0.5,
-        friction=0.3,
-        creep=0.5,
+        **YIELDS,
     ),
     "contact of two beams": lambda n: BeamContact(
         Beam(n.line, SLIM), Beam(n.arc, SLIM), radius=0.02, other_radius=0.03, friction=0.3, points=2
@@ -394,20 +392,14 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         n.arc[0],
         Capsule(0.15, 0.4, n.vector((1, -2, 1)), center=n.point((0.4, 0.3, 0.1))),
         radius=0.2,
-        stiffness=7.0,
-        restitution=0.5,
-        friction=0.3,
-        creep=0.5,
+        **YIELDS,
     ),
     "contact that yields": lambda n: Contact(
         n.line[1],
         n.arc[0],
         Plane(n.vector((-1, -2, 1)), n.arc[0].position),
         Capsule(0.2, 0.3, n.vector((1, 2, -1))),
-        stiffness=7.0,
-        restitution=0.5,
-        friction=0.3,
-        creep=0.5,
+        **YIELDS,
     ),
     "pin in a bush": lambda n: Contact(n.line[1], n.arc[0], Bush(9.0, n.vector((1, 2, -1))), Ball(0.1), friction=0.3),
     "contact of capsules": lambda n: Contact(

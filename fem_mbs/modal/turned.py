@@ -28,6 +28,7 @@ REPEATED = 1e-10
 """Singular values of the equations of one joint, against the largest, that are zero."""
 CARRIED = 1e-3
 """Changes of angular velocities, against their squares, and what a precession leaves of them, that are none."""
+STILL = np.zeros(3)
 AnyMotion = TypeVar("AnyMotion", bound=Motion)
 
 
@@ -183,14 +184,14 @@ def deviations(motion: Motion) -> Deviations:
     return Deviations(*(RateSensitivities(part, np.zeros_like(motion.u)) for part in parts))
 
 
-def ahead(motion: AnyMotion, s: float, precession: Array | None = None) -> AnyMotion:
+def ahead(motion: AnyMotion, s: float, precession: Array = STILL) -> AnyMotion:
     """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines.
 
     A ``precession`` (3,), an angular velocity in the world, carries round the axes about which nodes turn.
     """
     v, a = (np.matvec(motion.R, part[:, :3]) for part in (motion.V, motion.A))
     V, A, axes, turning = motion.V.copy(), motion.A.copy(), motion.R, motion.V[:, 3:]
-    if precession is not None and precession.any():
+    if precession.any():
         axes, turning = so3.exp(s * precession) @ axes, turning - np.vecmat(precession, axes)
         V[:, 3:], A[:, 3:] = (np.vecmat(part[:, 3:], so3.exp(s * turning)) for part in (V, A))
     R = axes @ so3.exp(s * turning)
@@ -207,14 +208,14 @@ def steady_precession(system: System, motion: Motion) -> Array:
     """
     v, omega, a, gain = np.matvec(motion.R[:, None], np.hstack([motion.V, motion.A]).reshape(-1, 4, 3)).swapaxes(0, 1)
     fastest = float(np.abs(omega).max())
+    if np.abs(gain).max() <= CARRIED * fastest**2:
+        return STILL
     radius = float(np.abs(v).max()) / (fastest or 1.0) or 1.0
     vectors, changes = np.concatenate([omega, v / radius]), np.concatenate([gain, a / radius])
-    if np.abs(gain).max() <= CARRIED * fastest**2:
-        return np.zeros(3)
     equations = -so3.skew(vectors).reshape(-1, 3)
     P, _, rank, _ = np.linalg.lstsq(equations, changes.ravel(), rcond=CARRIED)
     if np.abs(np.cross(P, vectors) - changes).max() > CARRIED * np.abs(changes).max():
-        return np.zeros(3)
+        return STILL
     if rank < 3:
         mass = system.nodes_of(system.diagonal_mass)[:, 3:]
         up = motion.gravity if motion.gravity.any() else np.matvec(motion.R, mass * motion.V[:, 3:]).sum(axis=0)
