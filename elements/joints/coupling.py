@@ -176,9 +176,9 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         for own, first, stands in zip(self.owners, begins, here, strict=True):
             if own.law is not None and abs(first - stands) > TOLERANCE:
                 raise ModelError(
-                    f"{own}: its {own._said} must be {rounded(stands):g} at t = 0, where the joint stands as it was built, "
-                    f"received {first:.6g}; subtract what is too much, or let model.assemble() bring the joint to "
-                    "where it begins"
+                    f"{own}: its {own._said} must be {rounded(stands):g} at t = 0, where the joint stands as it was "
+                    f"built, received {first:.6g}; subtract what is too much, or let model.assemble() bring the joint "
+                    "to where it begins"
                 )
         check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
