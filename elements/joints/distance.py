@@ -102,7 +102,7 @@ class DistanceJoint(OnPoints, CoordinateConstraint):
 class DistanceBatch(CouplingBatch, of=DistanceJoint):
     """Rods as arrays: their lengths are closed."""
 
-    owners: Sequence[DistanceJoint]  # type: ignore[assignment]
+    owners: Sequence[DistanceJoint]
 
     def at(self, t: float) -> Imposed:
         """By how much rods are longer than as built."""
