@@ -26,7 +26,7 @@ from fem_mbs.elements.joints.relative_batch import Drive
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
-"""UnitInterval of the length as built below which the points have met."""
+"""Share of the length as built below which the points have met."""
 LENGTH = "length"
 
 
