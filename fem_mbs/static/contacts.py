@@ -16,13 +16,14 @@ from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.impact import placed
-from fem_mbs.contracts import Report, State
+from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import Newton, NotConvergedError
-from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.static.path import EquilibriumPath, explain_failure
+from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.static.equations import Equations, Loading, Point, unstable_motions
+from fem_mbs.static.path import RUN, EquilibriumPath
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
@@ -72,7 +73,9 @@ class ContactPath:
                 raise NotConvergedError("statics: contacts change between open and closed without end")
             if self.closed[worst]:
                 self.last = self._pushed_out(self.last)
-        self._follow(equations, point)
+        self.unstable = unstable_motions(equations, point)
+        if loading.end != loading.start:
+            self._follow(equations, point)
 
     def _pushed_out(self, state: State) -> State:
         """The nearest place without depth."""
@@ -111,8 +114,8 @@ class ContactPath:
         """Load factors between which the stiffness is singular."""
         return self._singular + self.path.singular
 
-    def advance(self, stops: Array) -> tuple[Report, State]:
-        """A step, to the next change of contacts at most: how it was found, and its state."""
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """The state at the end of a step, at the next change of contacts at most."""
         first, length, high = self.path.here.point, self.path.length, np.inf
         before = self._values(self.found, first)
         for _ in range(TRIALS):
@@ -135,16 +138,15 @@ class ContactPath:
             self.path.length = length
         else:
             raise NotConvergedError("contacts change between open and closed without end")
-        state = self.state(self.found, step.point)
-        self.last = state
+        self.last = state = self.state(self.found, step.point)
         if (meets := (np.abs(values) <= MEETS) & (before > MEETS)).any():
             self._change(meets, step.point)
             self.path.length = max(length, self.path.length)
-        return step.report, state
+        return AcceptedStep(state, step.report, self.path.here.unstable)
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """How far the path was followed, and why not further."""
-        return explain_failure(self.path, failure)
+        return self.path.explain(failure, RUN)
 
     def _change(self, changes: BoolArray, point: Point) -> None:
         """Go on from a point with some contacts closed that were open, and open that were closed."""

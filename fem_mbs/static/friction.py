@@ -31,6 +31,7 @@ from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
+from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, StepProblem
 from fem_mbs.static.path import CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
 from fem_mbs.system import matrices as tangent
@@ -207,7 +208,6 @@ class FrictionPlace(NamedTuple):
 
     point: Point
     forces: Array
-    unstable: int = UNKNOWN
 
 
 class FrictionStep(NamedTuple):
@@ -221,7 +221,7 @@ class FrictionStep(NamedTuple):
 class FrictionPath:
     """A path with friction under way: its last equilibrium, and the length of the next step over the range of loads."""
 
-    singular: tuple[tuple[float, float], ...] = ()
+    unstable, singular = UNKNOWN, ()
 
     def __init__(
         self, system: System, loading: Loading, initial: State | None, newton: Newton, step: float | None
@@ -242,17 +242,12 @@ class FrictionPath:
         self._touches = self.contacts.gaps(system.motion(self.last)) <= TOUCHING * system.length
         self.here = FrictionPlace(point, self.last.u[self.contacts.carried[:, FORCES]])
         try:
-            self._go_on(self._solve(point.load))
+            self._reach(self._solve(point.load))
         except FAILURES as failure:
             raise self.explain(failure) from failure
 
-    @property
-    def path(self) -> FrictionPath:
-        """What has the last equilibrium."""
-        return self
-
-    def advance(self, stops: Array) -> tuple[Report, State]:
-        """A step, to the first of the load factors ``stops`` at most: how it was found, and its state."""
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """The state at the end of a step, at the first of the load factors ``stops`` at most."""
         here, loading, span = self.here.point.load, self.equations.loading, self.equations.range
         sense = np.sign(loading.end - loading.start)
         ahead = stops[sense * (stops - here) > SAME_LOAD * span]
@@ -273,23 +268,23 @@ class FrictionPath:
         growth, went = min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(step.report.iterations, 1))))), abs(load - here)
         longer = growth * went / span if cut or growth < 1.0 else max(growth * went / span, self.length)
         self.length = min(longer, self.step or np.inf)
-        self._go_on(step)
-        return step.report, self.last
+        self._reach(step)
+        return AcceptedStep(self.last, step.report, UNKNOWN)
 
     def _solve(self, load: float) -> FrictionStep:
         """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not."""
-        (point, forces, _), equations, system = self.here, self.equations, self.equations.system
+        (point, forces), equations, system = self.here, self.equations, self.equations.system
         touches, deep = self._touches.copy(), TOUCHING * system.length
+        here, there = equations.evaluate(point), equations.evaluate(point._replace(load=load))
+        self._kappa = max(self._kappa, float(there.scale[0]) / system.length)
+        stresses = equations.stresses_ahead(here, np.zeros(system.N))
         for _ in range(SETS):
             touching = touching_of(self.contacts, touches)
             problem: Any = FrictionProblem(equations, point, touching, self._kappa)
             P = forces[touching.numbers]
             P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
             guess = np.append(point.multipliers, P)
-            unknown = PathUnknown(
-                Direction(np.zeros(system.N), guess, load),
-                equations.stresses_ahead(equations.evaluate(point), np.zeros(system.N)),
-            )
+            unknown = PathUnknown(Direction(np.zeros(system.N), guess, load), stresses)
             with np.errstate(over="ignore", invalid="ignore"):
                 found = newton_solve(problem, unknown, self.newton)
                 there = problem.evaluate(found.unknown) if found.corrected else found.value
@@ -317,7 +312,7 @@ class FrictionPath:
         system.check_end(self.here.point.load, load, point.R, point.u, point.multipliers)
         return FrictionStep(FrictionPlace(point, forces), gaps <= deep, found.report)
 
-    def _go_on(self, step: FrictionStep) -> None:
+    def _reach(self, step: FrictionStep) -> None:
         self.here, self._touches = step.place, step.touches
         self.last = self.contacts.carry_on(self.last, self.here.point.state(), self.here.forces)
 

@@ -74,6 +74,7 @@ def pushed(load: float) -> tuple[mbs.Model, JointStop]:
 def test_a_stop_closes_and_opens() -> None:
     """50 sin(pi t) N: exact at every load, closed from sin(pi t) = 0.4 on and open beyond the same on the way back."""
     model, stop = pushed(50.0)
+    assert mbs.statics(model, 0.0, ramp=False).unstable.tolist() == [0]
     solution = mbs.statics(model, 2.0, step=0.1)
     load = 50.0 * np.sin(np.pi * solution.t)
     np.testing.assert_allclose(solution.position("node 1")[:, 0], np.clip(load / 1000.0, -0.02, 0.02), atol=1e-10)
@@ -130,6 +131,19 @@ def test_friction_keeps_where_it_has_slid(shape: Any) -> None:
     np.testing.assert_allclose(total[:, 2], 98.1, rtol=1e-8)
     assert (np.hypot(*total[:, :2].T) <= 0.3 * 98.1 * (1 + 1e-7)).all()
     assert (solution.unstable == -1).all()
+
+
+@pytest.mark.parametrize("shape", (Box((0.2, 0.2, 0.2)), Cylinder(0.2, 0.2)))
+def test_loads_that_vanish_on_the_way(shape: Any) -> None:
+    """Springs hold a block that a force presses to the floor and along it, from nothing to nothing, over and over."""
+    model, floor = block_on_a_spring(shape, lambda t: (20 * np.sin(np.pi * t), 0, -60 * abs(np.sin(np.pi * t))))
+    model.gravity = (0, 0, 0)
+    for x in (-0.1, 0.1):
+        model.add(SpringDamper(model.ground, "block", 1000.0, 0.0, point_a=(x, 0, 1.1), point_b=(x, 0, 0.1)))
+    model.add(PlanarJoint(model.ground, "block", (0, 1, 0)))
+    solution = mbs.statics(model, 2.0, step=0.1)
+    assert solution.contact_force(floor)[[0, 10, 20]] == pytest.approx(0.0, abs=1e-6)
+    np.testing.assert_allclose(solution.contact_force(floor)[5].sum(axis=0)[2], 60.0, rtol=1e-3)
 
 
 @pytest.mark.parametrize("mu", (0.3, 0.5))
