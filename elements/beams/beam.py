@@ -224,7 +224,7 @@ class Beam(Element, SectionForces):
             cls, section=section, y_axis=y_axis, interpolation=interpolation, start=begin, end=stop, order=order
         )
         with model.all_or_nothing():
-            return add_beam(model, name, places, given, released, make)
+            return add_beam(model, name, places, given, released=released, make=make)
 
     @property
     def stations(self) -> Array:
@@ -367,6 +367,7 @@ def add_beam(
     name: str | None,
     places: Array,
     given: Mapping[int, Node | None],
+    *,
     released: Mapping[str, tuple[str | None, Node | None]],
     make: Callable[[list[Node]], Beam],
 ) -> Beam:
