@@ -43,7 +43,7 @@ LEAST = 1e-6
 """Gaps and slips, over the extent of the model, against which what the laws miss is seen."""
 
 
-class ContactResidual(NamedTuple):
+class ContactPathResidual(NamedTuple):
     """Where a step leads, the equations there with the forces of contacts, and the contacts."""
 
     point: Point
@@ -57,7 +57,7 @@ class ContactResidual(NamedTuple):
     """Gaps, and slips in the step, ``(k, 3)``."""
 
 
-class ContactLinearization(NamedTuple):
+class ContactPathLinearization(NamedTuple):
     """The factorised stiffness, tangent operators, and what contacts do."""
 
     factors: Factors
@@ -70,7 +70,7 @@ class ContactLinearization(NamedTuple):
     """The same of the multipliers, ``(m, 3k)``."""
 
 
-class ContactProblem(StepProblem):
+class ContactPathProblem(StepProblem):
     """The equations of rest near an equilibrium, in which some contacts may touch.
 
     Where nothing but contacts holds a part, the stiffness is singular. With ``kappa G^T G d`` on both sides,
@@ -86,7 +86,7 @@ class ContactProblem(StepProblem):
         super().__init__(equations, base, None, mixed=True)
         self.touching, self.kappa, self.shift = touching, kappa, shift
 
-    def evaluate(self, unknown: PathUnknown) -> ContactResidual:  # type: ignore[override]
+    def evaluate(self, unknown: PathUnknown) -> ContactPathResidual:  # type: ignore[override]
         """The equations of rest, and the laws of contact."""
         D, multipliers, load = unknown.increment
         if not np.abs(D * self.equations.system.weight).max() < AWAY:
@@ -102,7 +102,7 @@ class ContactProblem(StepProblem):
         force = evaluation.force - P.ravel() @ G
         relative = relative_force(self.equations.system, evaluation, force)
         evaluation = evaluation._replace(force=force, relative=relative)
-        return ContactResidual(point, evaluation, at, P, G, np.column_stack([at.gap, at.rates()[:, 1:]]))
+        return ContactPathResidual(point, evaluation, at, P, G, np.column_stack([at.gap, at.rates()[:, 1:]]))
 
     def size(self, trial: Any) -> tuple[float, float]:
         """Relative residuals; what the laws miss counts as a force, gaps that are closed as constraints."""
@@ -134,7 +134,7 @@ class ContactProblem(StepProblem):
         right[: system.n_free] = factor * trial.G.T[system.free_index]
         moved, moves = factors.solve(right), np.zeros((system.N, len(E)))
         moves[system.free_index] = moved[: system.n_free]
-        return ContactLinearization(factors, T_inv, E, moves, moved[system.n_free :] / factor)
+        return ContactPathLinearization(factors, T_inv, E, moves, moved[system.n_free :] / factor)
 
     def correction(self, unknown: PathUnknown, trial: Any, linearization: Any) -> Direction:
         """Increments, and changes of multipliers and forces of contacts: what contacts do first."""

@@ -24,7 +24,7 @@ from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.static.contact_step import AWAY, ContactProblem
+from fem_mbs.static.contact_step import AWAY, ContactPathProblem
 from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, unstable_motions
 from fem_mbs.static.path import CAREFUL, CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
 from fem_mbs.system import matrices as tangent
@@ -194,7 +194,7 @@ class ContactPath:
         stresses = equations.stresses_ahead(here, np.zeros(system.N))
         for _ in range(SETS):
             touching = touching_of(self.contacts, touches)
-            problem: Any = ContactProblem(equations, point, touching, self._kappa, shift)
+            problem: Any = ContactPathProblem(equations, point, touching, self._kappa, shift)
             P = forces[touching.numbers]
             P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
             guess = np.append(point.multipliers, P)
