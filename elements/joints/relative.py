@@ -165,6 +165,11 @@ class RelativeJoint(Constraint):
             return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
         return levers(self.nodes, self.offsets)
 
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """The others: point masses that are held at points need no rotation."""
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
+
     def coordinate_key(self, name: str) -> Hashable:
         return RelativeJoint, self._measures()[name]
 
