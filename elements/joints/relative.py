@@ -167,8 +167,10 @@ class RelativeJoint(Constraint):
 
     @property
     def rotation_free(self) -> tuple[Node, ...]:
-        """The others: point masses that are held at points need no rotation."""
-        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
+        """Node b, of a point at it that slides on a line or in a plane of node a: point masses need no rotation."""
+        if all(name in self.closes for name in TRANSLATIONS):
+            return ()
+        return tuple(node for node in self.nodes[1:] if node not in self.rotation_dependent)
 
     def coordinate_key(self, name: str) -> Hashable:
         return RelativeJoint, self._measures()[name]

@@ -107,6 +107,14 @@ def exact(times: Array) -> Array:
     return np.stack([run.y[1], spin], axis=-1)
 
 
+def fastest() -> float:
+    """The fastest rate of decay at the start, in 1/s."""
+    start = np.array([ANGLE, 0.5, 0, 0])
+    steps = 1e-6 * np.eye(4)
+    jacobian = np.stack([(_rates(0, start + d) - _rates(0, start - d)) / 2e-6 for d in steps], axis=-1)
+    return float(-np.linalg.eigvals(jacobian).real.min())
+
+
 GOVERNOR = BenchmarkProblem(
     "A05 governor",
     TIMES[-1],
