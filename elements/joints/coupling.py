@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
-from fem_mbs.elements.joints.relative_batch import Drive
+from fem_mbs.elements.joints.relative_batch import TOLERANCE, Drive, rounded
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9
@@ -58,10 +58,6 @@ def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
         )
 
 
-BEGIN = 1e-8
-"""Largest distance of a drive from where its joint stands as built."""
-
-
 class Term(NamedTuple):
     """A coordinate of a joint and its factor."""
 
@@ -80,6 +76,8 @@ class CoordinateConstraint(Constraint):
 
     terms: tuple[Term, ...]
     law: Drive | None = None
+    _said = "law"
+    """What its constructor calls the law."""
 
     def _close(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
@@ -174,13 +172,15 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
-        for own, begins in zip(self.owners, self.at(0.0).value, strict=True):
-            if abs(begins) > BEGIN:
+        begins, here = self.at(0.0).value, self.evaluate(motion, self.met(motion))[0]
+        for own, first, stands in zip(self.owners, begins, here, strict=True):
+            if own.law is not None and abs(first - stands) > TOLERANCE:
                 raise ModelError(
-                    f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
-                    f"{begins:.6g}; subtract what is too much"
+                    f"{own}: its {own._said} must be {rounded(stands):g} at t = 0, where the joint stands as it was "
+                    f"built, received {first:.6g}; subtract what is too much, or let model.assemble() bring the joint "
+                    "to where it begins"
                 )
-        check_locked([own for own in self.number.parts if isinstance(own, CoordinateConstraint) and own.law is None])
+        check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
     def at(self, t: float) -> Imposed:
         laws = (own.law for own in self.owners)
@@ -316,8 +316,8 @@ class JointDrive(CoordinateConstraint):
     joint : Constraint
         A joint with coordinates.
     law : function of t
-        The coordinate in m or rad, 0 at the start. Methods ``velocity(t)`` and ``acceleration(t)`` are used where it
-        has them, else differences.
+        The coordinate in m or rad, 0 at the start, or :meth:`Model.assemble` brings the joint there. Methods
+        ``velocity(t)`` and ``acceleration(t)`` are used where it has them, else differences.
     coordinate : str, optional
         Which coordinate, where the joint has several.
 

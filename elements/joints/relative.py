@@ -19,6 +19,7 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    Node,
     NodeLike,
     Numbering,
     Placed,
@@ -38,7 +39,7 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.frames import two_nodes
+from fem_mbs.elements.joints.frames import levers, two_nodes
 from fem_mbs.elements.joints.relative_batch import (
     Displacement,
     Drive,
@@ -154,6 +155,22 @@ class RelativeJoint(Constraint):
     def coordinates(self) -> tuple[Coordinate, ...]:  # type: ignore[override]
         """The motions that the joint leaves free, driven ones included."""
         return tuple(Coordinate(name, name in ROTATIONS) for name in self._measures())
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """Both nodes where a rotation is closed; else those that a point is not at, and node a where its axes count."""
+        if any(name in ROTATIONS for name in (*self.closes, *self.driven)):
+            return self.nodes
+        if self.drives.acts or any(name not in self.closes for name in TRANSLATIONS):
+            return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
+        return levers(self.nodes, self.offsets)
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """Node b, of a point at it that slides on a line or in a plane of node a: point masses need no rotation."""
+        if all(name in self.closes for name in TRANSLATIONS):
+            return ()
+        return tuple(node for node in self.nodes[1:] if node not in self.rotation_dependent)
 
     def coordinate_key(self, name: str) -> Hashable:
         return RelativeJoint, self._measures()[name]

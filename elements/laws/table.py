@@ -90,7 +90,7 @@ OUTSIDE = ("refuse", "hold")
 NOTICED, BETWEEN = 0.02, np.arange(1, 8) / 8.0
 """Share of the range of values by which a curve that leaves them is worth a word; where it is looked at between two."""
 ROUNDING = 1e-9
-"""UnitInterval of its time by which a table may be asked too early or too late."""
+"""Share of its time by which a table may be asked too early or too late."""
 
 Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time")]
 Values = Annotated[ArrayLike, shaped((None,), (None, 3), what="a number, or three, for each time")]

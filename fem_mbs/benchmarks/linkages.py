@@ -260,7 +260,7 @@ def bennett_case() -> Iterator[Quantity]:
         angles,
         1e-10,
         "exact: Bennett 1903",
-        1.0,
+        scale=1.0,
     )
     yield from compared(
         [f"torque at {t} s (N m)" for t in times],

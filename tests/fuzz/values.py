@@ -197,7 +197,7 @@ def spun() -> mbs.Model:
     model = mbs.Model("SE3")
     disc = model.add_node((0, 0, 0), name="disc")
     model.add(RigidBody(disc, 1.0, (0.2, 0.1, 0.1)))
-    model.add(Bearing(model.ground, disc, (1, 0, 0), (100.0, 400.0, 0.0, 1e3, 1e3)))
+    model.add(Bearing(model.ground, disc, (1, 0, 0), (100.0, 400.0, 0.0, 1e3, 1e3)), "bearing")
     return model
 
 
@@ -373,6 +373,7 @@ SPECIAL: dict[str, Any] = {
     "steady_spin.speed": lambda w: 20.0,
     "campbell.count": lambda w: 2,
     **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
+    "UnbalanceResponse.bearing_force.bearing": lambda w: "bearing",
     **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},
     "Sensitivities.of.query": lambda w: height,
     "Sensitivities.about.of": lambda w: lambda model, state: float(state.x[-1, 2]),
