@@ -33,7 +33,6 @@ from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, StepProblem
 from fem_mbs.static.path import CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
@@ -131,7 +130,7 @@ class FrictionProblem(StepProblem):
         values = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), factor)
         solver = self.touching.solver
         values = np.concatenate([values, factor * (trial.at.stiffness(trial.P) + self.kappa * trial.at.squares())])
-        factors = solver.factor(tangent.stored(solver, values))
+        factors = solver.factorized(values)
         T_inv = self.inverse_tangent(unknown)
         E = trial.at.rate_gradients(RateSensitivities(T_inv))
         E[::3] = trial.G[::3]
