@@ -112,9 +112,9 @@ class DistanceBatch(CouplingBatch, of=DistanceJoint):
         """By how much rods are longer than as built."""
         imposed = super().at(t)
         left = self._built + imposed.value
-        for k in np.flatnonzero(left < SHORT * self._built):
+        for k in np.flatnonzero(left < SHORT * self._built).tolist():
             raise MotionError(
-                f"{self.owners[int(k)]}: its drive, {imposed.value[k]:.6g} m at t = {t:.6g} s, leaves {left[k]:.6g} m of "
+                f"{self.owners[k]}: its drive, {imposed.value[k]:.6g} m at t = {t:.6g} s, leaves {left[k]:.6g} m of "
                 f"the {self._built[k]:.6g} m as built"
             )
         return imposed
