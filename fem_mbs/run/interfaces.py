@@ -68,7 +68,7 @@ class StepSequence(Protocol):
         """What is to be said at the end."""
 
 
-class Watch(Protocol):
+class StateWatch(Protocol):
     """What looks at the states of a run, beside it."""
 
     def after_step(self, state: State) -> None:

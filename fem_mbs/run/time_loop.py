@@ -37,9 +37,9 @@ from fem_mbs.run.interfaces import (
     Plan,
     Progress,
     Recorder,
+    StateWatch,
     StepControl,
     StepSequence,
-    Watch,
     check_checkpoint,
     names_of,
 )
@@ -116,9 +116,9 @@ def run_to_end(
     return result
 
 
-def _watches(steps: StepSequence) -> list[Watch]:
+def _watches(steps: StepSequence) -> list[StateWatch]:
     """What looks at the states of this model, beside the loop."""
-    watches: list[Watch] = [CoarseMeshes(steps)] if steps.system.coarse else []
+    watches: list[StateWatch] = [CoarseMeshes(steps)] if steps.system.coarse else []
     if isinstance(steps, TimeIntegration) and (joints := driven(steps.system)):
         watches.append(DriveJumps(steps.system, joints, steps.state))
     return watches
