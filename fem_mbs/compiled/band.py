@@ -352,7 +352,7 @@ class CompiledBand(LinearSolver):
         """The same factors as LAPACK has them, with pivots that stay where they are."""
         values = lu[: self.size].copy()
         values[:, self._width] **= -1.0
-        return self._plain.factors(self._for_plain(values).reshape(self.size, -1).T, np.arange(self.size))
+        return self._plain.factors(self._for_plain(values).reshape(self.size, -1).T, np.arange(float(self.size)))
 
     def _for_plain(self, values: Array) -> Array:
         """The same numbers where LAPACK stores them."""

@@ -273,7 +273,7 @@ class BandedSolver(LinearSolver):
             return self.factor(arrays[0].copy())
         return self.factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
 
-    def factors(self, lu: Array, pivots: Array | IntArray) -> Factors:
+    def factors(self, lu: Array, pivots: Array) -> Factors:
         """What solves with factors as LAPACK has them."""
         k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
         return Factors(
