@@ -153,7 +153,9 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData, faces: Array) ->
     beyond = np.maximum(np.abs(s.real) - of.half_a[:, i, None, None], 0.0)
     beyond += np.maximum(np.abs(t.real) - of.half_b[:, j, None, None], 0.0)
     short = np.minimum(of.half_a.min(-1), of.half_b.min(-1))[:, None, None, None]
-    counts = (gap.real >= TILT * np.minimum(faces, 0.0)[:, None, None, None] - SLACK * short) & ~parallel[..., None, None]
+    counts = (gap.real >= TILT * np.minimum(faces, 0.0)[:, None, None, None] - SLACK * short) & ~parallel[
+        ..., None, None
+    ]
     counts &= gap.real > -short
     far = short + length(apart.real)[:, None, None, None]
     counts |= of.continued[:, None, None, None]
