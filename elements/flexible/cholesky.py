@@ -69,7 +69,10 @@ class Cholesky:
             F11[rows[within] - a, columns[within]] = values[within]
             F21[np.searchsorted(front.rim, rows[beyond]), columns[beyond]] = values[beyond]
             for child in front.children:
-                _extend(F11, F21, F22, self._fronts[child].rim, front, waiting.pop(child))
+                rim = self._fronts[child].rim
+                own = np.searchsorted(rim, b)
+                places = np.append(rim[:own] - a, s + np.searchsorted(front.rim, rim[own:]))
+                _extend(F11, F21, F22, places, waiting.pop(child))
             L11, failed = potrf(F11, lower=1, overwrite_a=1, clean=1)
             if failed:
                 node = int(nodes[self._order[a + failed - 1]])
@@ -87,28 +90,34 @@ class Cholesky:
 
     def __call__(self, right: Array) -> Array:
         """Solutions for columns ``(N, k)``."""
-        x = np.asfortranarray(right[self._order])
+        # columns of y are the rows of what is solved for: those of a front are together in memory
+        y = np.ascontiguousarray(right[self._order]).T
         for front, (L11, L21) in zip(self._fronts, self._factors, strict=True):
-            own = x[front.own] = self._trsm(1.0, L11, x[front.own], lower=1)
+            own = y[:, front.own] = self._trsm(1.0, L11, y[:, front.own], side=1, lower=1, trans_a=1)
             if len(front.rim):
-                x[front.rim] -= self._gemm(1.0, L21, own)
+                y[:, front.rim] -= self._gemm(1.0, own, L21, trans_b=1)
         for front, (L11, L21) in zip(reversed(self._fronts), reversed(self._factors), strict=True):
-            own = x[front.own]
+            own = y[:, front.own]
             if len(front.rim):
-                own = own - self._gemm(1.0, L21, x[front.rim], trans_a=1)
-            x[front.own] = self._trsm(1.0, L11, own, lower=1, trans_a=1)
-        result = np.empty_like(x)
-        result[self._order] = x
+                own = own - self._gemm(1.0, y.T[front.rim].T, L21)
+            y[:, front.own] = self._trsm(1.0, L11, own, side=1, lower=1)
+        result = np.empty_like(y.T)
+        result[self._order] = y.T
         return result
 
 
-def _extend(F11: Array, F21: Array, F22: Array, rim: IntArray, front: Front, update: Array) -> None:
-    """Add what a child with this rim left."""
-    inner = int(np.searchsorted(rim, front.own.stop))
-    own, beyond = rim[:inner] - front.own.start, np.searchsorted(front.rim, rim[inner:])
-    F11[np.ix_(own, own)] += update[:inner, :inner]
-    F21[np.ix_(beyond, own)] += update[inner:, :inner]
-    F22[np.ix_(beyond, beyond)] += update[inner:, inner:]
+def _extend(F11: Array, F21: Array, F22: Array, places: IntArray, update: Array) -> None:
+    """Add the lower triangle of what a child left at ``places`` of a front, run by run of those in a row."""
+    s = len(F11)
+    cuts = np.flatnonzero((np.diff(places) != 1) | (places[1:] == s)) + 1
+    runs = []
+    for i, j in zip([0, *cuts], [*cuts, len(places)], strict=True):
+        beyond = bool(places[i] >= s)
+        first = int(places[i]) - s * beyond
+        runs.append((slice(i, j), beyond, slice(first, first + j - i)))
+    for k, (own, beyond, columns) in enumerate(runs):
+        for other, below, rows in runs[k:]:
+            (F22 if beyond else F21 if below else F11)[rows, columns] += update[other, own]
 
 
 def _fronts(K: csc_array, nodes: IntArray, points: Array) -> tuple[IntArray, list[Front]]:

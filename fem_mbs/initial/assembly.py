@@ -40,7 +40,7 @@ CLOSINGS, IMPROVEMENTS = 100, 50
 LONGEST = 0.5
 """Largest correction, in rad and against the extent of the model."""
 SHORTEST = 2.0**-10
-"""UnitInterval of a correction below which none is tried."""
+"""Share of a correction below which none is tried."""
 SETTLED = 1e-9
 """Largest correction that ends the search for the nearest place."""
 SOLID = 1e10

@@ -25,7 +25,7 @@ from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.coarse import CoarseMeshes
-from fem_mbs.run.drives import DriveJumps, led
+from fem_mbs.run.drives import DriveJumps, driven
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
@@ -181,7 +181,7 @@ class TimeIntegration:
         else:
             self._begin(initial)
         self._error = GlobalError(system, self.state)
-        self._drives = DriveJumps(system, joints, self.state) if (joints := led(system)) else None
+        self._drives = DriveJumps(system, joints, self.state) if (joints := driven(system)) else None
 
     def _begin(self, initial: State | None) -> None:
         """At the start, from consistent accelerations."""

@@ -22,6 +22,7 @@ from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
+from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import (
     NEUTRAL,
@@ -64,39 +65,6 @@ ROUGH, RESTARTS = 0.1, 3
 """Tolerance and restarts of Arnoldi's method: an eigenvalue that stands out from all others is found at once."""
 AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
-
-
-def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
-    """The error that says how far the path was followed, and why not further."""
-    if isinstance(failure, LawError):
-        return failure
-    load, end = path.here.point.load, path.equations.loading.end
-    text = f"no equilibrium was found beyond load factor {load:.6g} on the way to {end:g}: {failure}"
-    history: list[float] = []
-    if isinstance(failure, NotConvergedError) and failure.report is not None:
-        history = failure.report.history
-        text += (
-            f"\n  relative residuals {shown_residuals(failure)}; the step was cut to a length of {path.shortest:.1e}"
-        )
-        if failure.value is not None:
-            text += f"\n  {_attempt(path, failure)}"
-    loading = path.equations.loading
-    if load == loading.start and loading.instant is proportional:
-        text += (
-            "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack without "
-            "them, such as a cable"
-        )
-    softness, way = path.softened()
-    if softness > SOFT:
-        text += (
-            f"\n  the model gives way: {_largest(path, way)} with 1/{softness:.3g} of its stiffness at the start; the "
-            "load has a limit here, or the path branches"
-        )
-        if not path.arc_length:
-            text += ". arc_length=True follows the path beyond a limit"
-    else:
-        text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
-    return ConvergenceError(f"{text}\n  the error has the path so far as its solution", end, history)
 
 
 def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
@@ -198,6 +166,36 @@ class EquilibriumPath:
         self.singular: list[tuple[float, float]] = []
         """Load factors between which the stiffness is singular, where it is not symmetric."""
 
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the path was followed, and why not further."""
+        if isinstance(failure, LawError):
+            return failure
+        load, loading = self.here.point.load, self.equations.loading
+        text = f"no equilibrium was found beyond load factor {load:.6g} on the way to {loading.end:g}: {failure}"
+        history: list[float] = []
+        if isinstance(failure, NotConvergedError) and failure.report is not None:
+            history = failure.report.history
+            text += f"\n  relative residuals {shown_residuals(failure)}; "
+            text += f"the step was cut to a length of {self.shortest:.1e}"
+            if failure.value is not None:
+                text += f"\n  {_attempt(self, failure)}"
+        if load == loading.start and loading.instant is proportional:
+            text += (
+                "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack "
+                "without them, such as a cable"
+            )
+        softness, way = self.softened()
+        if softness > SOFT:
+            text += (
+                f"\n  the model gives way: {_largest(self, way)} with 1/{softness:.3g} of its stiffness at the start; "
+                "the load has a limit here, or the path branches"
+            )
+            if not self.arc_length:
+                text += ". arc_length=True follows the path beyond a limit"
+        else:
+            text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
+        return ConvergenceError(f"{text}\n  the error has the path so far as its solution", loading.end, history)
+
     def softened(self) -> tuple[float, Array]:
         """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
         system = self.equations.system
@@ -211,6 +209,11 @@ class EquilibriumPath:
         equations = self.equations
         entries = equations.entries(place.evaluation, equations.force_factor)
         return equations.system.solver.matrix(tangent.assemble(equations.system, entries))
+
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """The state at the end of the next step."""
+        step = self.advance(stops)
+        return AcceptedStep(step.point.state(), step.report, self.here.unstable)
 
     def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""

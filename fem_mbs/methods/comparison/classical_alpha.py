@@ -230,10 +230,10 @@ class ClassicalAlpha(Method):
     ) -> None:
         """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
         if self.kind is TaitBryan:
-            check_step(system, equations.t, equations.h, memory.c, end.c, change[:, 3:])
+            check_step(system, equations.t, equations.h, (memory.c, end.c), change[:, 3:])
         else:
             of_rotations = (equations.of_nodes(part)[:, 3:] for part in (end.rates, end.highest))
-            check_norm(system, equations.t, self.rho_inf, memory.c, end.c, *of_rotations)
+            check_norm(system, equations.t, self.rho_inf, memory.c, (end.c, *of_rotations))
 
     def equations(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalEquations:
         """The equations of a step."""

@@ -95,7 +95,7 @@ ROUNDING = 1e-13, 1e-14
 """Residuals of forces and constraints beyond which Newton's method only goes if they still fall: what it leaves of the
 momentum balance is momentum that is lost."""
 SLOW = 1e-6
-"""UnitInterval of the rate ``p/h`` of momenta below which forces are none."""
+"""Share of the rate ``p/h`` of momenta below which forces are none."""
 Unknown = tuple[Array, Array]
 
 
