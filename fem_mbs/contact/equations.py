@@ -174,7 +174,7 @@ class ContactEquations(StabilizedEquations):
         system, h, at, solver = self.system, self.h, residual.at, self.touching.solver
         values, T_inv, dV = self.matrix(self, unknown, residual)
         values = np.concatenate([values, h * h * at.stiffness(residual.P)])
-        free = solver.factor(tangent.stored(solver, values))
+        free = solver.factorized(values)
         E = h * at.rate_gradients(dV)
         opening = E[::3].copy()
         E[::3] = residual.G[::3]
