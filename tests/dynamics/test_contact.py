@@ -56,6 +56,30 @@ def model_with_ball(
     return model
 
 
+@pytest.mark.parametrize(
+    ("times", "locate", "ends"),
+    ((np.linspace(0.203, 0.218, 6), 6, False), (np.linspace(0.203, 0.218, 6), 4, True), (np.full(6, 0.21), 4, False)),
+)
+def test_a_step_with_more_instants_of_impacts_than_are_located_is_not_cut(
+    times: Array, locate: int, ends: bool
+) -> None:
+    """Balls that fall from rest for so long: all meet the floor then, or at the end of the step; six at once are one.
+
+    Whoever meets it at the end has fallen at most a step too long: its speed there is that of the step's begin.
+    """
+    model = mbs.Model(gravity=(0, 0, -G))
+    floors = []
+    for k, t in enumerate(times):
+        ball = model.add_node((k, 0, 0.1 + 0.5 * G * t**2))
+        model.add(RigidBody(ball, 1.0, [4e-3] * 3))
+        floors.append(model.add(Contact(model.ground, ball, Plane(), Ball(0.1))))
+    solution = mbs.simulate(model, 0.24, 0.02, method=mbs.NonsmoothAlpha(locate=locate))
+    hits = [solution.impulses(floor)[0] for floor in floors]
+    np.testing.assert_allclose([hit.t for hit in hits], 0.22 if ends else times, rtol=0, atol=1e-9)
+    np.testing.assert_allclose([hit.normal for hit in hits], G * (0.22 if ends else times), rtol=0, atol=1e-8)
+    assert min(solution.gap(floor).min() for floor in floors) > -1e-12
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_ball_bounces_to_rest(group: str) -> None:
     """Instants ``t_1 (1 + 2 sum e^i)``, heights by ``e^2k``, and rest at ``t_1 (1 + e)/(1 - e)``."""
