@@ -50,7 +50,7 @@ class NodeKernel:
         self._guard, rows = np.zeros(1, np.int64), np.arange(n)[:, None] + [0, n]
         self._kept = self._guard, rows
         self._pair = results == [RATES]
-        every = [self._guard, rows, *self.given, *self._rows(self.results)]
+        every: list[Any] = [self._guard, rows, *self.given, *self._rows(self.results)]
         self.addresses = np.array([address(array) for array in every])
         self.pointer = address(self.addresses)
 
