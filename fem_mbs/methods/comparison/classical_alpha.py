@@ -17,12 +17,15 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.index3_limit import instability
-from fem_mbs.alpha.local_error import highest_derivatives
+from fem_mbs.alpha.local_error import highest_derivatives, tolerances
 from fem_mbs.alpha.newmark import (
     Parameters,
+    PredictorHistory,
     chung_hulbert,
+    first_guess,
     newmark,
     same,
+    what_was_missed,
 )
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
@@ -41,7 +44,7 @@ from fem_mbs.methods.comparison.classical_runge_kutta import (
     rotations_of,
     to_world,
 )
-from fem_mbs.newton import Iterate, Newton
+from fem_mbs.newton import ConvergenceHistory, Iterate, Newton
 from fem_mbs.system.system import System
 
 
@@ -112,6 +115,13 @@ class ClassicalMemory(NamedTuple):
     """Highest derivatives ``(N,)``."""
     a: Array
     """Algorithmic accelerations ``(N,)``."""
+    error: float
+    """Local error of the step that led here, estimated; 0 where it is not known."""
+    predictor: PredictorHistory | None = None
+    convergence: ConvergenceHistory | None = None
+    """See ``fem_mbs/alpha/newmark.py`` and ``newton.py``."""
+    matrix: tuple[Array, ...] | None = None
+    """Inverse tangent operators and factors of the last iteration matrix."""
     before: Array | None = None
     """At a start, highest derivatives on the groups just before it."""
 
@@ -178,7 +188,7 @@ class ClassicalAlpha(Method):
         lifted = to_world(system, state.R, state.v, system.nodes_of(here))
         first, second = ClassicalChart(system, self.kind, c).lower(lifted)
         rates, highest = np.append(first, state.udot), np.append(second, system.own_of(here))
-        return ClassicalMemory(h, 0, c, rates, highest, highest, before)
+        return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, before=before)
 
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
         """One step, by Newton's method."""
@@ -186,14 +196,34 @@ class ClassicalAlpha(Method):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
         equations = self.equations(system, state, h, memory)
+        predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
+        convergence = ConvergenceHistory(*(memory.convergence or ()))
+        plain = equations.formulas.guess
+        guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
         watch = blamed(system, equations.t, h, memory.c) if self.kind is TaitBryan else nullcontext()
         with np.errstate(over="ignore", invalid="ignore"), watch:
-            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton)
+            needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
+            kept = self._kept(system, memory)
+            solution = equations.solve(
+                guess.D, guess.multipliers, self.newton, kept=kept, history=convergence, tolerances=needed
+            )
         end = equations.end(solution)
-        self._check(system, equations, memory, end, equations.of_nodes(end.highest - memory.highest))
+        change = equations.of_nodes(end.highest - memory.highest)
+        self._check(system, equations, memory, end, change)
         new = system.accept(end.state)
-        return Step(new, ClassicalMemory(h, memory.steps + 1, *end[1:]), solution.report)
+        missed = solution.unknown.D - plain, new.multipliers - state.multipliers
+        # the defect of Newmark's formulas, from the last two accelerations
+        defect = np.matvec(equations.chart.matrix(equations.of_nodes(solution.unknown.D)), change)
+        error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
+        matrix = memory.matrix
+        if solution.linearization is not None:
+            matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        places = system.nodes_of(system.weight)[:, :3]
+        weight = np.append(np.hstack([places, np.ones_like(memory.c)]), system.own_of(system.weight))
+        history = what_was_missed(*missed, h, guess, predictor, weight), solution.history, matrix
+        here = end.c, end.rates, end.highest, end.a, error
+        return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
 
     def _check(
         self, system: System, equations: ClassicalEquations, memory: ClassicalMemory, end: End, change: Array
@@ -226,6 +256,13 @@ class ClassicalAlpha(Method):
         own = np.where(system.order < 2, 0.0, system.own_of(w))
         rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, own)
         return rates, memory.highest + ratio * (memory.a - memory.highest)
+
+    def _kept(self, system: System, memory: ClassicalMemory) -> Linearization | None:
+        """The matrix of the last step, for the modified Newton method."""
+        if not self.newton.modified or memory.matrix is None:
+            return None
+        T_inv, *factors = memory.matrix
+        return Linearization(system.solver.restore(factors), T_inv)
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
