@@ -118,7 +118,7 @@ class Equations:
 
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
-        return tangent.factorized(self.system, self.entries(evaluation, self.force_factor)).solve
+        return self.system.solver.factorized(self.entries(evaluation, self.force_factor)).solve
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""
