@@ -196,15 +196,16 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
 
 
 class Heard(logging.Handler):
-    """Collects warnings of the program; that steps were repeated says nothing of the result."""
+    """Collects warnings of the program; that steps were repeated, or taken in parts, says nothing of the result."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if "were repeated" not in record.getMessage():
-            self.said.append(record.getMessage())
+        text = record.getMessage()
+        if not ("were repeated" in text or "were taken in" in text):
+            self.said.append(text)
 
 
 Run = Callable[[Mechanism, float, float, float], mbs.Solution]

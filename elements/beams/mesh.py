@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, instance, real, shown
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
-from fem_mbs.elements.beams.curve_strain import LOBATTO
+from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import (
     LABEL,
@@ -130,8 +130,8 @@ def _subdivided(
     x = np.array([node.position for node in ends])
     if count * order == 1:
         return x, y_axis
-    shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
-    points, frames = Beam(ends, section, y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
+    shares, R = node_shares(count, order)[:-1], np.array([end.rotation for end in ends])
+    points, frames = Beam(ends, section, y_axis).line_at(x, R, shares)
     points[:, 0] = x[:-1]
     places = np.append(points.reshape(-1, 3), x[-1:], axis=0)
     given = real(y_axis) if y_axis is not None and not callable(y_axis) else None

@@ -104,13 +104,17 @@ class DistanceBatch(CouplingBatch, of=DistanceJoint):
 
     owners: Sequence[DistanceJoint]
 
+    def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
+        super().__init__(rods, number)
+        self._built = np.array([rod.built for rod in rods])
+
     def at(self, t: float) -> Imposed:
         """By how much rods are longer than as built."""
         imposed = super().at(t)
-        for rod, longer in zip(self.owners, imposed.value, strict=True):
-            if (left := rod.built + longer) < SHORT * rod.built:
-                raise MotionError(
-                    f"{rod}: its drive, {longer:.6g} m at t = {t:.6g} s, leaves {left:.6g} m of the {rod.built:.6g} m "
-                    "as built"
-                )
+        left = self._built + imposed.value
+        for k in np.flatnonzero(left < SHORT * self._built).tolist():
+            raise MotionError(
+                f"{self.owners[k]}: its drive, {imposed.value[k]:.6g} m at t = {t:.6g} s, leaves {left[k]:.6g} m of "
+                f"the {self._built[k]:.6g} m as built"
+            )
         return imposed

@@ -243,15 +243,6 @@ def belt(group: str = "R3xSO3", **friction: Any) -> tuple[Model, Node]:
     return model, block
 
 
-def block_place(t: Array) -> Array:
-    """Place of the block: with the belt to the static limit, then a piece of an oscillation about the kinetic one."""
-    since = t - (MIDDLE + AWAY) / BELT_SPEED  # the first slip
-    phase = np.where(since < 0.0, since, since % PERIOD)
-    slips = MIDDLE + AWAY * np.cos(BELT_OMEGA * phase) + BELT_SPEED / BELT_OMEGA * np.sin(BELT_OMEGA * phase)
-    sticks = np.where(phase < 0.0, MIDDLE + AWAY + BELT_SPEED * phase, MIDDLE - AWAY + BELT_SPEED * (phase - SLIP))
-    return np.where((phase >= 0.0) & (phase < SLIP), slips, sticks)
-
-
 def turning_back(t: Array, v: Array) -> Array:
     """Times at which a velocity ``v`` becomes positive again."""
     k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))

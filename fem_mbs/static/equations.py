@@ -95,9 +95,13 @@ class Equations:
 
     def evaluate(self, point: Point) -> Evaluation:
         """Inner forces minus loads, and the constraints; states and coordinates of elements rest."""
+        return self.accelerated(point, self._still)
+
+    def accelerated(self, point: Point, A: Array) -> Evaluation:
+        """The same with the forces of inertia of accelerations ``A`` (n, 6)."""
         t, factor = self.loading.instant(point.load)
         gravity = factor * self.system.gravity
-        motion = Motion(t, point.x, point.R, self._still, self._still, gravity, point.u, self._none, self._none)
+        motion = Motion(t, point.x, point.R, self._still, A, gravity, point.u, self._none, self._none)
         return self.system.evaluate(motion, point.multipliers, self.system.prescribe(t, factor))
 
     def settled(self, point: Point, evaluation: Evaluation) -> tuple[Point, Evaluation]:
@@ -114,7 +118,7 @@ class Equations:
 
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
-        return tangent.factorized(self.system, self.entries(evaluation, self.force_factor)).solve
+        return self.system.solver.factorized(self.entries(evaluation, self.force_factor)).solve
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""

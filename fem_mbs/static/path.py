@@ -63,11 +63,6 @@ REAL = 1e-3
 """Imaginary part, against its size, of eigenvalues that are real: rounding makes a pair of two that are equal."""
 ROUGH, RESTARTS = 0.1, 3
 """Tolerance and restarts of Arnoldi's method: an eigenvalue that stands out from all others is found at once."""
-ARC, RUN = (
-    "arc_length=True follows the path beyond a limit",
-    "mbs.simulate(initial=error.solution.state(-1)) with damping passes it, and statics(initial=...) goes on there",
-)
-"""What to do at a limit of the load, and where contacts open and close."""
 AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
 
@@ -171,8 +166,8 @@ class EquilibriumPath:
         self.singular: list[tuple[float, float]] = []
         """Load factors between which the stiffness is singular, where it is not symmetric."""
 
-    def explain(self, failure: FemMbsError, passes: str = ARC) -> FemMbsError:
-        """The error that says how far the path was followed, why not further, and what ``passes`` a limit."""
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the path was followed, and why not further."""
         if isinstance(failure, LawError):
             return failure
         load, loading = self.here.point.load, self.equations.loading
@@ -196,7 +191,7 @@ class EquilibriumPath:
                 "the load has a limit here, or the path branches"
             )
             if not self.arc_length:
-                text += f". {passes}"
+                text += ". arc_length=True follows the path beyond a limit"
         else:
             text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
         return ConvergenceError(f"{text}\n  the error has the path so far as its solution", loading.end, history)

@@ -34,7 +34,6 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
 from fem_mbs.static.equations import Equations, Loading, unstable_motions
-from fem_mbs.static.friction import FrictionPath
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_length
 from fem_mbs.static.start import start
 from fem_mbs.system.states import read_only
@@ -133,15 +132,12 @@ def statics(
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
     length = step if step is None or arc_length or load_end == first else step / abs(load_end - first)
-    path: EquilibriumPath | ContactPath | FrictionPath | None = None
+    path: EquilibriumPath | ContactPath | None = None
     if (contacts := contacts_of(system)).count:
         if arc_length:
             raise ModelError(f"statics: {contacts.names[0][0]} may open and close: leave arc_length out")
-        if contacts.friction.any():
-            path = FrictionPath(system, loading, initial, newton, length)
-        else:
-            path = ContactPath(system, loading, initial, ramp, newton, length)
-        begin, unstable = path.last, path.unstable
+        path = ContactPath(system, loading, initial, ramp, newton, length)
+        begin, unstable = path.here.state, path.here.unstable
     else:
         equations = Equations(system, loading)
         point = start(equations, initial, ramp, newton)
@@ -183,7 +179,7 @@ class PathSequence:
     def __init__(
         self,
         system: System,
-        path: EquilibriumPath | ContactPath | FrictionPath,
+        path: EquilibriumPath | ContactPath,
         loading: Loading,
         stops: Array,
         max_steps: int,

@@ -621,7 +621,6 @@ SPECIAL: dict[str, Any] = {
     "Vector.z": lambda w: law_of_time(w),
     "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
     "ClassicalAlpha.parametrization": lambda w: "tait_bryan",
-    "ClassicalRungeKutta.parametrization": lambda w: "tait_bryan",
     "Table.from_file.path": lambda w: columns(w),
     "load.path": lambda w: stored(w),
     "resume.path": lambda w: stored(w),

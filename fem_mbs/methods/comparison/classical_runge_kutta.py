@@ -222,7 +222,6 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.4g} degrees"
 
 
-PARAMETRIZATIONS = ("tait_bryan",)
 FORMULATIONS = ("rates", "velocities")
 
 
@@ -246,8 +245,6 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
 
     Parameters
     ----------
-    parametrization : {"tait_bryan"}
-        Coordinates of the rotations.
     tableau : {"RK4", "DOPRI5", "ODE23", "RK6"}
         As in :class:`RungeKuttaMuntheKaas`.
     formulation : {"rates", "velocities"}
@@ -257,7 +254,6 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
     Memory: ClassVar[type] = Angles
     invariant: ClassVar[bool] = False
 
-    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "tait_bryan"
     tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
     formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
 
