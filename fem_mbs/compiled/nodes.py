@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.compiled import batches
+from fem_mbs.compiled import band, batches
 from fem_mbs.compiled.batches import Addresses
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
@@ -72,6 +72,7 @@ def _of_all(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 def compiled(system: System) -> None:
     """Put kernels in the place of batches, and of the methods of the group that all nodes are on."""
     batches.compiled(system)
+    band.compiled(system)
     group, n = system.kinematics, system.n
     if isinstance(group, SingleGroup):
         vars(group).update({name: NodeKernel(group, name, n) for name in METHODS if n >= LEAST[name]})

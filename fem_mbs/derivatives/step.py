@@ -54,7 +54,6 @@ from fem_mbs.derivatives.residual import Instants, Jacobian, Residual
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 from fem_mbs.solution.copies import NEVER
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.system import System
 
@@ -366,7 +365,7 @@ class _Linearised(NamedTuple):
         """That of the matrix of index 3 ``(n + m, n + m)``, with ``h^2`` times multipliers."""
         run, point = self.point.run, self.point
         if not run.small:
-            return [Solver(tangent.factorized(run.system, values)) for values in self.values()]
+            return [Solver(run.system.solver.factorized(values)) for values in self.values()]
         unit = np.eye(run.system.size)
         multipliers = point.weights.h**-2 * (run.last.T @ unit)
         rows = point.rows(None, point.from_body @ (run.free @ (run.first.T @ unit)), None, multipliers)

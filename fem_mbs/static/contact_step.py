@@ -126,7 +126,7 @@ class ContactPathProblem(StepProblem):
             values[forces] += self.shift * tangent.mass_entries(system, trial.evaluation, factor)[forces]
         solver = self.touching.solver
         values = np.concatenate([values, factor * (trial.at.stiffness(trial.P) + self.kappa * trial.at.squares())])
-        factors = solver.factor(tangent.stored(solver, values))
+        factors = solver.factorized(values)
         T_inv = self.inverse_tangent(unknown)
         E = trial.at.rate_gradients(RateSensitivities(T_inv))
         E[::3] = trial.G[::3]

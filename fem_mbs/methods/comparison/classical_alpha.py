@@ -262,7 +262,8 @@ class ClassicalAlpha(Method):
         if not self.newton.modified or memory.matrix is None:
             return None
         T_inv, *factors = memory.matrix
-        return Linearization(system.solver.restore(factors), T_inv)
+        restored = system.solver.restore(factors)
+        return None if restored is None else Linearization(restored, T_inv)
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
