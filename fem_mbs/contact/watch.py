@@ -72,19 +72,22 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolA
 
 
 def located(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray, most: int
 ) -> Smooth | None:
     """The smooth ``part`` of a step to where the first of some hits happens; ``last`` is that to its end.
 
     Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
-    where contacts of one are left to impulses.
+    where hits are at more than ``most`` instants, or contacts of a part are left to impulses.
     """
     tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
     own = Selection(contacts, which)
     start, end = own.here(first), own.here(last.point.state)
     path = _cubic(WITHIN, h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
-    deep = (path < -tolerance).any(axis=1)
-    tau = h * float(WITHIN[int(np.argmax(deep)), 0]) if deep.any() else h
+    deep = path < -tolerance
+    instants = np.unique(np.where(deep.any(axis=0), np.argmax(deep, axis=0), len(WITHIN) - 1))
+    if len(instants) > most:
+        return None
+    tau = h * float(WITHIN[instants[0], 0])
     low, high, smooth = 0.0, h, last
     for _ in range(ROOTS):
         smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ TOUCHING = 1e-9
 """Gap that counts as closed, over the extent of the model."""
 
 
-def carried_variables(contacts: Sequence[str]) -> tuple[InternalVariable, ...]:
+@cache
+def carried_variables(contacts: tuple[str, ...]) -> tuple[InternalVariable, ...]:
     """What contacts of these names carry."""
     several = len(contacts) > 1
     return tuple(

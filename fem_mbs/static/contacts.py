@@ -43,9 +43,9 @@ SETS = 20
 """Sets of contacts that may touch which are tried in a step."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
-MOVES, LONGER, SHORTER, SINKS = 0.03, 16.0, 64.0, 300
-"""Increments of steps in time up to which the next are longer, the squares of how much longer, and shorter where they
-fail, and how many there are."""
+MOVES, LARGEST, LONGER, SHORTER, SINKS = 0.1, 0.3, 16.0, 64.0, 300
+"""Increments of steps in time up to which the next are longer, and the largest ones; the squares of how much longer,
+and shorter where they fail; how many there are."""
 STANDS = 1e-3
 """Increments of steps in time beside which an equilibrium may be near."""
 
@@ -147,7 +147,7 @@ class ContactPath:
         with suppress(*FAILURES):
             for _ in range(SINKS):
                 try:
-                    step = self._solve(load, FARTHEST, shift)
+                    step = self._solve(load, LARGEST, shift)
                 except FAILURES:
                     shift *= SHORTER
                     continue

@@ -16,9 +16,11 @@ from fem_mbs.elements import (
     Box,
     Contact,
     Cylinder,
+    FixedJoint,
     Force,
     JointSpring,
     JointStop,
+    OrientationJoint,
     PlanarJoint,
     Plane,
     PrismaticJoint,
@@ -288,3 +290,65 @@ def test_a_column_buckles_against_a_wall() -> None:
     assert across == pytest.approx(20.1907 * EI / L**2 / 1000, rel=3e-3)
     with pytest.raises(mbs.ModelError, match="'wall' may open and close.*give initial="):
         mbs.buckling(model)
+
+
+@pytest.mark.parametrize("mu", (0.0, 0.3))
+def test_a_ball_falls_into_a_groove(mu: float) -> None:
+    """Of two planes at 45 degrees: radius times root 2 above its bottom, each plane carries its share of the weight."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    ball = model.add_node((0.02, 0, 0.2))
+    model.add(RigidBody(ball, 1.0, (1, 1, 1)))
+    sides = [
+        model.add(Contact(model.ground, ball, Plane((s, 0, 1.0)), Ball(0.1), friction=mu), name=f"side {s}")
+        for s in (1, -1)
+    ]
+    model.add(SpringDamper(model.ground, ball, 10.0, 0.0, point_a=(0, -1, 0.1), point_b=(0.02, 0, 0.2)))
+    model.add(OrientationJoint(model.ground, ball))
+    solution = mbs.statics(model, ramp=False)
+    x, _, z = solution.position(ball)[-1]
+    assert (x, z) == pytest.approx((0.0, 0.1 * np.sqrt(2.0)), abs=1e-9)
+    total = sum(solution.contact_force(side)[-1, 0] for side in sides)
+    assert total[2] == pytest.approx(9.81, rel=0.05) and abs(total[0]) < 1e-6
+
+
+def test_what_ropes_hold_sinks_until_they_are_taut() -> None:
+    """Four slack ones: those that pull carry the weight together, and none is too long."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node((0, 0, 0))
+    model.add(RigidBody(body, 2.0, (0.1, 0.1, 0.1)))
+    ends = np.array([(1, 0, 1), (-1, 0.2, 1), (0, -1, 1.2), (0.3, 1, 0.9)])
+    ropes = [model.add(Rope(model.ground, body, 1.05 * np.linalg.norm(end), end, (0, 0, 0))) for end in ends]
+    model.add(OrientationJoint(model.ground, body))
+    solution = mbs.statics(model, ramp=False)
+    total = sum(solution.contact_force(rope)[-1, 0] for rope in ropes)
+    np.testing.assert_allclose(total, (0, 0, 2 * 9.81), atol=1e-6)
+    lengths = np.linalg.norm(ends - solution.position(body)[-1], axis=1)
+    assert (lengths <= 1.05 * np.linalg.norm(ends, axis=1) + 1e-9).all()
+
+
+@pytest.mark.parametrize("mu", (0.0, 0.3))
+def test_a_rod_lies_down_on_a_floor(mu: float) -> None:
+    """Many nodes touch in one step. Clamped a little above the floor, it is free over a length ``s``,
+
+    ``s^4 = 72 EI h/q``, where its clamp carries ``2 q s/3`` and the floor the rest.
+    """
+    h, q, L, n = 0.005, 7800 * np.pi * 0.005**2 * 9.81, 2.0, 24
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    rod = Beam.line(model, (0, 0, 0.005 + h), (L, 0, 0.005 + h), BeamSection.circle(0.005, 2e10, 0.3, 7800), n)
+    clamp = model.add(FixedJoint(model.ground, rod.nodes[0]))
+    floor = [
+        model.add(
+            Contact(model.ground, node, Plane(), Ball(0.005, center=tuple(node.position)), friction=mu), name=f"at {k}"
+        )
+        for k, node in enumerate(rod.nodes[1:], 1)
+    ]
+    solution = mbs.statics(model)
+    assert solution.stats.steps < 30
+    force = solution.reaction(clamp)[0][-1]
+    carried = sum(solution.contact_force(contact)[-1, 0] for contact in floor)
+    np.testing.assert_allclose(carried + force, (0, 0, q * L), rtol=0, atol=1e-5)
+    free = (72 * 2e10 * np.pi * 0.005**4 / 4 * h / q) ** 0.25
+    assert force[2] == pytest.approx(2 / 3 * q * free, rel=0.01)
+    lies = [solution.contact_force(contact)[-1, 0, 2] > 0.0 for contact in floor]
+    assert abs(lies.index(True) + 1 - free / L * n) < 1.0
+    assert solution.position(rod.nodes[-1])[-1, 2] == pytest.approx(0.005, abs=1e-9)
