@@ -30,19 +30,13 @@ from fem_mbs.elements.flexible.free_mesh import (
     checked_matrix,
     geometric_of,
     ground_of,
-    in_m,
     in_si,
     refuse_supports,
     rigid_of,
     square,
     stress_unit,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
-from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
-from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
-from fem_mbs.elements.flexible.moments import (
+from fem_mbs.elements.flexible.inertia import (
     fields,
     mass_of,
     masses,
@@ -51,6 +45,11 @@ from fem_mbs.elements.flexible.moments import (
     rigid_coordinates,
     symmetric,
 )
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
+from fem_mbs.elements.flexible.matrices import calculix as read_calculix
+from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import second_order_forms
@@ -228,19 +227,20 @@ class Reduction(Public):
         solve: Callable[..., Any] | None = None,
         mesh: SourceMesh | None = None,
     ) -> None:
-        label, begin, unit, points = "Reduction", time.perf_counter(), UNITS[units][0], np.asarray(points)
+        begin, unit, points = time.perf_counter(), UNITS[units][0], np.asarray(points)
         mesh = mesh or SourceMesh(points, stiffness, mass)
         faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
         rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         rows = all_translations(len(points)) if rows is None else rows
         plan = ReductionPlan(int(modes), frequency, method)
         K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
-        points, K, M = in_si(points, K, M, rows, units)
         rotations = bool((rows[:, 1] > 2).any())
-        self.size = float(np.ptp(points, axis=0).max())
-        given = placed(in_m(interfaces, units), points, mesh.sets, mesh.facets, label, rotations)
-        sets = recovered_sets(recover, points / unit, mesh.sets, given)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, "Reduction", rotations)
+        sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
+        given = [own._replace(point=unit * own.point) for own in given]
+        points, K, M = in_si(points, K, M, rows, units)
+        self.size = float(np.ptp(points, axis=0).max())
         parts = attach(given, points, rows)
         own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(

@@ -348,6 +348,37 @@ def test_a_box_is_held_on_a_slope() -> None:
         assert (np.linalg.norm(forces[..., :2], axis=-1) <= (1 + 1e-9) * mu * forces[..., 2] + 1e-9).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_that_are_flush_push_across_the_faces_that_lie_on_each_other(seed: int) -> None:
+    """A corner on an edge of the other belongs to the face that is outside, not to one that is flush with its own."""
+    rng = np.random.default_rng(seed)
+    lower, R = rng.uniform(0.2, 1.0, 3), Rotation.random(random_state=seed)
+    upper = np.where(rng.random(3) < 0.7, lower, rng.uniform(0.2, 1.0, 3))
+    place = np.where(rng.random(3) < 0.7, rng.choice([-0.5, 0.5]) * (lower - upper), 0.1 * rng.normal(size=3))
+    place[2] = 0.5 * (lower[2] + upper[2])
+    model = mbs.Model()
+    body = model.add_node(R.apply(place), rotation=R)
+    model.add(RigidBody(body, 1.0, [0.1] * 3))
+    model.add(Force(body, R.apply((0, 0, -1.0))))
+    model.add(Contact(model.ground, body, Box(lower, rotation=R), Box(upper)), name="faces")
+    solution = mbs.simulate(model, 0.02, 0.01)
+    forces = R.inv().apply(solution.contact_force("faces")[-1])
+    np.testing.assert_allclose(forces[:, :2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(forces.sum(axis=0), (0, 0, 1.0), atol=1e-9)
+
+
+def test_a_block_beyond_the_edge_of_a_flush_one_tips() -> None:
+    """About the edge, as a pendulum upside down; flush sides do not hold it."""
+    model, beyond, half = mbs.Model(gravity=(0, 0, -G)), 0.05, 0.1
+    block, inertia = model.add_node((0.5 + beyond, 0, 0.3)), (1 + 0.04) / 12
+    model.add(RigidBody(block, 1.0, [inertia] * 3))
+    shape = (1, 0.5, 0.2)
+    model.add(Contact(model.ground, block, Box(shape, center=(0, 0, 0.1)), Box(shape), friction=0.5))
+    solution = mbs.simulate(model, 0.1, 0.01)
+    angle = G * beyond / (inertia + beyond**2 + half**2) * 0.1**2 / 2
+    assert solution.rotation_vector(block)[-1, 1] == pytest.approx(angle, rel=0.02)
+
+
 def test_a_gripper_lifts_a_box() -> None:
     """Two fingers hold it with 18 contacts that repeat each other, and take it off a table: no step is made anew."""
     model, mu = mbs.Model(gravity=(0, 0, -G)), 0.5
