@@ -48,7 +48,7 @@ class JointStop(CoordinateElement):
     stiffness : float, optional
         Of the stops, N/m or N m/rad.
     damping : float
-        UnitInterval of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
+        Share of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
         ``1 - 2/3 damping v`` comes back, for hits that are not hard on it.
     restitution : float, optional
         In place of a stiffness: the stops are rigid, and this share of the speed comes back, in [0, 1]. For
