@@ -210,6 +210,15 @@ class RigidStopBatch(UnilateralBatch):
         G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
         return Gaps(self.gaps(motion), G, measured.context)
 
+    def closing(self, motion: Motion, length: float) -> Array:
+        """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
+        G = self._coordinates.evaluate(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
+        linear, angular = np.moveaxis(np.linalg.norm(G, axis=-1), -1, 0)
+        return np.asarray(2.0 * (linear + angular / length).sum(axis=1))
+
+    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
+        return np.minimum(super().clearance(motion, gaps, length), 0.5 * length)
+
     def second(self, gaps: Gaps) -> Array:
         H = self._coordinates.second(gaps.context)
         result = np.zeros((*self._ends.shape, 3, *H.shape[1:]))
