@@ -195,8 +195,12 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     return float(state.multipliers @ system.velocity_residual(evaluation))
 
 
+NO_DOUBT = ("were repeated", "were taken in", "The motion is unique")
+"""In warnings that say nothing of the result: of steps that were repeated or cut, of reactions alone."""
+
+
 class Heard(logging.Handler):
-    """Collects warnings of the program; that steps were repeated, or taken in parts, says nothing of the result."""
+    """Collects warnings of the program that doubt a result."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -204,7 +208,7 @@ class Heard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if not ("were repeated" in text or "were taken in" in text):
+        if not any(words in text for words in NO_DOUBT):
             self.said.append(text)
 
 

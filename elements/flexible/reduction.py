@@ -30,19 +30,13 @@ from fem_mbs.elements.flexible.free_mesh import (
     checked_matrix,
     geometric_of,
     ground_of,
-    in_m,
     in_si,
     refuse_supports,
     rigid_of,
     square,
     stress_unit,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
-from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
-from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
-from fem_mbs.elements.flexible.moments import (
+from fem_mbs.elements.flexible.inertia import (
     fields,
     mass_of,
     masses,
@@ -51,9 +45,14 @@ from fem_mbs.elements.flexible.moments import (
     rigid_coordinates,
     symmetric,
 )
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
+from fem_mbs.elements.flexible.matrices import calculix as read_calculix
+from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
-from fem_mbs.elements.flexible.stiffening import second_order_forms
+from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -166,8 +165,9 @@ class Reduction(Public):
         Of coordinates: six of each interface, then the modes. ``rest`` is what of the mass no displacement has.
     moments : (4 + 3K, 4 + 3K)
         Of the functions ``1, X, Psi_1 ... Psi_K`` over the mass.
-    second_order : (12, K, K)
-        Moments of displacements of second order, by which it stiffens as it turns; of none if they are unknown.
+    second_order : (12, K, K) or (12 + 6p, K, K)
+        Moments of displacements of second order, by which it stiffens as it turns; of none if they are unknown. Of
+        several interfaces also forces on these, by which they come nearer as it bends.
     frequencies : (K - 6,)
         Of the free body in Hz, as reduced.
     lowest : float
@@ -228,19 +228,20 @@ class Reduction(Public):
         solve: Callable[..., Any] | None = None,
         mesh: SourceMesh | None = None,
     ) -> None:
-        label, begin, unit, points = "Reduction", time.perf_counter(), UNITS[units][0], np.asarray(points)
+        begin, unit, points = time.perf_counter(), UNITS[units][0], np.asarray(points)
         mesh = mesh or SourceMesh(points, stiffness, mass)
         faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
         rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         rows = all_translations(len(points)) if rows is None else rows
         plan = ReductionPlan(int(modes), frequency, method)
         K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
-        points, K, M = in_si(points, K, M, rows, units)
         rotations = bool((rows[:, 1] > 2).any())
-        self.size = float(np.ptp(points, axis=0).max())
-        given = placed(in_m(interfaces, units), points, mesh.sets, mesh.facets, label, rotations)
-        sets = recovered_sets(recover, points / unit, mesh.sets, given)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, "Reduction", rotations)
+        sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
+        given = [own._replace(point=unit * own.point) for own in given]
+        points, K, M = in_si(points, K, M, rows, units)
+        self.size = float(np.ptp(points, axis=0).max())
         parts = attach(given, points, rows)
         own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(
@@ -432,6 +433,9 @@ class Reduction(Public):
         # what is left is rounding of the mesh: forces of a rigid motion are none
         off = np.eye(K) - R @ np.linalg.pinv(R)
         self.stiffness = symmetric(off.T @ self.stiffness @ off)
+        if len(self.second_order) > CASES:
+            ends = 6 * len(self.places)
+            self.second_order[CASES:] = np.tensordot(off[:ends, :ends].T, self.second_order[CASES:], 1)
         self.damping = np.zeros((K, K))
         self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
@@ -522,7 +526,7 @@ class Reduction(Public):
     @property
     def stiffens(self) -> float:
         """Lowest angular frequency with interfaces held, by which spin is measured; infinite if nothing is missing."""
-        whole = len(self.second_order) and len(self.names) == 1
+        whole = len(self.second_order) > (CASES if len(self.names) > 1 else 0)
         return np.inf if whole else self.lowest or self.left_out or np.inf
 
     def doubts(self) -> Iterable[str]:

@@ -234,27 +234,14 @@ class PointOnPlaneJoint(PlaneJoint):
         super().__init__(a, b, normal, point, drive=drive, x_axis=x_axis, point_b=point_b)
 
 
-@checked
 class ParallelAxesJoint(AxisJoint):
     """Keep an axis of node b parallel to one of node a; all translations are free.
 
-    Its coordinates are the translations of node b in m along the axis, "translation z", and across, and "rotation z" in
-    rad; ``drive`` prescribes some of these, by name.
+    Its coordinates are the translations in m of the point of node b along the axis, "translation z", and across, and
+    "rotation z" in rad; ``drive`` prescribes some of these, by name.
     """
 
     closes = ("rotation x", "rotation y")
-
-    def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        axis: Direction,
-        *,
-        drive: DriveLike | None = None,
-        axis_b: Direction | None = None,
-    ) -> None:
-        """As :class:`RevoluteJoint`; it has no point."""
-        super().__init__(a, b, axis, drive=drive, axis_b=axis_b)
 
 
 @checked

@@ -92,19 +92,18 @@ class QuadCoordinates:
 
     def _middles(self) -> tuple[Array, Array]:
         """Derivatives of ``e`` of both diagonals ``(n, 2, 6, 24)`` and between their middles ``(n, 6, 24)``."""
-        n = len(self.d)
-        diagonals = np.zeros((n, 2, 6, 2, 2, 6))
-        middles = np.zeros((n, 2, 6, 2, 2, 6))
         forward = self.diagonals.forward()
-        steps = (self.diagonals.A - forward, forward)
-        for k in range(2):
-            for end in range(2):
-                diagonals[:, k, :, end, k] = steps[end][:, k]
-                middles[:, k, :, end, k] = self.of_diagonals[:, end, k]
+        by_diagonals = _by_nodes(np.stack([self.diagonals.A - forward, forward], axis=1))
+        first, last = _by_nodes(self.of_diagonals).swapaxes(0, 1)
         forward = self.center.forward()
-        first, second = middles.reshape(n, 2, 6, 24).swapaxes(0, 1)
-        center = (self.center.A - forward) @ first + forward @ second
-        return diagonals.reshape(n, 2, 6, 24), center
+        return by_diagonals, (self.center.A - forward) @ first + forward @ last
+
+
+def _by_nodes(by_ends: Array) -> Array:
+    """Derivatives ``(n, 2, 6, 24)`` of both diagonals against all nodes from those against their ends."""
+    result = np.zeros((len(by_ends), 2, 6, 2, 2, 6))
+    np.einsum("nkaekb->nekab", result)[...] = by_ends
+    return result.reshape(-1, 2, 6, 24)
 
 
 def _half_way(R_a: Array, x_a: Array, R_b: Array, x_b: Array) -> tuple[Array, Array, Array]:

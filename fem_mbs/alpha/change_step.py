@@ -19,6 +19,8 @@ def kept_matrix(scheme: Scheme, state: State, memory: AlphaMemory) -> Linearizat
     if memory.matrix is None:
         return None
     T_inv, *factors = memory.matrix
+    if not factors:  # of a step in which contacts touch
+        return None
     restored = scheme.kind.solver(scheme.system).restore(factors)
     if restored is None:
         return None

@@ -104,11 +104,6 @@ class Linearization(NamedTuple):
     """Factors, inverse tangent operators and rotations by which forces along the constraints act: the same in a step.
     """
 
-    @property
-    def kept(self) -> tuple[Array, ...]:
-        """What a later step needs of it."""
-        return self.T_inv, *self.factors.arrays
-
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
@@ -246,7 +241,7 @@ class StepEquations:
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
         values, T_inv, _ = self.matrix(self, unknown, residual)
-        return Linearization(self.system.solver.factorized(values), T_inv)
+        return Linearization(tangent.factorized(self.system, values), T_inv)
 
     def derivatives(self, residual: StepResidual) -> tuple[Array, RateSensitivities, RateSensitivities]:
         """``dD/d(increment)`` (n, 6, 6), and how body velocities and accelerations follow increments."""

@@ -12,29 +12,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled.batches import address
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.linear.solvers import NARROW, BandedSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
-LEAST = 1e-7
-"""Smallest pivots against the sum of the sizes of all that made them."""
+LEAST = 1e-11
+"""Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
+correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
+define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- br label %columns
+ %seen = load ptr, ptr %table
+ %table1 = getelementptr ptr, ptr %table, i64 1
+ %slots = load ptr, ptr %table1
+ %table2 = getelementptr ptr, ptr %table, i64 2
+ %entries = load ptr, ptr %table2
+ %table3 = getelementptr ptr, ptr %table, i64 3
+ %count = load i64, ptr %table3
+ %some = icmp ugt i64 %count, 0
+ br i1 %some, label %add, label %summed
+add:
+ %k = phi i64 [0, %entry], [%k1, %add]
+ %slot_at = getelementptr i64, ptr %slots, i64 %k
+ %slot = load i64, ptr %slot_at
+ %value_at = getelementptr double, ptr %entries, i64 %k
+ %value = load double, ptr %value_at
+ %sum_at = getelementptr double, ptr %lu, i64 %slot
+ %before = load double, ptr %sum_at
+ %sum = fadd double %before, %value
+ store double %sum, ptr %sum_at
+ %k1 = add i64 %k, 1
+ %adding = icmp ult i64 %k1, %count
+ br i1 %adding, label %add, label %summed
+summed:
+ %storage = mul i64 %n, {ld}
+ %outside = getelementptr double, ptr %lu, i64 %storage
+ store double 0.0, ptr %outside
+ br label %look
+look:
+ %m = phi i64 [0, %summed], [%m1, %look]
+ %m_start = mul i64 %m, {ld}
+ %m_place = add i64 %m_start, {W}
+ %m_at = getelementptr double, ptr %lu, i64 %m_place
+ %m_value = load double, ptr %m_at
+ %m_size = call double @llvm.fabs.f64(double %m_value)
+ %m_seen = getelementptr double, ptr %seen, i64 %m
+ store double %m_size, ptr %m_seen
+ %m1 = add i64 %m, 1
+ %looking = icmp ult i64 %m1, %n
+ br i1 %looking, label %look, label %columns
 columns:
- %j = phi i64 [0, %entry], [%j1, %done]
- %lost = phi i64 [0, %entry], [%lost1, %done]
+ %j = phi i64 [0, %look], [%j1, %done]
+ %lost = phi i64 [0, %look], [%lost1, %done]
  %start = mul i64 %j, {ld}
  %column = getelementptr double, ptr %lu, i64 %start
  %diagonal = getelementptr double, ptr %column, i64 {W}
@@ -88,34 +127,9 @@ end:
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
-``seen`` has the sizes of the diagonal, to which those of all subtractions are added; in the end it begins with 1 if a
-pivot is lost.
+Entries are added where they are stored, in the order of NumPy's ``bincount``. ``seen`` gets the sizes of the diagonal,
+to which those of all subtractions are added; in the end it begins with 1 if a pivot is lost.
 """
-SUM = """\
-define void @kernel(i64 %n, ptr noalias %sums, ptr noalias %table) {
-entry:
- %slots = load ptr, ptr %table
- %next = getelementptr ptr, ptr %table, i64 1
- %entries = load ptr, ptr %next
- br label %add
-add:
- %k = phi i64 [0, %entry], [%k1, %add]
- %slot_at = getelementptr i64, ptr %slots, i64 %k
- %slot = load i64, ptr %slot_at
- %entry_at = getelementptr double, ptr %entries, i64 %k
- %value = load double, ptr %entry_at
- %sum_at = getelementptr double, ptr %sums, i64 %slot
- %before = load double, ptr %sum_at
- %after = fadd double %before, %value
- store double %after, ptr %sum_at
- %k1 = add i64 %k, 1
- %more = icmp ult i64 %k1, %n
- br i1 %more, label %add, label %end
-end:
- ret void
-}
-"""
-"""Entries added where they are stored, in the order of NumPy's ``bincount``."""
 SOLVE = """\
 define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
 entry:
@@ -291,59 +305,60 @@ class CompiledBand(LinearSolver):
         self.storage = self._ld * self.size
         outside, place = (rows < 0) | (columns < 0), plain.place
         self.slots = np.where(outside, self.storage, place[columns] * (self._ld - 1) + W + place[rows])
-        self._factor, self._solve, self._sum = map(kernel, (*programs(plain.width, V), SUM))
+        self._factor, self._solve = map(kernel, programs(plain.width, V))
         self._shape = self.size + W, self._ld
-        self._seen = np.zeros(self.size + W)
+        self._seen, self._entries = np.zeros(self.size + W), np.zeros(len(rows))
+        of_matrix = address(self._seen), address(self.slots), address(self._entries), len(rows)
+        self._of_matrix = np.array(of_matrix, np.int64)
         self._right, self._x = np.zeros((2, self.size))
         self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
-        self._of_solution = np.array([_address(array) for array in self._arrays], np.intp)
-        self._of_sum = np.array([_address(self.slots), 0], np.intp)
+        self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
+        self._addresses = address(self._of_matrix), address(self._of_solution)
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        if not np.iscomplexobj(values):
+        if values.dtype == float:
             lu = np.zeros(self._shape)
             lu[: self.size] = values.reshape(self.size, self._ld)
-            if self._pivots_hold(lu):
-                return self._factors(lu)
+            if (factors := self._factorized(lu, 0)) is not None:
+                return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
     def factorized(self, entries: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        if not np.iscomplexobj(entries):
-            lu, entries = np.zeros(self._shape), np.ascontiguousarray(entries)
-            self._of_sum[1] = _address(entries)
-            self._sum(len(self.slots), _address(lu), _address(self._of_sum))
-            lu[self.size] = 0.0  # entries outside the matrix
-            if self._pivots_hold(lu):
-                return self._factors(lu)
+        if entries.dtype == float:
+            if entries is not self._entries:
+                self._entries = np.ascontiguousarray(entries)
+                self._of_matrix[2] = address(self._entries)
+            if (factors := self._factorized(np.zeros(self._shape), len(self.slots))) is not None:
+                return factors
         return self._plain.factorized(entries)._replace(arrays=())
+
+    def _factorized(self, lu: Array, entries: int) -> Factors | None:
+        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
+        self._of_matrix[3], place = entries, address(lu)
+        self._factor(self.size, place, self._addresses[0])
+        return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """Restore; see :class:`LinearSolver`."""
-        own = len(arrays) == 1 and arrays[0].shape == self._shape
-        return self._factors(np.ascontiguousarray(arrays[0], float)) if own else None
+        if len(arrays) != 1 or arrays[0].shape != self._shape:
+            return None
+        lu = np.ascontiguousarray(arrays[0], float)
+        return self._factors(lu, address(lu))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
         return self._plain.matrix(self._for_plain(values))
 
-    def _pivots_hold(self, lu: Array) -> bool:
-        """Factorise in place, columns beyond the last ones being zero; False if a pivot has lost its digits."""
-        seen = self._seen
-        np.abs(lu[:, self._width], out=seen)
-        self._factor(self.size, _address(lu), _address(seen))
-        return not seen[0]
-
-    def _factors(self, lu: Array) -> Factors:
-        n, own, x, run = self.size, self._right, self._x, self._solve
-        factors, arrays = _address(lu), _address(self._of_solution)
+    def _factors(self, lu: Array, place: int) -> Factors:
+        n, own, x, run, arrays = self.size, self._right, self._x, self._solve, self._addresses[1]
 
         def solve(right: Array) -> Array:
             if right.ndim == 2:
                 return np.stack([solve(column) for column in right.T], axis=1)
             np.copyto(own, right)  # which refuses complex ones
-            run(n, factors, arrays)
+            run(n, place, arrays)
             return x.copy()
 
         return Factors(solve, (lu,), lambda b: self._for_lapack(lu).solve_transposed(b))
@@ -360,10 +375,6 @@ class CompiledBand(LinearSolver):
         result = np.zeros((self.size, plain.height), values.dtype)
         result[:, plain.width :] = own[:, self._width - plain.width : self._width + plain.width + 1]
         return result.ravel()
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def compiled(system: System) -> None:

@@ -88,7 +88,6 @@ class ContactLinearization:
     """The first of the step, by which forces along the constraints act, if not this."""
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
-    kept: None = None
 
     @cached_property
     def mobility(self) -> Array:

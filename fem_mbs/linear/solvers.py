@@ -160,7 +160,7 @@ class LinearSolver:
 
     def factorized(self, entries: Array) -> Factors:
         """The factorised matrix with these entries."""
-        return self.factor(self.stored(entries))
+        return self.factor(np.bincount(self.slots, entries, self.storage + 1)[:-1])  # type: ignore[arg-type]
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values, real or complex."""

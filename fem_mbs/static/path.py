@@ -33,9 +33,8 @@ from fem_mbs.static.equations import (
     Metric,
     Point,
     StepProblem,
-    unstable_motions,
+    negative_pivots,
 )
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
@@ -206,9 +205,7 @@ class EquilibriumPath:
         return float(np.abs(values[largest])), system.spread(vectors[: system.n_free, largest].real)
 
     def _matrix(self, place: PathPoint) -> csc_array:
-        equations = self.equations
-        entries = equations.entries(place.evaluation, equations.force_factor)
-        return equations.system.solver.matrix(tangent.assemble(equations.system, entries))
+        return self.equations.system.solver.matrix(self.equations.stored(place.evaluation))
 
     def go_on(self, stops: Array) -> AcceptedStep:
         """The state at the end of the next step."""
@@ -304,11 +301,13 @@ class EquilibriumPath:
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> PathPoint:
         """A place on the path to which ``came`` led."""
         equations = self.equations
-        rate = equations.response(equations.factor(evaluation), equations.load_derivative(point))
+        stored = equations.stored(evaluation)
+        unstable = negative_pivots(equations, evaluation, stored)  # before a solver factors them in their place
+        rate = equations.response(equations.system.solver.factor(stored).solve, equations.load_derivative(point))
         tangent = self.metric.unit(Direction(*rate, 1.0))
         if self.metric.product(tangent, came) < 0.0:
             tangent = tangent.times(-1.0)
-        return PathPoint(point, evaluation, tangent, unstable_motions(equations, point))
+        return PathPoint(point, evaluation, tangent, unstable)
 
     def _turn(self, increment: Direction) -> float:
         """Largest rotation of a node."""

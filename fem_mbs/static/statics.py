@@ -141,7 +141,12 @@ def statics(
     else:
         equations = Equations(system, loading)
         point = start(equations, initial, ramp, newton)
-        begin, unstable = point.state(), unstable_motions(equations, point)
+        begin = point.state()
+        if load_end == first:
+            unstable = unstable_motions(equations, point)
+        else:
+            path = EquilibriumPath(equations, point, newton, arc_length, length)
+            unstable = path.here.unstable
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
@@ -153,7 +158,7 @@ def statics(
         unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
-    if load_end == first:
+    if load_end == first or path is None:
         if show is not None:
             show(None)
         solution = cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
@@ -162,8 +167,6 @@ def statics(
     stops = np.append([] if output is None else output, load_end)
     if step is not None and not arc_length:
         stops = _with_grid(stops, first, load_end, step)
-    if path is None:
-        path = EquilibriumPath(equations, point, newton, arc_length, length)
     steps = PathSequence(system, path, loading, stops, max_steps)
     solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
     _warn(solution)

@@ -120,6 +120,11 @@ def assemble(system: System, values: Array) -> Array:
     return system.solver.stored(values)
 
 
+def factorized(system: System, values: Array) -> Factors:
+    """The factorised matrix with these entries."""
+    return system.solver.factorized(values)
+
+
 def force_matrix(system: System, values: Array) -> csc_array:
     """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
     matrix = system.solver.matrix(assemble(system, values))

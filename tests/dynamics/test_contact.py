@@ -532,6 +532,23 @@ def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     assert few < 0.5 * many
 
 
+@pytest.mark.parametrize("length", (10.0, 0.1, 1e-3))
+def test_a_stop_is_met_between_two_steps(length: float) -> None:
+    """A pendulum turns back 7e-5 rad beyond it, outside at either end of the step: of a mechanism of any size."""
+    model = mbs.Model(gravity=(0, 0, -G * length))
+    bob = model.add_node((0, 0, -length), velocity=(3 * length, 0, 0))
+    bob.angular_velocity = (0, -3, 0)
+    model.add(RigidBody(bob, 1.0, [1e-3 * length**2] * 3))
+    hinge = model.add(RevoluteJoint(model.ground, bob, (0, -1, 0), point=(0, 0, 0)))
+    free = mbs.simulate(model, 0.6, 0.02, mbs.GeneralizedAlpha(0.8)).coordinate(hinge)
+    k = int(free.argmax())
+    before, highest, after = free[k - 1 : k + 2]
+    beyond = (before - after) ** 2 / (8 * (2 * highest - before - after))
+    stop = model.add(JointStop(hinge, None, highest + 0.2 * beyond, restitution=0.5))
+    (hit,) = mbs.simulate(model, 0.6, 0.02).impulses(stop)
+    assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
+
+
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:
     """What is refused, and what the message names."""
     model = bouncing()
