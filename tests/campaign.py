@@ -195,16 +195,21 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     return float(state.multipliers @ system.velocity_residual(evaluation))
 
 
+NO_DOUBT = ("were repeated", "were taken in", "The motion is unique")
+"""In warnings that say nothing of the result: of steps that were repeated or cut, of reactions alone."""
+
+
 class Heard(logging.Handler):
-    """Collects warnings of the program; that steps were repeated says nothing of the result."""
+    """Collects warnings of the program that doubt a result."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if "were repeated" not in record.getMessage():
-            self.said.append(record.getMessage())
+        text = record.getMessage()
+        if not any(words in text for words in NO_DOUBT):
+            self.said.append(text)
 
 
 Run = Callable[[Mechanism, float, float, float], mbs.Solution]

@@ -690,7 +690,7 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "point on a plane": lambda n: PointOnPlaneJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
     ),
-    "parallel axes": lambda n: ParallelAxesJoint(n.line[1], n.arc[0], n.vector((1, 2, -1))),
+    "parallel axes": lambda n: ParallelAxesJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.3, 0.1, 0.4))),
     "orientation": lambda n: OrientationJoint(n.line[1], n.arc[0]),
     "distance": lambda n: DistanceJoint(n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), n.point((0.1, 0.9, 0.3))),
     "distance, driven": lambda n: DistanceJoint(

@@ -27,7 +27,7 @@ from fem_mbs.contracts import (
     choice,
     shown,
 )
-from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss
+from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch
 from fem_mbs.elements.beams.looks import BeamPicture, doubts
@@ -197,34 +197,20 @@ class Beam(Element, SectionForces):
         node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
-        count, first, last = elements, np.asarray(start), np.asarray(end)
+        first, last = np.asarray(start), np.asarray(end)
         check_order(order, interpolation, label)
-        span = float(np.linalg.norm(last - first))
-        if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
-            raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
-        for what, node, place in (("start", start_node, first), ("end", end_node, last)):
-            if node is not None:
-                position = node.position
-                if not rigid_ends and np.linalg.norm(position - place) > 1e-9 * span:
-                    raise ModelError(
-                        f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
-                        "connects them rigidly"
-                    )
         released = {"start": (release_start, start_node), "end": (release_end, end_node)}
-        for side, (free, node) in released.items():
-            if free is not None and node is None:
-                raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
-        shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
-        places = first + (last - first) * np.append(shares, 1.0)[:, None]
-        welded = {side: None if free else node for side, (free, node) in released.items()}
-        given = {0: welded["start"], len(places) - 1: welded["end"]}
-        outer = zip((first, last), welded.values(), strict=True)
+        _check_ends(first, last, released, rigid_ends, label)
+        places = first + (last - first) * node_shares(elements, order)[:, None]
+        welded = [None if free else node for free, node in released.values()]
+        given = {0: welded[0], len(places) - 1: welded[1]}
+        outer = zip((first, last), welded, strict=True)
         begin, stop = (place if rigid_ends and node else None for place, node in outer)
         make = partial(
             cls, section=section, y_axis=y_axis, interpolation=interpolation, start=begin, end=stop, order=order
         )
         with model.all_or_nothing():
-            return add_beam(model, name, places, given, released, make)
+            return add_beam(model, name, places, given, released=released, make=make)
 
     @property
     def stations(self) -> Array:
@@ -350,6 +336,23 @@ def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return chain
 
 
+def _check_ends(
+    first: Array, last: Array, released: Mapping[str, tuple[str | None, Node | None]], rigid: bool, label: str
+) -> None:
+    """Refuse a line without length, nodes that are not at its ends, and releases that turn on nothing."""
+    span = float(np.linalg.norm(last - first))
+    if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
+        raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
+    for (side, (free, node)), place in zip(released.items(), (first, last), strict=True):
+        if node is not None and not rigid and np.linalg.norm(node.position - place) > 1e-9 * span:
+            raise ModelError(
+                f"{label}: {node} is at {node.position}, not at the {side} of the beam {place}; rigid_ends=True "
+                "connects them rigidly"
+            )
+        if free is not None and node is None:
+            raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
+
+
 def check_order(order: int, interpolation: str, label: str) -> int:
     """The order of elements, or a :class:`ModelError` that begins with ``label``."""
     if order > 3:
@@ -367,6 +370,7 @@ def add_beam(
     name: str | None,
     places: Array,
     given: Mapping[int, Node | None],
+    *,
     released: Mapping[str, tuple[str | None, Node | None]],
     make: Callable[[list[Node]], Beam],
 ) -> Beam:

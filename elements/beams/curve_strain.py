@@ -27,6 +27,11 @@ LOBATTO = {1: np.array([0.0, 1.0]), 2: np.array([0.0, 0.5, 1.0]), 3: np.array([0
 """Places of the nodes of an element of each order: with these a member has the exact forces of linear theory."""
 
 
+def node_shares(count: int, order: int) -> Array:
+    """Shares of a length at which the nodes of ``count`` equal elements of an order are, from 0 to 1."""
+    return np.append((np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count, 1.0)
+
+
 @cache
 def gauss(points: int) -> tuple[Array, Array]:
     """Places and weights of Gauss quadrature from 0 to 1."""

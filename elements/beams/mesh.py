@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, instance, real, shown
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
-from fem_mbs.elements.beams.curve_strain import LOBATTO
+from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import (
     LABEL,
@@ -105,10 +105,10 @@ def add_along(
     model: ModelDescription,
     name: str,
     ends: list[Node],
+    *,
     y_axis: YAxis | None,
     elements: int,
     free: Release,
-    *,
     section: Profile,
     interpolation: str,
     order: int,
@@ -119,7 +119,8 @@ def add_along(
     given = {k * per_line: node for k, node in enumerate(ends)}
     welded = {k: node for k, node in given.items() if not (free[0] and k == 0 or free[1] and k == len(places) - 1)}
     make = partial(Beam, section=section, y_axis=y_axis, interpolation=interpolation, order=order)
-    return add_beam(model, name, places, welded, {"start": (free[0], ends[0]), "end": (free[1], ends[-1])}, make)
+    released = {"start": (free[0], ends[0]), "end": (free[1], ends[-1])}
+    return add_beam(model, name, places, welded, released=released, make=make)
 
 
 def _subdivided(
@@ -129,8 +130,8 @@ def _subdivided(
     x = np.array([node.position for node in ends])
     if count * order == 1:
         return x, y_axis
-    shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
-    points, frames = Beam(ends, section, y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
+    shares, R = node_shares(count, order)[:-1], np.array([end.rotation for end in ends])
+    points, frames = Beam(ends, section, y_axis).line_at(x, R, shares)
     points[:, 0] = x[:-1]
     places = np.append(points.reshape(-1, 3), x[-1:], axis=0)
     given = real(y_axis) if y_axis is not None and not callable(y_axis) else None
@@ -334,8 +335,13 @@ def beams_from_mesh(
         for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
             key = keys[group[~is_bar][first]]
             ends, free = [nodes[point] for point in points], releases.get(key, (None, None))
-            made = partial(add_along, section=chosen[key], interpolation=interpolation, order=order)
-            beam = made(model, f"{name} beam {k}", ends, y_axes.get(key), elements, free)
+            kind: dict[str, Any] = {
+                "section": chosen[key],
+                "interpolation": interpolation,
+                "order": order,
+                "elements": elements,
+            }
+            beam = add_along(model, f"{name} beam {k}", ends, y_axis=y_axes.get(key), free=free, **kind)
             members.append(Member(key, points, beam))
         for k, (which, (a, b)) in enumerate(zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)):
             bar = model.add(Truss(nodes[a], nodes[b], bars[keys[which]]), f"{name} truss {k}")

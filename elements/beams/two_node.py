@@ -242,12 +242,12 @@ def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
     if largest <= MAX_TURN**2:
         return
     index = int(np.unravel_index(np.argmax(phi_squared), phi_squared.shape)[-1])
-    beam = owners[index]
-    element = index - owners.index(beam)
-    first, last = (beam.nodes[beam.cells[element, end]] for end in (0, -1))
+    owner = owners[index]
+    element = index - owners.index(owner)
+    nodes = [str(owner.nodes[k]) for k in owner.cells[element]]
     raise MotionError(
-        f"{beam}: element {element + 1} of {len(beam.cells)} between {first} and {last} turns by "
-        f"{np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation can represent; refine the beam "
+        f"{owner}: element {element + 1} of {len(owner.cells)} between {', '.join(nodes[:-1])} and {nodes[-1]} turns "
+        f"by {np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation can represent; refine the mesh "
         "there, or shorten the step if the motion is not meant"
     )
 

@@ -20,6 +20,8 @@ ACROSS = np.array([[1, 2], [2, 0], [0, 1]])
 """The two other axes of each."""
 PARALLEL, SLACK, TILT = 1e-9, 1e-9, 1.1
 """Sine of edges that do not cross, and what rounding and tilting leave of an overlap that faces tell, too."""
+ON_EDGE = 1e-6
+"""Over the shortest half: what is so near to two faces is on the edge between them."""
 
 
 class BoxPoints(NamedTuple):
@@ -35,6 +37,8 @@ class BoxPoints(NamedTuple):
     """``(n, r)``."""
     continued: BoolArray
     """Whether the planes of faces, and the lines of edges, go on beyond their ends for what has no radius, ``(n,)``."""
+    faces_apart: Array
+    """How far b is beyond each pair of faces, ``(n, 3)``: of what is on an edge, the face that is outside tells."""
 
 
 def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
@@ -42,9 +46,13 @@ def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
     c, axes, half = turned(R_b, of.centers), R_a @ of.axes, of.half[:, None]
     local = np.einsum("nji,nrj->nri", axes, d[:, None] + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)[:, None]
     beyond = np.abs(local.real) - half
-    goes_on = of.continued[:, None] & (of.radius == 0.0)
-    flat = ((beyond > 0.0).sum(-1) <= 1) | goes_on
-    face = np.where(goes_on, np.argmin(np.abs(beyond), axis=-1), np.argmax(beyond, axis=-1))
+    corner = of.radius == 0.0
+    goes_on = of.continued[:, None] & corner
+    slack = np.where(corner, ON_EDGE * half.min(-1), 0.0)[..., None]
+    flat = ((beyond > slack).sum(-1) <= 1) | goes_on
+    outside = np.where(goes_on[..., None], -np.abs(beyond), beyond)
+    nearest = outside >= outside.max(-1, keepdims=True) - slack
+    face = np.argmax(np.where(nearest, of.faces_apart[:, None], -np.inf), axis=-1)
     out = np.where(local.real < 0.0, -1.0, 1.0) * np.eye(3)[face]
     apart = local - np.where(local.real < -half, -half, np.where(local.real > half, half, local))
     distance = length(np.where(flat[..., None], 1.0, apart))
@@ -71,7 +79,8 @@ def box_capsule(d: Array, R_a: Array, R_b: Array, of: BoxCapsuleData) -> Nearest
     ends = np.stack([of.center_b - of.half_b, of.center_b + of.half_b], axis=1)
     radius = np.repeat(of.radius[:, None], 2, axis=1)
     zero = np.zeros_like(of.radius)
-    found = [box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes, of.half, ends, radius, zero > 0.0))]
+    box = BoxPoints(of.center_a, of.axes, of.half, ends, radius, zero > 0.0, np.zeros_like(of.half))
+    found = [box_points(d, R_a, R_b, box)]
     for i in range(3):
         along = of.axes[..., i] * of.half[:, i, None]
         for signs in product((-1.0, 1.0), repeat=2):
@@ -101,12 +110,21 @@ def boxes(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
         for center, axes, half in ((of.center_a, of.axes_a, of.half_a), (of.center_b, of.axes_b, of.half_b))
     ]
     none = np.zeros(corners[0].shape[:2])
-    on_a = box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none, of.continued))
-    on_b = box_points(-d, R_b, R_a, BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none, of.continued))
-    return joined([on_a, swapped(on_b, d), _crossings(d, R_a, R_b, of)])
+    apart_a, apart_b = _faces_apart(d, R_a, R_b, of)
+    a = BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none, of.continued, apart_a)
+    b = BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none, of.continued, apart_b)
+    faces = np.maximum(apart_a.max(-1), apart_b.max(-1))
+    on_b = swapped(box_points(-d, R_b, R_a, b), d)
+    return joined([box_points(d, R_a, R_b, a), on_b, _crossings(d, R_a, R_b, of, faces)])
 
 
-def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
+def _apart(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Array:
+    """From the middle of a to that of b, ``(n, 3)``."""
+    middle: Array = d + np.einsum("nij,nj->ni", R_b, of.center_b) - np.einsum("nij,nj->ni", R_a, of.center_a)
+    return middle
+
+
+def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData, faces: Array) -> Nearest:
     """Of edges along axis i of a and j of b, those nearest along their common normal and, of each, the one beside it.
 
     Where faces lie on each other, edges beside are as near, and cross at the corners of what they share. A crossing
@@ -114,7 +132,7 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
     """
     n = len(d)
     U, V = (R_a @ of.axes_a).mT, (R_b @ of.axes_b).mT  # rows are directions
-    apart = d + np.einsum("nij,nj->ni", R_b, of.center_b) - np.einsum("nij,nj->ni", R_a, of.center_a)
+    apart = _apart(d, R_a, R_b, of)
     i, j = (index.ravel() for index in np.indices((3, 3)))
     u, v = U[:, i], V[:, j]
     normal = np.stack([u[..., k] * v[..., m] - u[..., m] * v[..., k] for k, m in ACROSS], axis=-1)
@@ -135,13 +153,14 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
     beyond = np.maximum(np.abs(s.real) - of.half_a[:, i, None, None], 0.0)
     beyond += np.maximum(np.abs(t.real) - of.half_b[:, j, None, None], 0.0)
     short = np.minimum(of.half_a.min(-1), of.half_b.min(-1))[:, None, None, None]
-    faces = _faces_apart(U.real, of.half_a, V.real, of.half_b, apart.real)[:, None, None, None]
-    counts = (gap.real >= TILT * np.minimum(faces, 0.0) - SLACK * short) & ~parallel[..., None, None]
+    counts = (gap.real >= TILT * np.minimum(faces, 0.0)[:, None, None, None] - SLACK * short) & ~parallel[
+        ..., None, None
+    ]
     counts &= gap.real > -short
     far = short + length(apart.real)[:, None, None, None]
     counts |= of.continued[:, None, None, None]
     beyond = np.where(of.continued[:, None, None, None], 0.0, beyond)
-    gap = np.where(counts, np.where(beyond > SLACK * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
+    gap = np.where(counts, np.where(beyond > ON_EDGE * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
     b = np.einsum("nij,nj->ni", R_b, of.center_b)[:, None, None, None]
     b = b - apart[:, None, None, None] + edges[1][:, :, None, :] + t[..., None] * v
     return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, b.shape).reshape(n, -1, 3), b.reshape(n, -1, 3))
@@ -163,10 +182,10 @@ def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Arr
     return np.stack([middle - other, middle + other], axis=2)
 
 
-def _faces_apart(U: Array, half_a: Array, V: Array, half_b: Array, apart: Array) -> Array:
-    """The largest distance ``(n,)`` that a face of one has from the other box; negative for an overlap."""
+def _faces_apart(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> tuple[Array, Array]:
+    """How far each pair of faces of one has the other box outside, ``(n, 3)`` each; negative for an overlap."""
+    U, V, apart = ((R_a @ of.axes_a).real.mT, (R_b @ of.axes_b).real.mT, _apart(d, R_a, R_b, of).real)
     uv = np.abs(U @ V.mT)
-    on_a = np.abs(np.matvec(U, apart)) - half_a - np.matvec(uv, half_b)
-    on_b = np.abs(np.matvec(V, apart)) - half_b - np.matvec(uv.mT, half_a)
-    result: Array = np.maximum(on_a.max(-1), on_b.max(-1))
-    return result
+    on_a = np.abs(np.matvec(U, apart)) - of.half_a - np.matvec(uv, of.half_b)
+    on_b = np.abs(np.matvec(V, apart)) - of.half_b - np.matvec(uv.mT, of.half_a)
+    return on_a, on_b

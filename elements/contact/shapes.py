@@ -186,7 +186,7 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
             return segments, ("contact",), SegmentData(*own[0], *own[1])
         case Box(), Ball():
             names, centers, radius = _points(b)
-            return box_points, names, BoxPoints(*_box(a), centers, radius, np.array(False))
+            return box_points, names, BoxPoints(*_box(a), centers, radius, np.array(False), np.zeros(3))
         case Box(), Capsule():
             names = (*ENDS, *(f"edge {k + 1}" for k in range(12)))
             return box_capsule, names, BoxCapsuleData(*_box(a), middle(b), half_axis(b), np.asarray(radius_of(b)))

@@ -19,7 +19,6 @@ from fem_mbs.contracts import (
     Motion,
     NodeLike,
     Numbering,
-    Signal,
     Vector3,
     WiredBatch,
     checked,
@@ -126,12 +125,21 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
         return K
 
 
+@checked
 class NodeActuator(NodeLoad):
     """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
 
     _internal = ("value",)
 
-    def __init__(self, node: NodeLike, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
+    def __init__(
+        self,
+        node: NodeLike,
+        input: Input,
+        direction: Direction,
+        *,
+        frame: Frame = "world",
+        point: Vector3 | None = None,
+    ) -> None:
         super().__init__(node, direction, frame, point)
         self.inputs, self.direction = (input,), np.asarray(direction)
 
@@ -139,7 +147,6 @@ class NodeActuator(NodeLoad):
         return self.frame, len(sources(self.inputs))
 
 
-@checked
 class ForceActuator(NodeActuator):
     """A force on a node along a direction.
 
@@ -158,17 +165,6 @@ class ForceActuator(NodeActuator):
     """
 
     part = FORCE
-
-    def __init__(
-        self,
-        node: NodeLike,
-        input: Input,
-        direction: Direction,
-        *,
-        frame: Frame = "world",
-        point: Vector3 | None = None,
-    ) -> None:
-        super().__init__(node, input, direction, frame, point)
 
 
 @checked
@@ -190,7 +186,7 @@ class MomentActuator(NodeActuator):
     part = MOMENT
 
     def __init__(self, node: NodeLike, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
-        super().__init__(node, input, direction, frame, None)
+        super().__init__(node, input, direction, frame=frame)
 
 
 class NodeActuatorBatch(WiredBatch, of=NodeActuator):

@@ -182,7 +182,9 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     t, x, u = arguments
     shapes = [(size,), ()] if size == 1 else [(size,)]
     where = partial(" at t = {:.6g} s, x = {}, u = {}".format, t, x, u)
-    return answer(block, f"its function {name}", law, (t, x.copy(), u.copy()), shapes, where, LARGEST).reshape(size)
+    return answer(
+        block, f"its function {name}", law, (t, x.copy(), u.copy()), shapes, where=where, largest=LARGEST
+    ).reshape(size)
 
 
 NEAR = 1e-9
@@ -302,7 +304,7 @@ class SampledStateSpace(SampledController):
                 f"{label}: period must be given in s, the same as dt of the system of scipy.signal, received {period} "
                 f"and {dt}"
             )
-        a, b, c, d = check_matrices(A, B, C, D, len(inputs), label)
+        a, b, c, d = check_matrices((A, B, C, D), len(inputs), label)
         super().__init__(
             inputs,
             period,

@@ -63,7 +63,7 @@ class StateSpace(LinearBlock):
         label = type(self).__name__
         if B is None and C is None and D is None:
             (A, B, C, D), _ = of_scipy(A, label, sampled=False)  # noqa: N806
-        a, b, c, d = check_matrices(A, B, C, D, len(inputs), label)
+        a, b, c, d = check_matrices((A, B, C, D), len(inputs), label)
         n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
         states = named_states(x0, nominal)

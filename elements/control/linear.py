@@ -52,8 +52,9 @@ def initial_values(value: Any, label: str) -> Array:
     return array(value, f"{label}: initial", (), (None,)).reshape(-1)
 
 
-def check_matrices(a: Any, b: Any, c: Any, d: Any, m: int, label: str) -> Quadruple:
+def check_matrices(given: tuple[Any, Any, Any, Any], m: int, label: str) -> Quadruple:
     """``A`` (n, n), ``B`` (n, m), ``C`` (p, n), ``D`` (p, m); numbers and vectors where a dimension is one."""
+    a, b, c, d = given
     A = np.atleast_2d(array(a, f"{label}: A", (), (None, None), what="a square matrix"))
     n = len(A)
     if A.shape != (n, n):

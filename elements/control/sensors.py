@@ -379,30 +379,26 @@ class NodeSensorBatch(SensorBatch, of=NodeSensor):
 
     def by_place(self, context: NodeSensorContext) -> Array:
         """Of positions and rotations, and by directions of the world that turn against the node."""
-        e = context.e
         if self._quantity == "position":
-            return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
-        none = np.zeros_like(e)
+            return self._moving(context.e)
+        turned = so3.cross(context.along, context.e) if self._world else np.zeros_like(context.e)
         if self._quantity == "rotation_vector":
-            return np.concatenate([none, np.vecmat(e, so3.inverse_tangent_operator(context.w))], axis=-1)
-        return np.concatenate([none, so3.cross(context.along, e) if self._world else none], axis=-1)
+            turned = np.vecmat(context.e, so3.inverse_tangent_operator(context.w))
+        return np.concatenate([np.zeros_like(turned), turned], axis=-1)
 
     def by_velocity(self, context: NodeSensorContext) -> Array | None:
         """Of velocities, and of accelerations of points that go round."""
-        e, c, Omega, none = context.e, self._c, context.Omega, np.zeros_like(context.e)
-        if self._quantity == "velocity":
-            return np.concatenate([e, so3.cross(c, e)], axis=-1)
-        if self._quantity == "angular_velocity":
-            return np.concatenate([none, e], axis=-1)
-        if self._quantity == "acceleration":
-            round_ = so3.cross(so3.cross(Omega, c), e) + so3.cross(c, so3.cross(e, Omega))
-            return np.concatenate([none, round_], axis=-1)
-        return None
+        if self._quantity != "acceleration":
+            return self._moving(context.e) if "velocity" in self._quantity else None
+        e, c, Omega = context.e, self._c, context.Omega
+        round_ = so3.cross(so3.cross(Omega, c), e) + so3.cross(c, so3.cross(e, Omega))
+        return np.concatenate([np.zeros_like(e), round_], axis=-1)
 
     def by_acceleration(self, context: NodeSensorContext) -> Array | None:
-        e = context.e
-        if self._quantity == "acceleration":
-            return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
-        if self._quantity == "angular_acceleration":
+        return self._moving(context.e) if "acceleration" in self._quantity else None
+
+    def _moving(self, e: Array) -> Array:
+        """How fast the point moves along ``e`` (n, 3), or the node turns about it, by the motion of the node."""
+        if self._quantity.startswith("angular"):
             return np.concatenate([np.zeros_like(e), e], axis=-1)
-        return None
+        return np.concatenate([e, so3.cross(self._c, e)], axis=-1)

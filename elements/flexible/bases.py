@@ -163,24 +163,21 @@ def _krylov(flexibility: Callable[[Array], Array], M: csc_array, count: int, roo
     Grimes, Lewis, Simon, SIAM J. Matrix Anal. 15 (1994). The modes are those of ``F M`` on all of the blocks; they are
     settled where what the last block adds is small.
     """
-    width = min(COLUMNS, room)
-    X = _orthonormal(flexibility(np.random.default_rng(0).normal(size=(M.shape[0], width))), M, [])
-    blocks, images = [X], [flexibility(M @ X)]
+    X = _orthonormal(flexibility(np.random.default_rng(0).normal(size=(M.shape[0], min(COLUMNS, room)))), M, [])
+    blocks, T = [X], np.zeros((0, 0))
     while True:
-        Y, F = np.concatenate(blocks, axis=1), np.concatenate(images, axis=1)
-        T = Y.T @ (M @ F)
-        values, z = np.linalg.eigh(0.5 * (T + T.T))
-        values, z = values[::-1], z[:, ::-1]
-        few = min(count, len(values))
-        error = F @ z[:, :few] - Y @ (z[:, :few] * values[:few])
-        apart = np.sqrt((error * (M @ error)).sum(axis=0))
-        if Y.shape[1] >= count and (apart <= SETTLED * values[:few]).all():
-            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
-        X = _orthonormal(images[-1], M, blocks)
-        if not X.shape[1]:  # all there are
-            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
+        F = flexibility(M @ X)
+        MF, size = M @ F, len(T)
+        last = np.concatenate([own.T @ MF for own in blocks])
+        T = np.block([[T, last[:size]], [last[:size].T, 0.5 * (last[size:] + last[size:].T)]])
+        values, z = np.linalg.eigh(T)
+        values, z = values[::-1][:count], z[:, ::-1][:, :count]
+        X = _orthonormal(F, M, blocks)
+        # what the last block leads to is all that these miss; there may be no more
+        apart = np.linalg.norm((X.T @ MF) @ z[size:], axis=0)
+        if not X.shape[1] or (len(values) == count and (apart <= SETTLED * values).all()):
+            return 1.0 / np.sqrt(values), np.concatenate(blocks, axis=1) @ z
         blocks.append(X)
-        images.append(flexibility(M @ X))
 
 
 def _orthonormal(X: Array, M: csc_array, blocks: list[Array]) -> Array:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -67,14 +68,6 @@ class ReducedBody(Element):
     def recovered(self, x: Array, R: Array, eta: Array) -> Recovered:
         """Over time, of nodes at ``x`` (nt, p, 3), ``R`` (nt, p, 3, 3), with amplitudes ``eta`` (nt, m)."""
         return Recovered(self.reduction, self.axes, x, R, eta)
-
-
-class Start(NamedTuple):
-    """The model that gets nodes, and how bodies move at first: the origin of the mesh, and their spin in its axes."""
-
-    model: ModelDescription
-    velocity: Array
-    angular_velocity: Array
 
 
 def _reductions(value: Any, label: object) -> Any:
@@ -172,8 +165,8 @@ class FlexibleBody(ReducedBody):
         position: Vector3 = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
         *,
-        velocity: Vector3 | None = None,
-        angular_velocity: Vector3 | None = None,
+        velocity: Vector3 = (0.0, 0.0, 0.0),
+        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
         name: Name = "body",
     ) -> FlexibleBody:
         """A body and its nodes, called ``name.interface``; the body is still to be added.
@@ -186,15 +179,12 @@ class FlexibleBody(ReducedBody):
             What it is.
         position, rotation
             Origin and axes of the mesh in the world.
-        velocity : (3,), optional
+        velocity : (3,)
             Of the origin of the mesh at t = 0, world frame.
-        angular_velocity : (3,), optional
+        angular_velocity : (3,)
             At t = 0, axes of the mesh.
         """
-        shared: list[Node] = []
-        moves, spin = (np.zeros(3) if own is None else np.asarray(own) for own in (velocity, angular_velocity))
-        start = Start(model, moves, spin)
-        return cls._placed(reduction, np.asarray(position, dtype=float), rotation, start, shared, name)
+        return cls._placed(model, reduction, np.asarray(position), rotation, velocity, angular_velocity, [], name)
 
     @classmethod
     @checked
@@ -227,37 +217,40 @@ class FlexibleBody(ReducedBody):
         angular_velocity : (3,)
             Of all at t = 0, axes of the meshes.
         """
-        R, origin = np.eye(3) if rotation is None else np.asarray(rotation), np.asarray(position, dtype=float)
-        spin = R @ np.asarray(angular_velocity, dtype=float)
+        R = np.eye(3) if rotation is None else np.asarray(rotation)
+        spin, at = R @ np.asarray(angular_velocity, dtype=float), np.asarray(position, dtype=float)
         shared: list[Node] = []
         bodies: list[FlexibleBody] = []
-        at, moves = origin, np.asarray(velocity, dtype=float)
         for k, own in enumerate(reductions):
             if bodies:
                 at = bodies[-1].nodes[-1].position - R @ (own.center + own.places[0])
-            start = Start(model, moves + np.cross(spin, at - origin), np.asarray(angular_velocity, dtype=float))
-            bodies.append(cls._placed(own, at, rotation, start, shared, f"{name} {k + 1}"))
+            moves = velocity + np.cross(spin, at - position)
+            called = f"{name} {k + 1}"
+            bodies.append(cls._placed(model, own, at, rotation, moves, angular_velocity, shared, called))
         return bodies
 
     @classmethod
     def _placed(
-        cls, reduction: Reduction, origin: Array, rotation: Any, start: Start, shared: list[Node], name: str
+        cls,
+        model: ModelDescription,
+        reduction: Reduction,
+        origin: Array,
+        rotation: Any,
+        velocity: Any,
+        angular_velocity: Any,
+        shared: list[Node],
+        name: str,
     ) -> FlexibleBody:
         """A body on nodes that are there already, which are ``shared``, and new ones."""
         R = np.eye(3) if rotation is None else np.asarray(rotation)
-        spin, nodes = R @ start.angular_velocity, []
+        spin, nodes = R @ np.asarray(angular_velocity, dtype=float), []
         places = (reduction.center + reduction.places) @ R.T
         places[np.abs(places) < ROUNDING * reduction.size] = 0.0
         for interface, at in zip(reduction.names, places, strict=True):
             near = (node for node in shared if np.linalg.norm(node.position - origin - at) < AWAY * reduction.size)
-            node = next(near, None) or start.model.add_node(
-                origin + at,
-                R,
-                velocity=start.velocity + np.cross(spin, at),
-                angular_velocity=start.angular_velocity,
-                name=f"{name}.{interface}",
-            )
-            nodes.append(node)
+            moves = velocity + np.cross(spin, at)
+            new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
+            nodes.append(next(near, None) or model.add_node(origin + at, R, **new))
         shared += [node for node in nodes if node not in shared]
         return cls(nodes, reduction, position=origin, rotation=rotation)
 
@@ -277,7 +270,8 @@ class FlexibleBody(ReducedBody):
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """Its surface as deformed, or lines from its middle to the interfaces."""
-        return BodyPicture(FlexibleBatch([self], number), self.reduction.surface)
+        rows = [number(node) for node in self.nodes]
+        return BodyPicture(rows, number.own(self), self.recovered, self.reduction.surface)
 
 
 def _too_fast(reduction: Reduction, spin: float) -> str:
@@ -293,31 +287,21 @@ class Linearised:
 
     def __init__(self, batch: FlexibleBatch, motion: Motion) -> None:
         self.batch, momentum = batch, motion.momentum or motion
-        self.frame, turned = batch.frame(motion)
-        velocities = batch.velocities(momentum)
+        self.frame = batch.frame(motion)
+        velocities = momentum.V[batch.nodes]
         U, Omega = (velocities[:, :, k : k + 3] for k in (0, 3))
         A = motion.A[batch.nodes].copy()
         A[..., :3] -= so3.cross(Omega, U)
         self._node_rates = U, Omega
-        d, own = self.frame.d, batch.own
-        n = len(d)
-        udot, uddot, u = (
-            np.zeros((n, 0)) if own is None else part[own] for part in (momentum.udot, motion.uddot, motion.u)
-        )
-        self.q = np.concatenate([d.reshape(n, -1), u], axis=1)
-        v, v_dot = (
-            np.concatenate([part.reshape(n, -1), rest], axis=1) for part, rest in ((velocities, udot), (A, uddot))
-        )
-        self.rates = rates = FrameRates(d, batch.A, batch.P, turned, v, v_dot)
+        parts = ((self.frame.d, motion.u), (velocities, momentum.udot), (A, motion.uddot))
+        self.q, v, v_dot = (batch.joined(*part) for part in parts)
+        self.rates = rates = FrameRates(self.frame.d, batch.A, batch.P, batch.turned, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
         self.damped, self._by_q = rates.q_dot, rates.E
         if motion.momentum is not None and batch.damps:
-            now = np.zeros((n, 0)) if own is None else motion.udot[own]
-            self.damped, self._by_q = rates.rates_at(
-                np.concatenate([batch.velocities(motion).reshape(n, -1), now], axis=1)
-            )
+            self.damped, self._by_q = rates.rates_at(batch.joined(motion.V[batch.nodes], motion.udot))
 
     def forces(self) -> tuple[Array, Array]:
         """Of inertia and weight, and of elasticity and damping, ``(n, K)`` each."""
@@ -401,30 +385,25 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self.field = SecondOrderField(moments, Z) if Z.shape[1] else LinearField(moments)
         self.damps = bool(self.D.any())
         # axes of the nodes in those of the body, as built, of vectors and of velocities
-        self._turned = np.array([body.axes for body in bodies])
-        self._both = np.zeros((*self._turned.shape[:2], 6, 6))
-        self._both[..., :3, :3] = self._both[..., 3:, 3:] = self._turned
+        self._axes = np.array([body.axes for body in bodies])
+        self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
+        self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
         self._warned = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
 
-    def configuration(self, motion: Motion) -> tuple[FloatingFrame, Array]:
-        """The floating frames, and coordinates ``(n, K)``."""
-        frame, _ = self.frame(motion)
-        eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        return frame, np.concatenate([frame.d.reshape(len(eta), -1), eta], axis=1)
+    def joined(self, interfaces: Array, variables: Array) -> Array:
+        """``(n, K)`` of what belongs to interfaces ``(n, p, 6)`` and to the amplitudes, of all internal variables."""
+        ends = interfaces.reshape(len(interfaces), -1)
+        return ends if self.own is None else np.concatenate([ends, variables[self.own]], axis=1)
 
-    def velocities(self, motion: Motion) -> Array:
-        """Of the nodes, ``(n, p, 6)``."""
-        return motion.V[self.nodes]
-
-    def frame(self, motion: Motion) -> tuple[FloatingFrame, Array]:
-        """The floating frames, and velocities in body axes from those of the nodes ``(n, p, 6, 6)``."""
+    def frame(self, motion: Motion) -> FloatingFrame:
+        """The floating frames."""
         eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._turned.mT
+        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._axes.mT
         frame = find(x, R, eta, self.places, self.A, self.P, self.size)
         self._check(frame, motion.t)
-        return frame, self._both
+        return frame
 
     def _check(self, frame: FloatingFrame, t: float) -> None:
         turns = np.linalg.norm(frame.d[..., 3:], axis=2)
@@ -468,7 +447,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         return context.mass
 
     def energy(self, motion: Motion) -> Energy:
-        now = Linearised(self, Motion(**{**_fields(motion), "momentum": None}))
+        now = Linearised(self, replace(motion, momentum=None))
         moment = self.field.mass[:, None] * now.frame.x + np.matvec(now.frame.R, self.field.first_moment(now.q))
         rates = now.rates
         kinetic = self.field.kinetic(rates.V, now.q, rates.q_dot)
@@ -477,7 +456,3 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             strain=0.5 * np.vecdot(now.q, np.matvec(self.K, now.q)),
             gravity=-(moment @ motion.gravity),
         )
-
-
-def _fields(motion: Motion) -> dict[str, Any]:
-    return {name: getattr(motion, name) for name in Motion.__slots__}

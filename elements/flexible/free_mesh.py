@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import array, shown
 from fem_mbs.elements.flexible.floating_frame import carried
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, Interface
+from fem_mbs.elements.flexible.interfaces import AttachedInterface
 from fem_mbs.errors import ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
@@ -72,28 +72,6 @@ def in_si(points: Array, K: csr_array, M: csr_array, dofs: IntArray, units: str)
     length, mass = UNITS[units]
     S = diags_array(np.where(dofs[:, 1] > 2, length, 1.0))
     return length * points, csr_array(mass * (S @ K @ S)), csr_array(mass * (S @ M @ S))
-
-
-def in_m(interfaces: Any, units: str) -> Any:
-    """Interfaces whose points and boxes are in units of the mesh."""
-    length = UNITS[units][0]
-    if length == 1.0 or not isinstance(interfaces, Mapping):
-        return interfaces
-
-    def scaled(own: Interface) -> Interface:
-        nodes = own.nodes
-        if callable(nodes):
-            return Interface(
-                own.kind, lambda points, f=nodes: f(points / length), _times(own.point, length), own.weights
-            )
-        box = not isinstance(nodes, str) and np.shape(nodes) == (2, 3)
-        return Interface(own.kind, np.asarray(nodes) * length if box else nodes, _times(own.point, length), own.weights)
-
-    return {name: scaled(own) if isinstance(own, Interface) else own for name, own in interfaces.items()}
-
-
-def _times(point: Array | None, length: float) -> Array | None:
-    return None if point is None else point * length
 
 
 def stress_unit(units: str) -> float:

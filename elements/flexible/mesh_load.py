@@ -98,12 +98,10 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, LoadedFrames]:
         """Minus the forces on interfaces and amplitudes."""
         bodies = self._bodies
-        frame, turned = bodies.frame(motion)
-        n = len(frame.d)
-        eta = np.zeros((n, 0)) if self.own is None else motion.u[self.own]
-        q = np.concatenate([frame.d.reshape(n, -1), eta], axis=1)
+        d = bodies.frame(motion).d
+        q = bodies.joined(d, motion.u)
         still = np.zeros_like(q)
-        rates = FrameRates(frame.d, bodies.A, bodies.P, turned, still, still)
+        rates = FrameRates(d, bodies.A, bodies.P, bodies.turned, still, still)
         moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
         size = prescribed[:, None]
         p = rates.wrench(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)

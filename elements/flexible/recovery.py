@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.flexible.floating_frame import FloatingFrame, carried, find
+from fem_mbs.elements.flexible.floating_frame import carried, find
 from fem_mbs.elements.flexible.reduction import Reduction, Skin
 
 
-class Bodies(Protocol):
-    """A batch of flexible bodies."""
-
-    nodes: IntArray
-
-    def configuration(self, motion: Motion) -> tuple[FloatingFrame, Array]:
-        """The floating frames, and coordinates ``(n, K)``."""
-        ...
-
-
 class BodyPicture:
-    """The surface of the one body of a batch, or lines from its middle to its interfaces where none is known."""
+    """The surface of a body whose nodes are in ``rows``, or lines from its middle to its interfaces."""
 
-    def __init__(self, batch: Bodies, skin: Skin) -> None:
-        self._batch, self._skin, p = batch, skin, batch.nodes.shape[1]
+    def __init__(self, rows: list[int], own: IntArray, recovered: Callable[..., Recovered], skin: Skin) -> None:
+        self._rows, self._own, self._recovered, self._skin, p = rows, own, recovered, skin, len(rows)
         if len(skin.triangles):
             kind, cells, shape = Kind.SURFACE, skin.triangles, "triangle"
         else:
@@ -37,13 +28,13 @@ class BodyPicture:
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points where they are."""
-        frame, q = self._batch.configuration(motion)
+        x = motion.x[self._rows]
+        body = self._recovered(x[None], motion.R[self._rows][None], motion.u[self._own][None])
         if not len(self._skin.triangles):
-            return {"points": np.concatenate([frame.x, motion.x[self._batch.nodes[0]]])}
-        seen = self._skin.points + self._skin.shapes @ q[0]
-        result = {"points": frame.x[0] + seen @ frame.R[0].T}
+            return {"points": np.concatenate([body.frame.x, x])}
+        result = {"points": body.points()[0]}
         if len(self._skin.stress):
-            stress = self._skin.stress @ q[0]
+            stress = body.stress(slice(None))[0]
             result |= {"normal_stress": stress[:, :3], "shear_stress": stress[:, 3:], "von_mises": von_mises(stress)}
         return result
 

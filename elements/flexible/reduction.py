@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,19 +30,13 @@ from fem_mbs.elements.flexible.free_mesh import (
     checked_matrix,
     geometric_of,
     ground_of,
-    in_m,
     in_si,
     refuse_supports,
     rigid_of,
     square,
     stress_unit,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
-from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
-from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
-from fem_mbs.elements.flexible.moments import (
+from fem_mbs.elements.flexible.inertia import (
     fields,
     mass_of,
     masses,
@@ -51,10 +45,21 @@ from fem_mbs.elements.flexible.moments import (
     rigid_coordinates,
     symmetric,
 )
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
+from fem_mbs.elements.flexible.matrices import calculix as read_calculix
+from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import second_order_forms
 from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+else:
+    Unpack = list
+    """Of arguments by name; ``typing`` has it from Python 3.11 on."""
 
 LOG = logging.getLogger("fem_mbs")
 METHODS = ("craig-bampton", "guyan", "free")
@@ -69,6 +74,23 @@ Units = Annotated[str, choice(UNITS)]
 Factors = Annotated[ArrayLike, shaped((2,), what="two numbers")]
 Unknowns = Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")]
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
+
+
+class ReductionOptions(TypedDict, total=False):
+    """What all sources take by name, and :class:`Reduction` says of it."""
+
+    modes: int
+    frequency: float | None
+    method: str
+    damping: float
+    rayleigh: ArrayLike | None
+    recover: Sequence[str] | Mapping[str, Any]
+    loads: Mapping[str, Any] | None
+    dofs: ArrayLike | None
+    units: str
+    triangles: ArrayLike | None
+    geometric: Callable[..., Any] | None
+    solve: Callable[..., Any] | None
 
 
 class Skin(NamedTuple):
@@ -205,19 +227,20 @@ class Reduction(Public):
         solve: Callable[..., Any] | None = None,
         mesh: SourceMesh | None = None,
     ) -> None:
-        label, begin, unit, points = "Reduction", time.perf_counter(), UNITS[units][0], np.asarray(points)
+        begin, unit, points = time.perf_counter(), UNITS[units][0], np.asarray(points)
         mesh = mesh or SourceMesh(points, stiffness, mass)
         faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
         rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         rows = all_translations(len(points)) if rows is None else rows
         plan = ReductionPlan(int(modes), frequency, method)
         K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
-        points, K, M = in_si(points, K, M, rows, units)
         rotations = bool((rows[:, 1] > 2).any())
-        self.size = float(np.ptp(points, axis=0).max())
-        given = placed(in_m(interfaces, units), points, mesh.sets, mesh.facets, label, rotations)
-        sets = recovered_sets(recover, points / unit, mesh.sets, given)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, "Reduction", rotations)
+        sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
+        given = [own._replace(point=unit * own.point) for own in given]
+        points, K, M = in_si(points, K, M, rows, units)
+        self.size = float(np.ptp(points, axis=0).max())
         parts = attach(given, points, rows)
         own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(
@@ -272,7 +295,7 @@ class Reduction(Public):
         interfaces: Interfaces,
         *,
         stiffening: bool = False,
-        **options: Any,
+        **options: Unpack[ReductionOptions],
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
 
@@ -295,7 +318,9 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def abaqus(cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Any) -> Reduction:
+    def abaqus(
+        cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
+    ) -> Reduction:
         """A body of matrices that Abaqus wrote by ``*MATRIX GENERATE`` as text, in either form.
 
         Parameters
@@ -314,7 +339,13 @@ class Reduction(Public):
     @classmethod
     @checked
     def calculix(
-        cls, stiffness: Path, mass: Path, unknowns: Path, deck: Path, interfaces: Interfaces, **options: Any
+        cls,
+        stiffness: Path,
+        mass: Path,
+        unknowns: Path,
+        deck: Path,
+        interfaces: Interfaces,
+        **options: Unpack[ReductionOptions],
     ) -> Reduction:
         """A body of matrices that CalculiX wrote by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, without supports.
 
@@ -332,7 +363,9 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def nastran(cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Any) -> Reduction:
+    def nastran(
+        cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
+    ) -> Reduction:
         """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, or by ``OUTPUT4``.
 
         Parameters
@@ -353,7 +386,13 @@ class Reduction(Public):
     @classmethod
     @checked
     def ansys(
-        cls, stiffness: Path, mass: Path, mapping: Path, nodes: Path, interfaces: Interfaces, **options: Any
+        cls,
+        stiffness: Path,
+        mass: Path,
+        mapping: Path,
+        nodes: Path,
+        interfaces: Interfaces,
+        **options: Unpack[ReductionOptions],
     ) -> Reduction:
         """A body of matrices that Ansys wrote by ``HBMAT`` as text, without supports.
 
@@ -374,14 +413,14 @@ class Reduction(Public):
     @classmethod
     @checked
     def matrix_market(
-        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
+        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Unpack[ReductionOptions]
     ) -> Reduction:
         """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
         K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
         return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
 
     @classmethod
-    def _of(cls, mesh: SourceMesh, interfaces: Any, options: dict[str, Any]) -> Reduction:
+    def _of(cls, mesh: SourceMesh, interfaces: Any, options: ReductionOptions) -> Reduction:
         if mesh.dofs is not None and options.get("dofs") is not None:
             raise ModelError("Reduction: dofs: these files name the node and direction of each row")
         return cls(mesh.points, mesh.K, mesh.M, interfaces, mesh=mesh, **options)

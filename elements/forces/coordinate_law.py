@@ -139,7 +139,7 @@ def chosen(joint: Constraint, coordinate: str | None, what: str) -> str:
 
 def is_angle(joint: Constraint, name: str) -> bool:
     """Whether a coordinate of a joint is an angle."""
-    return next(own.angle for own in joint.coordinates if own.name == name)
+    return any(own.angle for own in joint.coordinates if own.name == name)
 
 
 class CoordinateLawBatch(ElementBatch):

@@ -42,7 +42,7 @@ TURNS = 6
 WIDE, THIN = 0.06, 0.025
 """Radii of coils and cylinders, and of rods, against the length as built."""
 ENDS = 0.12
-"""UnitInterval of a spring at each end that is straight."""
+"""Share of a spring at each end that is straight."""
 BARREL = 0.55
 """Length of a cylinder against the length as built."""
 

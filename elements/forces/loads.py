@@ -180,7 +180,7 @@ class WorldLoads(BodyLoads):
 
 
 EXACT = 1e-9
-"""UnitInterval of a mass that is rounding."""
+"""Share of a mass that is rounding."""
 
 
 class Masses(NamedTuple):

@@ -48,7 +48,7 @@ class JointStop(CoordinateElement):
     stiffness : float, optional
         Of the stops, N/m or N m/rad.
     damping : float
-        UnitInterval of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
+        Share of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
         ``1 - 2/3 damping v`` comes back, for hits that are not hard on it.
     restitution : float, optional
         In place of a stiffness: the stops are rigid, and this share of the speed comes back, in [0, 1]. For
@@ -209,6 +209,15 @@ class RigidStopBatch(UnilateralBatch):
         G = np.zeros((*self._ends.shape, 3, measured.gradient.shape[1]))
         G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
         return Gaps(self.gaps(motion), G, measured.context)
+
+    def closing(self, motion: Motion, length: float) -> Array:
+        """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
+        G = self._coordinates.evaluate(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
+        linear, angular = np.moveaxis(np.linalg.norm(G, axis=-1), -1, 0)
+        return np.asarray(2.0 * (linear + angular / length).sum(axis=1))
+
+    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
+        return np.minimum(super().clearance(motion, gaps, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
         H = self._coordinates.second(gaps.context)

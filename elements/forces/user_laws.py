@@ -65,9 +65,10 @@ CoordinateLaw = Annotated[UserLaw, partial(function, of=" of t, coordinate and r
 
 
 def partial_derivatives(
-    law: UserLaw, t: float, value: float, rate: float, owner: object, kind: LawKind
+    law: UserLaw, given: tuple[float, float, float], owner: object, kind: LawKind
 ) -> tuple[float, float, float]:
     """A law, with its derivatives against the second and third argument; an error names the object that owns it."""
+    t, value, rate = given
 
     def number(q: float, v: float) -> float:
         return _number(law, t, q, v, owner, kind)
@@ -131,7 +132,7 @@ class UserLawBatch(CoordinateLawBatch):
     def asked(self, t: float, q: Array, rate: Array) -> Array:
         """What laws return, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
         each = zip(self._laws, self.owners, self._kinds, q.tolist(), rate.tolist(), strict=True)
-        return np.array([partial_derivatives(law, t, x, v, owner, kind) for law, owner, kind, x, v in each]).T
+        return np.array([partial_derivatives(law, (t, x, v), owner, kind) for law, owner, kind, x, v in each]).T
 
 
 def _kind(element: LineElement | CoordinateElement) -> LawKind:

@@ -116,7 +116,7 @@ def _cross(a: Array, b: Array) -> float:
 FLAT = 1e-8
 """Distance from the plane of the curves, against their lengths."""
 BEYOND = 0.1
-"""UnitInterval of the length of an open curve by which an iteration may leave it."""
+"""Share of the length of an open curve by which an iteration may leave it."""
 PULL = 1e-8
 """Pulling force against the largest multiplier of the model that is rounding."""
 

@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
-from fem_mbs.elements.joints.relative_batch import Drive
+from fem_mbs.elements.joints.relative_batch import TOLERANCE, Drive, rounded
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9
@@ -58,10 +58,6 @@ def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
         )
 
 
-BEGIN = 1e-8
-"""Largest distance of a drive from where its joint stands as built."""
-
-
 class Term(NamedTuple):
     """A coordinate of a joint and its factor."""
 
@@ -80,6 +76,8 @@ class CoordinateConstraint(Constraint):
 
     terms: tuple[Term, ...]
     law: Drive | None = None
+    _said = "law"
+    """What its constructor calls the law."""
 
     def _close(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
@@ -107,10 +105,9 @@ class Imposed:
     @cached_property
     def rates(self) -> tuple[Array, Array]:
         """First and second time derivatives ``(n,)``."""
-        none = np.zeros(()), np.zeros(())
-        end = self.batch.number.end
-        both = [none if own.law is None else derivatives(own.law, self.t, own, None, end) for own in self.batch.owners]
-        first, second = (np.array(part) for part in zip(*both, strict=True))
+        first, second = np.zeros((2, len(self.value)))
+        for k, law in self.batch.laws:
+            first[k], second[k] = derivatives(law, self.t, self.batch.owners[k], None, self.batch.number.end)
         return first, second
 
 
@@ -125,6 +122,8 @@ class Group(NamedTuple):
     """Where their gradients stand among the columns of the constraint, ``(k, b)``."""
     angle: IntArray | None
     """Column of ``own`` that has the last angle of each."""
+    alone: bool
+    """Whether each constraint has one of them, and no other."""
 
 
 class CoordinateConstraintContext(NamedTuple):
@@ -147,7 +146,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         rows = [_own_rows(own, number) for own in constraints]
         self.own = np.array(rows, np.intp) if rows[0] else None
         self._width = 6 * self.nodes.shape[1] + len(rows[0])
-        self._driven = any(own.law is not None for own in constraints)
+        self.laws = [(k, own.law) for k, own in enumerate(constraints) if own.law is not None]
         keys: dict[Hashable, list[tuple[int, Term]]] = {}
         for cell, own in enumerate(constraints):
             for term in own.terms:
@@ -170,24 +169,28 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
                 # those of the constraint itself come first among its internal variables
                 angles.append([other for other in self.owners[cell].terms if other.is_angle].index(term))
         factors = np.array([term.factor for _, term in members])
-        return Group(coordinates, cells, factors, np.array(columns), np.array(angles) if angles else None)
+        where, angle = np.array(columns), np.array(angles) if angles else None
+        every = np.broadcast_to(np.arange(self._width), (len(self.owners), self._width))
+        alone = np.array_equal(cells, np.arange(len(self.owners))) and np.array_equal(where, every)
+        return Group(coordinates, cells, factors, where, angle, alone)
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
-        for own, begins in zip(self.owners, self.at(0.0).value, strict=True):
-            if abs(begins) > BEGIN:
+        begins, here = self.at(0.0).value, self.evaluate(motion, self.met(motion))[0]
+        for own, first, stands in zip(self.owners, begins, here, strict=True):
+            if own.law is not None and abs(first - stands) > TOLERANCE:
                 raise ModelError(
-                    f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
-                    f"{begins:.6g}; subtract what is too much"
+                    f"{own}: its {own._said} must be {rounded(stands):g} at t = 0, where the joint stands as it was "
+                    f"built, received {first:.6g}; subtract what is too much, or let model.assemble() bring the joint "
+                    "to where it begins"
                 )
-        check_locked([own for own in self.number.parts if isinstance(own, CoordinateConstraint) and own.law is None])
+        check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
     def at(self, t: float) -> Imposed:
-        laws = (own.law for own in self.owners)
-        values = [
-            0.0 if law is None else evaluate(law, t, own, None) for law, own in zip(laws, self.owners, strict=True)
-        ]
-        return Imposed(self, t, np.array(values))
+        values = np.zeros(len(self.owners))
+        for k, law in self.laws:
+            values[k] = evaluate(law, t, self.owners[k], None)
+        return Imposed(self, t, values)
 
     def met(self, motion: Motion) -> Imposed:
         return Imposed(self, motion.t, np.zeros(len(self.owners)))
@@ -202,8 +205,12 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
             if group.angle is not None:
                 assert self.own is not None
                 value = continued(value, motion.u[self.own[group.cells, group.angle]])
-            np.add.at(phi, group.cells, group.factors * value)
-            np.add.at(B, (group.cells[:, None], group.columns), group.factors[:, None] * measured.gradient)
+            gradient = group.factors[:, None] * measured.gradient
+            if group.alone:
+                phi, B = phi + group.factors * value, gradient
+            else:
+                np.add.at(phi, group.cells, group.factors * value)
+                np.add.at(B, (group.cells[:, None], group.columns), gradient)
             context.measured.append(measured)
             context.angles.append(value)
         return phi, B, context
@@ -213,11 +220,13 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         result = np.zeros((len(self.nodes), self._width, self._width))
         for group, measured in zip(self.groups, context.measured, strict=True):
             H = group.factors[:, None, None] * group.coordinates.second(measured.context)
+            if group.alone:
+                return H
             np.add.at(result, (group.cells[:, None, None], group.columns[:, :, None], group.columns[:, None]), H)
         return result
 
     def rates(self, context: CoordinateConstraintContext) -> Rates | None:
-        if not self._driven:
+        if not self.laws:
             return None
         first, second = context.prescribed.rates
         return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
@@ -316,8 +325,8 @@ class JointDrive(CoordinateConstraint):
     joint : Constraint
         A joint with coordinates.
     law : function of t
-        The coordinate in m or rad, 0 at the start. Methods ``velocity(t)`` and ``acceleration(t)`` are used where it
-        has them, else differences.
+        The coordinate in m or rad, 0 at the start, or :meth:`Model.assemble` brings the joint there. Methods
+        ``velocity(t)`` and ``acceleration(t)`` are used where it has them, else differences.
     coordinate : str, optional
         Which coordinate, where the joint has several.
 

@@ -140,7 +140,7 @@ def nearest(spline: Spline, point: Array) -> float:
 ON_CURVE = 1e-8
 """Largest distance from the curve as built, against its length."""
 BEYOND = 0.1
-"""UnitInterval of the length of a curve by which an iteration may leave it."""
+"""Share of the length of a curve by which an iteration may leave it."""
 
 
 @checked

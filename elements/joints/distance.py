@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     Kind,
-    Motion,
     NodeLike,
     Numbering,
     Picture,
-    Rates,
     Vector3,
     checked,
-    derivatives,
-    evaluate,
     lever,
     node_rows,
 )
-from fem_mbs.elements.forces.line import Line, LineLengths, bar
+from fem_mbs.elements.forces.line import LineLengths, bar
+from fem_mbs.elements.joints.coupling import CoordinateConstraint, CouplingBatch, Imposed, Term
 from fem_mbs.elements.joints.frames import OnPoints, two_nodes
-from fem_mbs.elements.joints.relative_batch import TOLERANCE, Drive, rounded
+from fem_mbs.elements.joints.relative_batch import Drive
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
-"""UnitInterval of the length as built below which the points have met."""
+"""Share of the length as built below which the points have met."""
 LENGTH = "length"
 
 
 @checked
-class DistanceJoint(OnPoints, Constraint):
+class DistanceJoint(OnPoints, CoordinateConstraint):
     """Keep two points at the distance in which they were built, or at one that a drive prescribes.
 
     Parameters
@@ -55,7 +49,10 @@ class DistanceJoint(OnPoints, Constraint):
     The multiplier is the pull in the rod. Its coordinate, "length", is there if it is driven.
     """
 
+    _internal = ("law", "terms")
     equations = (LENGTH,)
+    _said = "drive"
+    __str__ = __repr__ = Constraint.__str__
 
     def __init__(
         self,
@@ -82,78 +79,42 @@ class DistanceJoint(OnPoints, Constraint):
         if drive is not None:
             self.coordinates, self.driven = (Coordinate(LENGTH, False),), (LENGTH,)
 
+    @property
+    def law(self) -> Drive | None:  # type: ignore[override]
+        """By how much it is longer than as built."""
+        return self.drive
+
+    @property
+    def terms(self) -> tuple[Term, ...]:  # type: ignore[override]
+        """Its length, which is closed."""
+        return (Term(self, LENGTH, 1.0),)
+
     def picture(self, number: Numbering, stations: int) -> Picture:
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[DistanceJoint], name: str, number: Numbering) -> CoordinateBatch:
-        """Changes of lengths in m."""
-        return stretches(joints, number)
+        """Changes of lengths in m, zero as built."""
+        built, points = np.array([rod.built for rod in joints]), np.array([rod.offsets for rod in joints])
+        return LineLengths(node_rows(joints, number), points, SHORT * built, joints, built)
 
 
-def stretches(rods: Sequence[DistanceJoint], number: Numbering) -> LineLengths:
-    """Changes of lengths, zero as built."""
-    built, points = np.array([rod.built for rod in rods]), np.array([rod.offsets for rod in rods])
-    return LineLengths(node_rows(rods, number), points, SHORT * built, rods, built)
-
-
-class DistanceContext(NamedTuple):
-    """What further derivatives need of an evaluation."""
-
-    t: float
-    line: Line
-
-
-class DistanceBatch(ConstraintBatch, of=DistanceJoint):
-    """Rods as arrays."""
+class DistanceBatch(CouplingBatch, of=DistanceJoint):
+    """Rods as arrays: their lengths are closed."""
 
     owners: Sequence[DistanceJoint]
 
     def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
         super().__init__(rods, number)
-        self._end, self._stretches = number.end, stretches(rods, number)
-        self._drives = [(k, rod.drive) for k, rod in enumerate(rods) if rod.drive is not None]
+        self._built = np.array([rod.built for rod in rods])
 
-    def at(self, t: float) -> tuple[float, Array]:
-        """The time and by how much rods are longer than as built."""
-        longer = np.zeros(len(self.nodes))
-        for k, drive in self._drives:
-            longer[k], built = evaluate(drive, t, self.owners[k], None), self.owners[k].built
-            if (left := built + longer[k]) < SHORT * built:
-                raise MotionError(
-                    f"{self.owners[k]}: its drive, {longer[k]:.6g} m at t = {t:.6g} s, leaves {left:.6g} m of the "
-                    f"{built:.6g} m as built"
-                )
-        return t, longer
-
-    def met(self, motion: Motion) -> tuple[float, Array]:
-        return motion.t, np.zeros(len(self.nodes))
-
-    def check_start(self, motion: Motion) -> None:
-        """Refuse drives that do not begin at the length that is there."""
-        begins = self.at(0.0)[1]
-        stands = self._stretches.evaluate(motion).value
-        for k, _ in self._drives:
-            if abs(begins[k] - stands[k]) > TOLERANCE:
-                raise ModelError(
-                    f"{self.owners[k]}: its drive must be {rounded(stands[k]):g} at t = 0, where the joint stands as "
-                    f"it was built, received {begins[k]:.6g} m; subtract what is too much, or let model.assemble() "
-                    "bring the joint to where its drive begins"
-                )
-
-    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, DistanceContext]:
-        t, longer = prescribed
-        measured = self._stretches.evaluate(motion)
-        return measured.value - longer, measured.gradient, DistanceContext(t, measured.context)
-
-    def second(self, context: DistanceContext) -> Array:
-        return self._stretches.second(context.line)
-
-    def rates(self, context: DistanceContext) -> Rates | None:
-        if not self._drives:
-            return None
-        first, second = np.zeros((2, len(self.nodes)))
-        for k, drive in self._drives:
-            rate = derivatives(drive, context.t, self.owners[k], None, self._end)
-            first[k], second[k] = -float(rate[0]), -float(rate[1])
-        return Rates(first, np.zeros((len(self.nodes), 12)), second)
+    def at(self, t: float) -> Imposed:
+        """By how much rods are longer than as built."""
+        imposed = super().at(t)
+        left = self._built + imposed.value
+        for k in np.flatnonzero(left < SHORT * self._built).tolist():
+            raise MotionError(
+                f"{self.owners[k]}: its drive, {imposed.value[k]:.6g} m at t = {t:.6g} s, leaves {left[k]:.6g} m of "
+                f"the {self._built[k]:.6g} m as built"
+            )
+        return imposed

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Direction, Flags, Node, NodeLike, RotationLike, Vector3, checked
-from fem_mbs.elements.joints.frames import OnPoints, axes_about, axes_in, levers, turned_to
+from fem_mbs.contracts import Direction, Flags, NodeLike, RotationLike, Vector3, checked
+from fem_mbs.elements.joints.frames import axes_about, axes_in, turned_to
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.joints.relative_batch import Displacement, DriveLike
 from fem_mbs.errors import ModelError
@@ -174,11 +174,6 @@ class SphericalJoint(PointJoint):
 
     closes = TRANSLATIONS
 
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Nodes that its point is not at; both if the point moves along axes of node a."""
-        return self.nodes if self.drives.acts else levers(self.nodes, self.offsets)
-
 
 class FixedJoint(PointJoint):
     """Weld two nodes together as they stand at t = 0.
@@ -190,17 +185,8 @@ class FixedJoint(PointJoint):
     _axes = np.eye(3)
 
 
-class FreeRotation(OnPoints):
-    """Mixed into joints that act on a point of node b, however b is turned."""
-
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Node a, whose axes count, and node b if the point is not at it."""
-        return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
-
-
 @checked
-class PointOnLineJoint(FreeRotation, AxisJoint):
+class PointOnLineJoint(AxisJoint):
     """Keep a point of node b on a line of node a, its axis; all rotations are free.
 
     Its coordinates are "translation z", which ``drive`` prescribes in m, and the components of the rotation vector of b
@@ -224,7 +210,7 @@ class PointOnLineJoint(FreeRotation, AxisJoint):
 
 
 @checked
-class PointOnPlaneJoint(FreeRotation, PlaneJoint):
+class PointOnPlaneJoint(PlaneJoint):
     """Keep a point of node b in a plane of node a; all rotations are free.
 
     Its coordinates are "translation x", "translation y", which ``drive`` prescribes in m, and the components of the
@@ -248,27 +234,14 @@ class PointOnPlaneJoint(FreeRotation, PlaneJoint):
         super().__init__(a, b, normal, point, drive=drive, x_axis=x_axis, point_b=point_b)
 
 
-@checked
 class ParallelAxesJoint(AxisJoint):
     """Keep an axis of node b parallel to one of node a; all translations are free.
 
-    Its coordinates are the translations of node b in m along the axis, "translation z", and across, and "rotation z" in
-    rad; ``drive`` prescribes some of these, by name.
+    Its coordinates are the translations in m of the point of node b along the axis, "translation z", and across, and
+    "rotation z" in rad; ``drive`` prescribes some of these, by name.
     """
 
     closes = ("rotation x", "rotation y")
-
-    def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        axis: Direction,
-        *,
-        drive: DriveLike | None = None,
-        axis_b: Direction | None = None,
-    ) -> None:
-        """As :class:`RevoluteJoint`; it has no point."""
-        super().__init__(a, b, axis, drive=drive, axis_b=axis_b)
 
 
 @checked
@@ -348,12 +321,3 @@ class GeneralJoint(RelativeJoint):
             raise ModelError(f"GeneralJoint on {a}, {b}: closes nothing; set at least one flag to True")
         axes = np.eye(3) if axes is None else axes
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
-
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Both nodes if a rotation is closed; else those whose axes or levers count."""
-        if any(name in self.closes for name in ROTATIONS):
-            return self.nodes
-        if all(name in self.closes for name in TRANSLATIONS):
-            return levers(self.nodes, self.offsets)
-        return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))

@@ -19,6 +19,7 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    Node,
     NodeLike,
     Numbering,
     Placed,
@@ -38,14 +39,12 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.frames import two_nodes
+from fem_mbs.elements.joints.frames import levers, two_nodes
 from fem_mbs.elements.joints.relative_batch import (
     Displacement,
     Drive,
     DriveLike,
     DrivenBatch,
-    Drives,
-    Move,
     RelativeBatch,
     drives_by_name,
 )
@@ -104,12 +103,15 @@ class RelativeJoint(Constraint):
 
     _internal = (
         "across",
+        "angle_law",
         "axis",
         "closes",
         "cosines",
         "frame",
         "free_axis",
+        "is_driven",
         "limit",
+        "point_laws",
         "positions",
         "rotation_weights",
         "upright",
@@ -139,9 +141,8 @@ class RelativeJoint(Constraint):
         self._check_closed()
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
         self.free_axis = free[0] if len(free) == 1 else 2
-        drives = self._by_name(drive)
-        self.driven = tuple(drives)
-        self.drives = self._make_drives(displacement, drives)
+        self.drives, self.displacement = self._by_name(drive), displacement
+        self.driven = tuple(self.drives)
         closed = (*self.closes, *self.driven)
         self.positions = tuple(k for k, name in enumerate(TRANSLATIONS) if name in closed)
         self.cosines = self._cosines()
@@ -154,6 +155,22 @@ class RelativeJoint(Constraint):
     def coordinates(self) -> tuple[Coordinate, ...]:  # type: ignore[override]
         """The motions that the joint leaves free, driven ones included."""
         return tuple(Coordinate(name, name in ROTATIONS) for name in self._measures())
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """Both nodes where a rotation is closed; else those that a point is not at, and node a where its axes count."""
+        if any(name in ROTATIONS for name in (*self.closes, *self.driven)):
+            return self.nodes
+        if self.displacement is not None or any(name not in self.closes for name in TRANSLATIONS):
+            return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
+        return levers(self.nodes, self.offsets)
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """Node b, of a point at it that slides on a line or in a plane of node a: point masses need no rotation."""
+        if all(name in self.closes for name in TRANSLATIONS):
+            return ()
+        return tuple(node for node in self.nodes[1:] if node not in self.rotation_dependent)
 
     def coordinate_key(self, name: str) -> Hashable:
         return RelativeJoint, self._measures()[name]
@@ -175,7 +192,7 @@ class RelativeJoint(Constraint):
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""
-        driven = any(joint.drives.acts for joint in constraints)
+        driven = any(joint.is_driven for joint in constraints)
         return DrivenBatch(constraints, number) if driven else RelativeBatch(constraints, number)
 
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
@@ -197,7 +214,7 @@ class RelativeJoint(Constraint):
     def across(self) -> Array:
         """Weights ``(3, 3)`` of the relative rotation in the cosine of the driven angle; zero without one."""
         k = (self.free_axis + 1) % 3
-        return (self.drives.angle is not None) * np.outer(self.axes[0][:, k], self.axes[1][:, k])
+        return (self.angle_law is not None) * np.outer(self.axes[0][:, k], self.axes[1][:, k])
 
     def upright(self) -> Array:
         """Weights ``(3, 9)`` of the relative rotation in the cosines of axes that stay together; zero of others."""
@@ -223,7 +240,7 @@ class RelativeJoint(Constraint):
         f = self.free_axis
         i, j = (f + 1) % 3, (f + 2) % 3
         together = ((i, f), (j, f))
-        return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
+        return (*together, (j, i)) if len(closed) == 3 or self.angle_law else together
 
     def _by_name(self, drive: DriveLike | None) -> Mapping[str, Drive]:
         """Drives by coordinate, of those that a drive may prescribe."""
@@ -232,12 +249,22 @@ class RelativeJoint(Constraint):
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
         return drives_by_name(drive, self.closes, free, angles if len(angles) > 1 else [], label)
 
-    def _make_drives(self, displacement: Displacement | None, drives: Mapping[str, Drive]) -> Drives:
-        moves = [] if displacement is None else [Move(self.nodes[0].rotation.T, displacement, 3)]
-        for k, name in enumerate(TRANSLATIONS):
-            if name in drives:
-                moves.append(Move(self.axes[0][:, k, None], drives[name], None))
-        return Drives(self, next((drives[name] for name in ROTATIONS if name in drives), None), moves)
+    @property
+    def is_driven(self) -> bool:
+        """Whether there are any laws."""
+        return bool(self.drives) or self.displacement is not None
+
+    @property
+    def angle_law(self) -> Drive | None:
+        """What prescribes its angle, in rad."""
+        return next((law for name, law in self.drives.items() if name in ROTATIONS), None)
+
+    def point_laws(self) -> list[tuple[Array, Displacement, int | None]]:
+        """What moves the point of b: directions (3, s) in frame a, the law, and how many components that returns."""
+        along = zip(TRANSLATIONS, self.axes[0].T, strict=True)
+        moves = [(axis[:, None], self.drives[name], None) for name, axis in along if name in self.drives]
+        own = [] if self.displacement is None else [(self.nodes[0].rotation.T, self.displacement, 3)]
+        return [*own, *moves]
 
 
 def shapes_of(joint: RelativeJoint, size: float) -> list[Placed]:

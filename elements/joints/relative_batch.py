@@ -184,98 +184,28 @@ HALVINGS = 30
 """Of a step in which a drive turns far, until it must have jumped."""
 
 
-class Move(NamedTuple):
-    """A law that moves the point of b: its directions (3, s) in frame a, and how many components it returns."""
+def jump(law: Drive, joint: RelativeJoint, before: float, t: float) -> float:
+    """By how much an angle jumps between two times; 0 if it does not, or by so little that directions show it."""
 
-    directions: Array
-    law: Callable[[float], ArrayLike]
-    size: int | None
+    def turned(t: float) -> float:
+        return float(evaluate(law, t, joint, None))
 
-
-class Drives:
-    """The laws of a joint: of its angle, and of where the point of b is against that of a."""
-
-    def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
-        self.joint, self.angle, self.moves = joint, angle, moves
-        self._last: dict[int, tuple[tuple[float, float], tuple[Array, Array]]] = {}
-
-    @property
-    def acts(self) -> bool:
-        """Whether there are any laws."""
-        return bool(self.moves) or self.angle is not None
-
-    def turned(self, t: float) -> float:
-        """The prescribed angle in rad."""
-        assert self.angle is not None
-        return float(evaluate(self.angle, t, self.joint, None))
-
-    def turning(self, t: float, end: float) -> tuple[float, float]:
-        """Its first and second time derivative; it is known up to the time ``end``."""
-        assert self.angle is not None
-        first, second = self._derivatives(self.angle, None, t, end)
-        return float(first), float(second)
-
-    def moved(self, t: float) -> Array:
-        """How far the point of b is from that of a, ``(3,)`` in frame a."""
-        parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
-        return np.sum(parts, axis=0)
-
-    def moving(self, t: float, end: float) -> tuple[Array, Array]:
-        """First and second time derivative of :meth:`moved`."""
-        rates = [
-            [D @ np.atleast_1d(rate) for rate in self._derivatives(law, size, t, end)] for D, law, size in self.moves
-        ]
-        first, second = np.sum(rates, axis=0)
-        return first, second
-
-    def jump(self, before: float, t: float) -> float:
-        """By how much the angle jumps between two times; 0 if it does not, or by so little that directions show it."""
-        if self.angle is None:
+    first, last = turned(before), turned(t)
+    for _ in range(HALVINGS):
+        if abs(last - first) < np.pi:
             return 0.0
-        first, last = self.turned(before), self.turned(t)
-        for _ in range(HALVINGS):
-            if abs(last - first) < np.pi:
-                return 0.0
-            middle = 0.5 * (before + t)
-            turned = self.turned(middle)
-            if abs(turned - first) > abs(last - turned):
-                t, last = middle, turned
-            else:
-                before, first = middle, turned
-        return last - first
-
-    def _derivatives(
-        self, law: Callable[[float], ArrayLike], size: int | None, t: float, end: float
-    ) -> tuple[Array, Array]:
-        """Those of a law, which are asked for several times at one instant."""
-        known = self._last.get(id(law))
-        if known is None or known[0] != (t, end):
-            known = self._last[id(law)] = (t, end), derivatives(law, t, self.joint, size, end)
-        return known[1]
-
-    def check_start(self, angle: float, moved: Array) -> None:
-        """Refuse laws that do not begin where the joint stands: at an angle, its points ``moved`` (3,) in frame a."""
-        end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
-        if self.angle is not None and abs((begins := self.turned(0.0)) - angle) > TOLERANCE:
-            raise ModelError(
-                f"{self.joint}: its drive must be {rounded(angle):g} at t = 0, where the joint stands as it was "
-                f"built, received {begins:.6g} rad; {end}"
-            )
-        along = self.joint.axes[0][:, list(self.joint.positions)]
-        if self.moves and np.abs(along.T @ ((first := self.moved(0.0)) - moved)).max() > TOLERANCE:
-            raise ModelError(
-                f"{self.joint}: its displacement must be {_shown(moved)} at t = 0, where the joint stands as it was "
-                f"built, received {first}; {end}"
-            )
+        middle = 0.5 * (before + t)
+        between = turned(middle)
+        if abs(between - first) > abs(last - between):
+            t, last = middle, between
+        else:
+            before, first = middle, between
+    return last - first
 
 
 def rounded(value: float) -> float:
     """A value without what is rounding."""
     return value if abs(value) > TOLERANCE else 0.0
-
-
-def _shown(moved: Array) -> str:
-    return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
 
 
 def drives_by_name(
@@ -311,6 +241,8 @@ class PrescribedRows:
 
     batch: DrivenBatch
     t: float
+    angles: Array
+    """Of driven joints, ``(k,)``."""
     rows: Array
     """``(w, -o)`` (n, m, 13) of all joints."""
     ahead: Array
@@ -322,8 +254,17 @@ class PrescribedRows:
 
     @cached_property
     def rates(self) -> tuple[Array, Array]:
-        """First and second time derivative of the rows of driven joints."""
-        return self.batch.driven_rates(self.t)
+        """First and second time derivative of the rows."""
+        return self.batch.row_rates(self.t, self.angles)
+
+
+class Move(NamedTuple):
+    """What moves the point of b of a joint: ``D`` times its directions, and the law with the number of its values."""
+
+    row: int
+    along: Array
+    law: Callable[[float], ArrayLike]
+    size: int | None
 
 
 class DrivenBatch(RelativeBatch):
@@ -332,44 +273,60 @@ class DrivenBatch(RelativeBatch):
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         super().__init__(joints, number)
         self._end = number.end
-        self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
-        driven = [joints[k] for k in which]
-        self._drives = [joint.drives for joint in driven]
+        self._known: tuple[float, list[Any], list[Any]] | None = None
+        """The derivatives of laws at one instant, for which they are asked several times."""
+        self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.is_driven], np.intp)
+        self._driven = [joints[k] for k in which]
+        self._moves = [
+            Move(k, self._D[k] @ directions, law, size)
+            for k in which
+            for directions, law, size in joints[k].point_laws()
+        ]
         # what stays, and what goes with the cosine and the sine of the angles: across the axis cos W + sin axis~ W
         D, W, none = self._D[which], self._W[which], np.zeros((len(which), self._p))
-        axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in driven]))
+        axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in self._driven]))
         points = self._points_b[which]
         self._fixed = self._rows_of(points, D, 0.0 * W, self._offset[which])
         self._cosine = self._rows_of(points, 0.0 * D, W, none)
         self._sine = self._rows_of(points, 0.0 * D, axis[:, None] @ W, none)
-        ahead = np.array([joint.across() for joint in driven])
+        ahead = np.array([joint.across() for joint in self._driven])
         self._ahead = ahead.reshape(-1, 9), (axis @ ahead).reshape(-1, 9)
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
-        for k in self.driven_joints:
-            joint, (a, b) = self.owners[k], self.nodes[k]
-            x, R = motion.x[[a, b]], motion.R[[a, b]]
-            points = x + np.matvec(R, np.array(joint.offsets))
-            angle = 0.0
-            if joint.drives.angle is not None:
-                name = next(name for name in joint.driven if name.startswith("rotation"))
-                angle = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
-            joint.drives.check_start(angle, R[0].T @ (points[1] - points[0]))
+        end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
+        for k, joint in zip(self.driven_joints, self._driven, strict=True):
+            for name, law in joint.drives.items():
+                begins = float(evaluate(law, 0.0, joint, None))
+                stands = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
+                if abs(begins - stands) > TOLERANCE:
+                    raise ModelError(
+                        f"{joint}: its drive must be {rounded(stands):g} at t = 0, where the joint stands as it was "
+                        f"built, received {begins:.6g} {'m' if name.startswith('t') else 'rad'}; {end}"
+                    )
+            if joint.displacement is not None:
+                x, R = motion.x[self.nodes[k]], motion.R[self.nodes[k]]
+                points, first = x + np.matvec(R, np.array(joint.offsets)), evaluate(joint.displacement, 0.0, joint, 3)
+                moved = joint.nodes[0].rotation @ (R[0].T @ (points[1] - points[0]))
+                if np.abs(first - moved).max() > TOLERANCE:
+                    stands_at = moved if np.abs(moved).max() > TOLERANCE else 0
+                    raise ModelError(
+                        f"{joint}: its displacement must be {stands_at} at t = 0, where the joint stands as it was "
+                        f"built, received {first}; {end}"
+                    )
 
     def at(self, t: float) -> PrescribedRows:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
-        angles = np.array([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
-        prescribed = self._turned(t, angles)
-        for k, drives in zip(self.driven_joints, self._drives, strict=True):
-            if drives.moves:
-                prescribed.rows[k, : self._p, 12] -= self._D[k] @ drives.moved(t)
+        laws = ((joint, joint.angle_law) for joint in self._driven)
+        angles = [0.0 if law is None else float(evaluate(law, t, joint, None)) for joint, law in laws]
+        prescribed = self._turned(t, np.array(angles))
+        self._move(prescribed.rows, [evaluate(own.law, t, self.owners[own.row], own.size) for own in self._moves])
         return prescribed
 
     def met(self, motion: Motion) -> PrescribedRows:
         """At the angles of the motion."""
         p = self.evaluate(motion, None)[2].p[self.driven_joints, :9]
-        turns = np.array([drives.angle is not None for drives in self._drives])
+        turns = np.array([joint.angle_law is not None for joint in self._driven])
         along, across = (np.vecdot(weights, p) for weights in self._ahead)
         return self._turned(motion.t, np.where(turns, np.arctan2(across, along), 0.0))
 
@@ -378,45 +335,54 @@ class DrivenBatch(RelativeBatch):
         rows = self._built.copy()
         rows[self.driven_joints] = self._fixed + c * self._cosine + s * self._sine
         along, across = self._ahead
-        return PrescribedRows(self, t, rows, c[:, 0] * along + s[:, 0] * across)
+        return PrescribedRows(self, t, angles, rows, c[:, 0] * along + s[:, 0] * across)
+
+    def _move(self, rows: Array, values: Sequence[Array]) -> None:
+        """Put what laws say of points into the offsets of rows ``(n, m, 13)``."""
+        for (row, along, *_), value in zip(self._moves, values, strict=True):
+            rows[row, : self._p, 12] -= along @ np.atleast_1d(value)
 
     def check_behind(self, cosine: Array) -> None:
         """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
         if cosine.min() < 0.0:
-            joint = self._drives[int(cosine.argmin())].joint
             raise MotionError(
-                f"{joint}: its drive turns by more than a quarter turn in one step, or begins so far from where the "
-                "joint was built; shorten the step, or build the joint nearer"
+                f"{self._driven[int(cosine.argmin())]}: its drive turns by more than a quarter turn in one step, or "
+                "begins so far from where the joint was built; shorten the step, or build the joint nearer"
             )
 
     def rates(self, context: RelativeContext) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
-        first, second = np.zeros((2, *self._built.shape))
-        first[self.driven_joints], second[self.driven_joints] = context.prescribed.rates
+        first, second = context.prescribed.rates
         values = np.matvec(first, context.p), first[..., :12] @ context.changes, np.matvec(second, context.p)
         phi, B, curvature = (part.reshape(len(self.nodes) * self._m, -1)[self._closed] for part in values)
         return Rates(phi[:, 0], B, curvature[:, 0])
 
-    def driven_rates(self, t: float) -> tuple[Array, Array]:
-        """First and second time derivative ``(k, m, 13)`` of the rows of driven joints."""
-        turning = [
-            (0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t, self._end)) for d in self._drives
-        ]
-        angle, speed, acceleration = (np.array(part)[:, None, None] for part in zip(*turning, strict=True))
-        c, s = np.cos(angle), np.sin(angle)
+    def row_rates(self, t: float, angles: Array) -> tuple[Array, Array]:
+        """First and second time derivative ``(n, m, 13)`` of the rows at driven ``angles`` (k,)."""
+        first, second = np.zeros((2, *self._built.shape))
+        if self._known is None or self._known[0] != t:
+            self._known = t, *self._derivatives(t)
+        _, turning, moving = self._known
+        speed, acceleration = np.array(turning, float).T[..., None, None]
+        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
         along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
-        first, second = speed * across, acceleration * across - speed**2 * along
-        for k, drives in enumerate(self._drives):
-            if drives.moves:
-                for change, moving in zip((first, second), drives.moving(t, self._end), strict=True):
-                    change[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ moving
+        first[self.driven_joints] = speed * across
+        second[self.driven_joints] = acceleration * across - speed**2 * along
+        for rows, values in zip((first, second), zip(*moving, strict=True), strict=False):
+            self._move(rows, values)
         return first, second
+
+    def _derivatives(self, t: float) -> tuple[list[Any], list[Any]]:
+        """First and second time derivatives of the laws of angles and of points."""
+        laws, end = ((joint, joint.angle_law) for joint in self._driven), self._end
+        turning = [(0.0, 0.0) if law is None else derivatives(law, t, joint, None, end) for joint, law in laws]
+        return turning, [derivatives(own.law, t, self.owners[own.row], own.size, end) for own in self._moves]
 
     def astray(self, end: StepEnd) -> str:
         """Drives that jump by whole turns meet the equations, too."""
         if text := super().astray(end):
             return text
-        for drives in self._drives:
-            if jump := drives.jump(end.before, end.t):
-                return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
+        for joint in self._driven:
+            if (law := joint.angle_law) is not None and (by := jump(law, joint, end.before, end.t)):
+                return f"{joint}: its drive jumps by {by:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
         return ""

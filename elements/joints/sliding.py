@@ -40,7 +40,7 @@ from fem_mbs.lie import so3
 ON_BEAM = 1e-8
 """Largest distance from the beam as built, against its length."""
 BEYOND = 0.5
-"""UnitInterval of the last element by which an iteration may leave the beam."""
+"""Share of the last element by which an iteration may leave the beam."""
 COSINES = ((0, 2), (1, 2), (1, 0))
 """Axes of the section and of the node that stay perpendicular where the orientation is held."""
 

@@ -90,7 +90,7 @@ OUTSIDE = ("refuse", "hold")
 NOTICED, BETWEEN = 0.02, np.arange(1, 8) / 8.0
 """Share of the range of values by which a curve that leaves them is worth a word; where it is looked at between two."""
 ROUNDING = 1e-9
-"""UnitInterval of its time by which a table may be asked too early or too late."""
+"""Share of its time by which a table may be asked too early or too late."""
 
 Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time")]
 Values = Annotated[ArrayLike, shaped((None,), (None, 3), what="a number, or three, for each time")]
@@ -272,23 +272,13 @@ class ExternalInput(TimeLaw):
         finally:
             self._t = self._x = ()
 
-    def __call__(self, t: float) -> float:
-        if not self._t:
-            return self.value
-        return self._x[k := self._before(t)] + self.velocity(t) * (t - self._t[k])
-
-    def velocity(self, t: float) -> float:
-        if not self._t:
-            return 0.0
-        k = self._before(t)
-        return (self._x[k + 1] - self._x[k]) / (self._t[k + 1] - self._t[k])
-
-    def _before(self, t: float) -> int:
-        """The way that it is on: the first one before, the last one after all others."""
-        return min(max(bisect_right(self._t, t) - 1, 0), len(self._t) - 2)
-
-    def acceleration(self, t: float) -> float:
-        return 0.0
+    def derivative(self, k: int, t: float) -> float:
+        """Of the way that it is on: the first one before, the last one after all others."""
+        if not self._t or k == 2:
+            return 0.0 if k else self.value
+        n = min(max(bisect_right(self._t, t) - 1, 0), len(self._t) - 2)
+        rate = (self._x[n + 1] - self._x[n]) / (self._t[n + 1] - self._t[n])
+        return rate if k else self._x[n] + rate * (t - self._t[n])
 
     def __repr__(self) -> str:
         return f"ExternalInput({self.value})"

@@ -157,20 +157,14 @@ class SpinUp(TimeLaw):
     rate: float
     duration: Positive
 
-    def __call__(self, t: float) -> float:
-        """Angle in rad."""
+    def derivative(self, k: int, t: float) -> float:
+        """Angle in rad, and its derivatives."""
         T = self.duration
         if t >= T:
-            return self.rate * (t - T / 2)
-        return self.rate / T * (t * t / 2 + (T / (2 * pi)) ** 2 * (cos(2 * pi * t / T) - 1))
-
-    def velocity(self, t: float) -> float:
-        T = self.duration
-        return self.rate if t >= T else self.rate / T * (t - T / (2 * pi) * sin(2 * pi * t / T))
-
-    def acceleration(self, t: float) -> float:
-        T = self.duration
-        return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
+            return (self.rate * (t - T / 2), self.rate, 0.0)[k]
+        s = 2 * pi * t / T
+        turned = t * t / 2 + (T / (2 * pi)) ** 2 * (cos(s) - 1), t - T / (2 * pi) * sin(s), 1 - cos(s)
+        return self.rate / T * turned[k]
 
 
 @checked

@@ -7,6 +7,9 @@ to second order in rotations
     P = U_m + (w_m x U_m + w_D x U_D)/2,
     u = w_D x U_D/3 + (w_D x (w_D x U_m + w_m x U_D) + w_m x (w_D x U_D))/9.
 
+As built nothing bows: ``w_D`` counts from there. ``w_m`` is whole, as on a curved surface the bow of an edge has a part
+in the plane of the element.
+
 Membrane forces would do work on such bows, which weight, inertia, reactions and forces on nodes do not do: bending that
 bows edges would set energy free, and thin sheets could not carry their own weight. With edges of the length ``l`` and
 the normal ``n`` as built, the mean gradients of chords and bows are
@@ -38,7 +41,7 @@ class Chords:
         self._out = np.stack([y, -x], axis=-2) / area[:, None, None]
         """``l n/A`` of edges, ``(n, 2, 4)``."""
         self._by_mean, self._by_half = ((self._out[:, :, None] * part.T).reshape(-1, 1, 8, 4) for part in (MEAN, HALF))
-        self._as_built = d0 * np.repeat([0.0, 1.0], 3)
+        self._as_built = HALF @ (d0 * np.repeat([0.0, 1.0], 3))
 
     def strains(self, d: Array) -> Array:
         """Strains ``(..., n, 3)``."""
@@ -46,8 +49,8 @@ class Chords:
         return 0.5 * _strain(F, F[..., None])[..., 0]
 
     def _halves(self, d: Array) -> tuple[Array, Array]:
-        """Means and halves of differences of coordinates ``(..., n, 4, 6)``; rotations are those since it was built."""
-        return MEAN @ (d - self._as_built), HALF @ (d - self._as_built)
+        """Means and halves of differences of coordinates ``(..., n, 4, 6)``; edges bow from where they were built."""
+        return MEAN @ d, HALF @ d - self._as_built
 
     def gradient(self, d: Array) -> Array:
         """Strains by coordinates, ``(n, 3, 24)``."""

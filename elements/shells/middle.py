@@ -15,8 +15,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beams.curve_strain import HalfWay
-from fem_mbs.elements.beams.two_node import MAX_TURN
-from fem_mbs.errors import MotionError
+from fem_mbs.elements.beams.two_node import check_turn
 from fem_mbs.lie import se3
 
 SIGNS = np.array([-1.0, 1.0])[:, None, None]
@@ -36,7 +35,7 @@ class QuadCoordinates:
         back = self.R.mT[:, None]
         self.operator = se3.InverseTangent.of_frame(back @ R, np.vecmat(x - self.x[:, None], self.R[:, None]))
         turns = [np.vecdot(d[..., 3:], d[..., 3:]).reshape(len(x), -1) for d in (self.operator.d, e, e_m)]
-        _check_turn(np.concatenate(turns, axis=1).max(axis=1), owners)
+        check_turn(np.concatenate(turns, axis=1).max(axis=1).reshape(-1, len(owners)), owners)
         self.d, self.inverse = self.operator.d, self.operator.forward()
         self.back = self.operator.A - self.inverse
         """``-T^-1(-d)``, by which coordinates follow the middle."""
@@ -93,19 +92,18 @@ class QuadCoordinates:
 
     def _middles(self) -> tuple[Array, Array]:
         """Derivatives of ``e`` of both diagonals ``(n, 2, 6, 24)`` and between their middles ``(n, 6, 24)``."""
-        n = len(self.d)
-        diagonals = np.zeros((n, 2, 6, 2, 2, 6))
-        middles = np.zeros((n, 2, 6, 2, 2, 6))
         forward = self.diagonals.forward()
-        steps = (self.diagonals.A - forward, forward)
-        for k in range(2):
-            for end in range(2):
-                diagonals[:, k, :, end, k] = steps[end][:, k]
-                middles[:, k, :, end, k] = self.of_diagonals[:, end, k]
+        by_diagonals = _by_nodes(np.stack([self.diagonals.A - forward, forward], axis=1))
+        first, last = _by_nodes(self.of_diagonals).swapaxes(0, 1)
         forward = self.center.forward()
-        first, second = middles.reshape(n, 2, 6, 24).swapaxes(0, 1)
-        center = (self.center.A - forward) @ first + forward @ second
-        return diagonals.reshape(n, 2, 6, 24), center
+        return by_diagonals, (self.center.A - forward) @ first + forward @ last
+
+
+def _by_nodes(by_ends: Array) -> Array:
+    """Derivatives ``(n, 2, 6, 24)`` of both diagonals against all nodes from those against their ends."""
+    result = np.zeros((len(by_ends), 2, 6, 2, 2, 6))
+    np.einsum("nkaekb->nekab", result)[...] = by_ends
+    return result.reshape(-1, 2, 6, 24)
 
 
 def _half_way(R_a: Array, x_a: Array, R_b: Array, x_b: Array) -> tuple[Array, Array, Array]:
@@ -113,18 +111,3 @@ def _half_way(R_a: Array, x_a: Array, R_b: Array, x_b: Array) -> tuple[Array, Ar
     e = se3.log(R_a.mT @ R_b, np.vecmat(x_b - x_a, R_a))
     half, y = se3.exp(0.5 * e)
     return e, R_a @ half, x_a + np.matvec(R_a, y)
-
-
-def _check_turn(squared: Array, owners: Sequence[Any]) -> None:
-    """Raise :class:`MotionError` if an element turns further than its coordinates can tell."""
-    if squared.max() <= MAX_TURN**2:
-        return
-    index = int(np.argmax(squared)) % len(owners)
-    shell = owners[index]
-    element = index - owners.index(shell)
-    corners = ", ".join(str(shell.nodes[k]) for k in shell.cells[element])
-    raise MotionError(
-        f"{shell}: element {element + 1} of {len(shell.cells)} with {corners} turns by "
-        f"{np.degrees(np.sqrt(squared.max())):.0f} degrees between its nodes, more than its interpolation can "
-        "represent; refine the mesh there, or shorten the step if the motion is not meant"
-    )

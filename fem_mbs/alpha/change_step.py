@@ -15,11 +15,15 @@ from fem_mbs.initial.consistent_start import with_joint_rate
 
 
 def kept_matrix(scheme: Scheme, state: State, memory: AlphaMemory) -> Linearization | None:
-    """The last iteration matrix, which led to a state, for the modified Newton method."""
+    """The last iteration matrix, which led to a state; None if there is none, or one of another solver."""
     if memory.matrix is None:
         return None
     T_inv, *factors = memory.matrix
+    if not factors:  # of a step in which contacts touch
+        return None
     restored = scheme.kind.solver(scheme.system).restore(factors)
+    if restored is None:
+        return None
     if scheme.kind is not StabilizedEquations:
         return Linearization(restored, T_inv)
     return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
@@ -61,10 +65,9 @@ def _growing_velocity(scheme: Scheme, state: State, memory: AlphaMemory) -> Arra
     slope = (highest_derivatives(system, state) - before.older) / (state.t - before.t_older)
     left = memory.h**3 * defect(scheme, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
-    if memory.matrix is not None:
+    if (kept := kept_matrix(scheme, state, memory)) is not None:
         evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
-        factors = scheme.kind.solver(system).restore(memory.matrix[1:])
-        w = (left - response(scheme, evaluation, left, factors)) / memory.h
+        w = (left - response(scheme, evaluation, left, kept.factors)) / memory.h
     if system.m:
         w = with_joint_rate(system, state, w, missed=not scheme.kind.closes_velocities)
     if system.k:

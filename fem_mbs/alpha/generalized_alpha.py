@@ -179,7 +179,7 @@ class GeneralizedAlpha(Method):
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
-            matrix = solution.linearization.kept
+            matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         memory = AlphaMemory(
             h,
             memory.steps + 1,

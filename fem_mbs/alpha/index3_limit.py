@@ -12,9 +12,9 @@ from fem_mbs.contracts import State
 from fem_mbs.system.system import System
 
 ASTRAY = 0.05
-"""UnitInterval of the largest velocity by which velocities may miss the constraints of joints."""
+"""Share of the largest velocity by which velocities may miss the constraints of joints."""
 NEAR = 0.5
-"""UnitInterval of the limit of turns from which on velocities are looked at."""
+"""Share of the limit of turns from which on velocities are looked at."""
 
 
 def turn_of_a_step(state: State, h: float) -> float:

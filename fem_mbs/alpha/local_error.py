@@ -80,7 +80,9 @@ def errors_of_step(
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            led = responded(scheme, solution, left)
+            led = left  # where Newton's method had nothing to solve, nothing is taken back
+            if (matrix := solution.linearization) is not None:
+                led = response(scheme, solution.value.evaluation, left, matrix.factors)
             if memory.steps:
                 oscillating = unresolved(system, h, state, new, now + before.now)
             else:
@@ -109,16 +111,6 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
 def lasting_error(scheme: Scheme, led: Array) -> Array:
     """Length and angle ``(2,)`` of what lasts of a step, ``led`` (N,), and of the defect that velocities have."""
     return scheme.parameters.both_defects * largest(led[: 6 * scheme.system.n])
-
-
-def responded(scheme: Scheme, solution: Iterate[Unknowns, StepResidual, Linearization], left: Array) -> Array:
-    """What the equations of a step make of a defect ``(N,)``.
-
-    Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
-    """
-    if solution.linearization is None:
-        return left
-    return response(scheme, solution.value.evaluation, left, solution.linearization.factors)
 
 
 def missed_impulse(

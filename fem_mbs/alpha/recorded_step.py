@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_error, responded, unresolved
+from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -167,8 +167,8 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters) -> Re
     values += [*step.size(residual), step.length(correction)]
     of_trial = lines.line(np.concatenate([after.D, after.multipliers, *rest]), row, values)
     of_end = lines.line(*end(unknown))
-    new, solution = _state(step.t, given.ended, none), Iterate(unknown, residual, kept, Report())
-    lasting = lasting_error(scheme, responded(scheme, solution, local_error(new)))
+    new = _state(step.t, given.ended, none)
+    lasting = lasting_error(scheme, response(scheme, residual.evaluation, local_error(new), factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     of_look = lines.line(np.concatenate([lasting, oscillating]))
     own = of_matrix, of_trial, of_end, of_look

@@ -154,7 +154,7 @@ def step_matrix(
     solver = system.solver
     if beside is not None:
         solver, values = beside.solver, np.concatenate([values, h * h * beside.stiffness])
-    factors = solver.factor(tangent.stored(solver, values))
+    factors = solver.factorized(values)
     return StepMatrix(evaluation, factors, np.where(system.orders == 1, per_rate[0], per_rate[1]))
 
 

@@ -104,11 +104,6 @@ class Linearization(NamedTuple):
     """Factors, inverse tangent operators and rotations by which forces along the constraints act: the same in a step.
     """
 
-    @property
-    def kept(self) -> tuple[Array, ...]:
-        """What a later step needs of it."""
-        return self.T_inv, *self.factors.arrays
-
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""

@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
-from fem_mbs.elements.beams.curve_strain import LOBATTO
+from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.model.model import Model
 
 UNIT = (1.0, 1.0, 1.0)
@@ -83,7 +83,7 @@ def bend(elements: int = 16, order: int = 1, torsion: float = 1 / 6) -> tuple[Mo
     """
     model = Model()
     section = BeamSection(1e7, 5e6, torsion * 5e6, 1e7 / 12, 1.0, UNIT)
-    shares = np.append((np.arange(elements)[:, None] + LOBATTO[order][:-1]).ravel() / elements, 1.0)
+    shares = node_shares(elements, order)
     nodes = [model.add_node((100 * np.sin(a), 100 * (1 - np.cos(a)), 0)) for a in shares * np.pi / 4]
     beam = model.add(Beam(nodes, section, y_axis=(0, 0, 1), order=order))
     model.fix(nodes[0])

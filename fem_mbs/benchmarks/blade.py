@@ -125,8 +125,8 @@ def blade_case() -> Iterator[Quantity]:
     linear, computed = zip(*FALL.values(), strict=True)
     times = [f"tip after {t} s of gravity, y (m)" for t in FALL]
     beamdyn = "computed: BeamDyn, one element"
-    yield from compared(names, tip, LOADED["exact"], 2e-5, EXACT, 9.7)
-    yield from compared(names, tip, LOADED["BeamDyn"], 2e-2, beamdyn, 9.7)
+    yield from compared(names, tip, LOADED["exact"], 2e-5, EXACT, scale=9.7)
+    yield from compared(names, tip, LOADED["BeamDyn"], 2e-2, beamdyn, scale=9.7)
     yield from compared(
         [f"frequency {k} (Hz)" for k in range(1, 7)],
         modes(blade(3)[0], 6).frequencies,
@@ -134,5 +134,5 @@ def blade_case() -> Iterator[Quantity]:
         1e-5,
         "exact: Legendre elements",
     )
-    yield from compared(times, fall, linear, 2e-3, "exact: Legendre elements, linear", 0.9)
-    yield from compared(times, fall, computed, 1e-2, beamdyn, 0.9)
+    yield from compared(times, fall, linear, 2e-3, "exact: Legendre elements, linear", scale=0.9)
+    yield from compared(times, fall, computed, 1e-2, beamdyn, scale=0.9)

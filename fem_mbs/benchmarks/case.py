@@ -102,6 +102,7 @@ def compared(
     references: Sequence[float] | Array,
     tolerance: float,
     source: str,
+    *,
     scale: float | None = None,
 ) -> list[Quantity]:
     """Quantities that share their source, tolerance and scale."""
@@ -118,17 +119,17 @@ def order(value: float, of: str = "the mesh") -> Quantity:
 
 def converged(
     names: Sequence[str],
-    run: Callable[[int], Sequence[float] | Array],
-    counts: Sequence[int],
+    refined: tuple[Array, float],
     references: Sequence[float] | Array,
     tolerance: float,
     source: str,
+    *,
     scale: float | None = None,
     of: str = "the mesh",
 ) -> list[Quantity]:
-    """Extrapolated quantities, and the order; see :func:`refine` and :func:`compared`."""
-    values, found = refine(run, counts)
-    return [*compared(names, values, references, tolerance, source, scale), order(found, of)]
+    """Extrapolated quantities, and the order, as :func:`refine` has found them; see :func:`compared`."""
+    values, found = refined
+    return [*compared(names, values, references, tolerance, source, scale=scale), order(found, of)]
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def by_quantity(problem: BenchmarkProblem, values: Array, tolerance: float, sour
     result, exact = [], problem.exact()
     for column, (name, scale) in enumerate(zip(problem.quantities, problem.scale, strict=True)):
         names = [f"{name} at t = {t:g} s" for t in problem.times]
-        result += compared(names, values[:, column], exact[:, column], tolerance, source, scale)
+        result += compared(names, values[:, column], exact[:, column], tolerance, source, scale=scale)
     return result
 
 

@@ -35,7 +35,7 @@ def roll_up() -> Iterator[Quantity]:
         solution = statics(model, load_end=2.0, loads=[1.0, 2.0])
         for turns, u in zip((1, 2), solution.displacement(beam.nodes[-1]), strict=True):
             names = [f"{interpolation}: {axis} after {turns} turns" for axis in ("u_x", "u_y")]
-            yield from compared(names, u[:2], (-10.0, 0.0), 1e-9, "exact: full circles", 10.0)
+            yield from compared(names, u[:2], (-10.0, 0.0), 1e-9, "exact: full circles", scale=10.0)
 
 
 @case("elastica", "statics")
@@ -50,7 +50,7 @@ def elastica() -> list[Quantity]:
 
     names = [f"{name} at PL^2/EI = {load}" for load in (1, 5) for name in ("1 - x/L", "y/L")]
     references = (0.056433, 0.301721, 0.387628, 0.713792)
-    return converged(names, run, (20, 40, 80), references, 1e-5, "exact: elliptic integrals")
+    return converged(names, refine(run, (20, 40, 80)), references, 1e-5, "exact: elliptic integrals")
 
 
 @case("45-degree bend", "statics")
@@ -82,7 +82,7 @@ def follower_force() -> list[Quantity]:
 
     names = [f"{name} at {load} N" for load in loads for name in ("axial", "transverse", "rotation")]
     references = np.array([beams.FOLLOWING[load] for load in loads]) * (-1, 1, 1)
-    return converged(names, run, (20, 40, 80), references.ravel(), 2e-5, EXACT)
+    return converged(names, refine(run, (20, 40, 80)), references.ravel(), 2e-5, EXACT)
 
 
 @case("Lee's frame", "statics")
@@ -96,7 +96,7 @@ def lee_frame() -> list[Quantity]:
         return _limits(u, -v, solution.t)
 
     names = [f"{limit} limit: {name}" for limit in ("upper", "lower") for name in ("load/1000", "v", "u")]
-    return converged(names, run, (16, 32, 64), np.ravel(beams.RIGID_LIMITS), 2e-5, EXACT)
+    return converged(names, refine(run, (16, 32, 64)), np.ravel(beams.RIGID_LIMITS), 2e-5, EXACT)
 
 
 def _limits(u: Array, v: Array, load: Array) -> Array:
@@ -140,7 +140,7 @@ def helix() -> list[Quantity]:
         return statics(model, loads=[*beams.HELIX]).displacement(beam.nodes[-1]).ravel()
 
     names = [f"{axis} at load {load}" for load in beams.HELIX for axis in AXES]
-    return converged(names, run, (100, 200, 400), np.ravel([*beams.HELIX.values()]), 1e-5, EXACT, 10.0)
+    return converged(names, refine(run, (100, 200, 400)), np.ravel([*beams.HELIX.values()]), 1e-5, EXACT, scale=10.0)
 
 
 @case("Princeton beam", "statics")
@@ -155,7 +155,7 @@ def princeton() -> Iterator[Quantity]:
             return np.append(solution.displacement(tip)[-1], np.arctan2(-R[1, 2], R[2, 2]))
 
         names = [f"{name} at {load} N, {angle} deg" for name in ("u1", "u2", "u3", "twist")]
-        yield from converged(names, run, (10, 20, 40), references, 1e-5, EXACT, 0.2)
+        yield from converged(names, refine(run, (10, 20, 40)), references, 1e-5, EXACT, scale=0.2)
 
 
 @case("twisted beam", "statics")
@@ -167,7 +167,7 @@ def twisted_beam() -> list[Quantity]:
         return deflection(beams.twisted(beams.STRIP, 1.0, elements, (0, load, 0)))[1:] / load
 
     names = ("along the load (m/N)", "across it (m/N)")
-    return converged(names, run, (10, 20, 40), beams.twisted_strip(), 1e-5, "exact: Castigliano")
+    return converged(names, refine(run, (10, 20, 40)), beams.twisted_strip(), 1e-5, "exact: Castigliano")
 
 
 @case("short thick cantilever", "statics")
@@ -203,7 +203,7 @@ def geradin() -> list[Quantity]:
 
     names = ("drop (m)", "shortening (m)", "rotation (rad)")
     source = "published: Geradin and Cardona 2001, through SHARPy"
-    return converged(names, run, (10, 20, 40), (2.159, 0.596, 0.672), 1e-3, source)
+    return converged(names, refine(run, (10, 20, 40)), (2.159, 0.596, 0.672), 1e-3, source)
 
 
 @case("composite cantilever", "statics")
@@ -216,7 +216,7 @@ def composite_cantilever() -> list[Quantity]:
         return deflection((model, beam.nodes[-1]))
 
     references = (-0.0902726627, -0.0647488486, 1.2297364829)
-    return converged(AXES, run, (20, 40, 80), references, 1e-6, "computed: BeamDyn, through Kynema", 1.0)
+    return converged(AXES, refine(run, (20, 40, 80)), references, 1e-6, "computed: BeamDyn, through Kynema", scale=1.0)
 
 
 @case("twisted cantilever", "statics")
@@ -277,7 +277,7 @@ def columns() -> Iterator[Quantity]:
         def run(elements: int, ends: str = ends) -> Array:
             return buckling(beams.column(ends, elements)).factors[:1]
 
-        yield from converged((f"{ends}: P L^2/(pi^2 EI)",), run, (10, 20, 40), (factor,), 1e-5, "exact: Euler")
+        yield from converged((f"{ends}: P L^2/(pi^2 EI)",), refine(run, (10, 20, 40)), (factor,), 1e-5, "exact: Euler")
 
 
 @case("lateral-torsional buckling", "buckling")
@@ -291,7 +291,7 @@ def lateral_torsional() -> list[Quantity]:
         return np.abs(buckling(model).factors[:1])
 
     # twice the first zero of the Bessel function J of order -1/4, squared and halved (Timoshenko and Gere)
-    return converged(("load factor",), run, (10, 20, 40), (4.012599,), 1e-5, "exact: Timoshenko and Gere 1961")
+    return converged(("load factor",), refine(run, (10, 20, 40)), (4.012599,), 1e-5, "exact: Timoshenko and Gere 1961")
 
 
 @case("right-angle frame", "buckling")
@@ -303,5 +303,5 @@ def right_angle_frame() -> list[Quantity]:
         return np.sort(np.abs(buckling(model, 2).factors))[:1]
 
     return converged(
-        ("critical load (N)",), run, (10, 20, 40), (beams.CRITICAL,), 5e-3, "published: Simo and Vu-Quoc 1986"
+        ("critical load (N)",), refine(run, (10, 20, 40)), (beams.CRITICAL,), 5e-3, "published: Simo and Vu-Quoc 1986"
     )

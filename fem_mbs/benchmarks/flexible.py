@@ -258,8 +258,10 @@ def spin_up() -> Iterator[Quantity]:
     at = rows(solution.t, times)
     steady = seen[solution.t > 17, 0].mean()
     stretch = ARM_MASS * rate**2 * L**3 / (3 * ARM_STIFFNESS)
-    yield from compared([f"axial at t = {t} s (m)" for t in times], seen[at, 0], axial, 1e-2, SONNEVILLE, 0.02)
-    yield from compared([f"transverse at t = {t} s (m)" for t in times], seen[at, 1], across, 1e-2, SONNEVILLE, 0.53)
+    yield from compared([f"axial at t = {t} s (m)" for t in times], seen[at, 0], axial, 1e-2, SONNEVILLE, scale=0.02)
+    yield from compared(
+        [f"transverse at t = {t} s (m)" for t in times], seen[at, 1], across, 1e-2, SONNEVILLE, scale=0.53
+    )
     yield Quantity("steady stretch (m)", steady, stretch, 5e-2, "exact: linear theory")
 
 
@@ -327,5 +329,5 @@ def pushed_column_case() -> Iterator[Quantity]:
         [f"way of the tip at {t} s (m)" for t in PUSHED],
         "computed: Abaqus, solid elements, through beamFoam",
     )
-    yield from compared(names, way[rows(solution.t, [*PUSHED])], [*PUSHED.values()], 5e-3, source, 2.8)
+    yield from compared(names, way[rows(solution.t, [*PUSHED])], [*PUSHED.values()], 5e-3, source, scale=2.8)
     yield Quantity("largest way (m)", _extrema(solution.t, way, 0.0, 1.0)[1], 2.8007, 1e-3, source)

@@ -166,11 +166,6 @@ def block() -> Model:
     return model
 
 
-def _to_rest(t: Array) -> Array:
-    until = np.minimum(t, 2.0 / (0.3 * G))
-    return (2.0 * until - 0.15 * G * until**2)[:, None]
-
-
 PENDULUM = ContactProblem("mass on a rod and a wall", 3.0, pendulum, lambda s: s.position("bob")[:, :1], _swing)
 OSCILLATOR = ContactProblem(
     "driven oscillator with a stop", 5.0, oscillator, lambda s: s.coordinate("rail")[:, None], _driven
@@ -183,7 +178,6 @@ BOWL = ContactProblem(
     _slide,
 )
 BALL = ContactProblem("ball past all its bounces", 5.0, ball, lambda s: s.position("ball")[:, 2:] - 0.1, _height)
-BLOCK = ContactProblem("block that slides to rest", 0.8, block, lambda s: s.position("block")[:, :1], _to_rest)
 
 HALF_WIDTH, HALF_HEIGHT = 0.2, 0.6
 UPRIGHT = 0.478068508, 1.105155357, 1.583073138, 1.964964381

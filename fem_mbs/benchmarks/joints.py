@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import EXACT, STEP, Quantity, case, compared, converged, rows
+from fem_mbs.benchmarks.case import EXACT, STEP, Quantity, case, compared, converged, refine, rows
 from fem_mbs.contracts import Node
 from fem_mbs.elements import (
     Beam,
@@ -61,7 +61,9 @@ def intermediate_axis() -> list[Quantity]:
     across = np.sqrt((twice * J[2] - square) / (J[1] * (J[2] - J[1])))
     exact = np.stack([start[0] * cn, across * sn, start[2] * dn], axis=-1).ravel()
     names = [f"rate {k} at t = {t:g} s (rad/s)" for t in times for k in (1, 2, 3)]
-    return converged(names, run, (200, 400, 800), exact, 1e-5, "exact: Jacobi's elliptic functions", 1.0, STEP)
+    return converged(
+        names, refine(run, (200, 400, 800)), exact, 1e-5, "exact: Jacobi's elliptic functions", scale=1.0, of=STEP
+    )
 
 
 @case("Cardan joint", "joints")
@@ -144,7 +146,7 @@ def mass_and_spring() -> list[Quantity]:
     t = np.array(times)
     exact = pulled * np.exp(-decay * t) * (np.cos(fast * t) + decay / fast * np.sin(fast * t))
     names = [f"place at t = {t:g} s (m)" for t in times]
-    return converged(names, run, (200, 400, 800), exact, 1e-5, CLOSED, pulled, STEP)
+    return converged(names, refine(run, (200, 400, 800)), exact, 1e-5, CLOSED, scale=pulled, of=STEP)
 
 
 @case("driven hinge", "joints")
@@ -185,7 +187,7 @@ def torsion_pendulum() -> list[Quantity]:
 
     exact = solve_ivp(rates, (0, times[-1]), (0.0, 0.0), "DOP853", t_eval=times, rtol=1e-12, atol=1e-12).y[0]
     names = [f"angle at t = {t:g} s (rad)" for t in times]
-    return converged(names, run, (200, 400, 800), exact, 1e-5, EXACT, 1.0, STEP)
+    return converged(names, refine(run, (200, 400, 800)), exact, 1e-5, EXACT, scale=1.0, of=STEP)
 
 
 @case("speed motor", "joints")
@@ -208,7 +210,7 @@ def speed_motor() -> list[Quantity]:
     t = np.array(times)
     error = speed * np.exp(-decay * t) * (np.cos(fast * t) - decay / fast * np.sin(fast * t))
     names = [f"speed at t = {t:g} s (rad/s)" for t in times]
-    return converged(names, run, (100, 200, 400), speed - error, 1e-4, CLOSED, of=STEP)
+    return converged(names, refine(run, (100, 200, 400)), speed - error, 1e-4, CLOSED, of=STEP)
 
 
 BELT_SPEED, HOLDING, STATIC, KINETIC, BELT_GRAVITY = 0.1, 100.0, 0.5, 0.3, 10.0
@@ -239,15 +241,6 @@ def belt(group: str = "R3xSO3", **friction: Any) -> tuple[Model, Node]:
     model.add(SpringDamper(model.ground, block, HOLDING, point_a=(-10, 0, 0)))
     model.add(JointFriction(contact, KINETIC, STATIC, **friction))
     return model, block
-
-
-def block_place(t: Array) -> Array:
-    """Place of the block: with the belt to the static limit, then a piece of an oscillation about the kinetic one."""
-    since = t - (MIDDLE + AWAY) / BELT_SPEED  # the first slip
-    phase = np.where(since < 0.0, since, since % PERIOD)
-    slips = MIDDLE + AWAY * np.cos(BELT_OMEGA * phase) + BELT_SPEED / BELT_OMEGA * np.sin(BELT_OMEGA * phase)
-    sticks = np.where(phase < 0.0, MIDDLE + AWAY + BELT_SPEED * phase, MIDDLE - AWAY + BELT_SPEED * (phase - SLIP))
-    return np.where((phase >= 0.0) & (phase < SLIP), slips, sticks)
 
 
 def turning_back(t: Array, v: Array) -> Array:
@@ -317,4 +310,4 @@ def passing_load() -> list[Quantity]:
     values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
     exact = 1e3 * deflection(times, speed)
     names = [f"load at {share:g} of the length (mm)" for share in shares]
-    return compared(names, values, exact, 5e-4, "exact: series of modes", float(exact.max()))
+    return compared(names, values, exact, 5e-4, "exact: series of modes", scale=float(exact.max()))

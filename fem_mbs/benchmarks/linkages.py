@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import TEST_SET, BenchmarkProblem, Quantity, case, check, compared, rows, solve
 from fem_mbs.contracts import Node
-from fem_mbs.elements import Moment, PointMass, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import Harmonic, Moment, PointMass, Ramp, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
@@ -182,21 +182,8 @@ LENGTHS = 0.3 * np.sin(TWISTS) / np.sin(TWISTS[0])
 """Of neighbours: angles between the axes of the hinges, and lengths in m, which are as the sines of the angles."""
 RATIO = np.sin(TWISTS.sum() / 2) / np.sin((TWISTS[1] - TWISTS[0]) / 2)
 BENNETT_START, MASS, INERTIA = np.radians(50.0), 1.5, np.array((2e-3, 1.2e-2, 1.1e-2))
-
-
-class Drive:
-    """Angle of the first hinge from the start on, with its derivatives."""
-
-    def __call__(self, t: float) -> float:
-        return float(1.2 * t + 0.4 * np.sin(3 * t))
-
-    def velocity(self, t: float) -> float:
-        """In rad/s."""
-        return float(1.2 + 1.2 * np.cos(3 * t))
-
-    def acceleration(self, t: float) -> float:
-        """In rad/s^2."""
-        return float(-3.6 * np.sin(3 * t))
+DRIVE = Ramp(1.2) + Harmonic(0.4, 1.5 / np.pi)
+"""Angle of the first hinge from the start on, in rad: ``1.2 t + 0.4 sin(3 t)``."""
 
 
 def second(u: float) -> float:
@@ -224,7 +211,7 @@ def bennett(group: str = "R3xSO3") -> Model:
         node = model.add_node(x + R.apply((length / 2, 0, 0)), R.as_matrix())
         model.add(RigidBody(node, MASS, INERTIA))
         axis = R.apply((0, 0, 1))
-        model.add(RevoluteJoint(last, node, axis, point=x, drive=Drive() if k == 1 else None), name=f"{k}")
+        model.add(RevoluteJoint(last, node, axis, point=x, drive=DRIVE if k == 1 else None), name=f"{k}")
         last = node
     model.add(RevoluteJoint(model.ground, last, ring[3][1].apply((0, 0, 1)), point=ring[3][0]), name="4")
     project_velocities(model)
@@ -234,7 +221,7 @@ def bennett(group: str = "R3xSO3") -> Model:
 def energy(t: float) -> float:
     """Of the three bodies, in J, from the places of the hinges."""
     h = 1e-5
-    u, rate = BENNETT_START + Drive()(t), Drive().velocity(t)
+    u, rate = BENNETT_START + DRIVE(t), DRIVE.velocity(t)
     total = 0.0
     for before, now, after, length in zip(links(u - h), links(u), links(u + h), (*LENGTHS, LENGTHS[0]), strict=False):
         low, middle, high = (x + R.apply((length / 2, 0, 0)) for x, R in (before, now, after))
@@ -252,15 +239,15 @@ def bennett_case() -> Iterator[Quantity]:
     times, h = (0.5, 1.0, 1.5), 1e-4
     solution = simulate(bennett(), 1.5, 0.01, RadauIIA())
     at = rows(solution.t, times)
-    angles = [second(BENNETT_START + Drive()(t)) - second(BENNETT_START) for t in times]
-    torques = [(energy(t + h) - energy(t - h)) / (2 * h) / Drive().velocity(t) for t in times]
+    angles = [second(BENNETT_START + DRIVE(t)) - second(BENNETT_START) for t in times]
+    torques = [(energy(t + h) - energy(t - h)) / (2 * h) / DRIVE.velocity(t) for t in times]
     yield from compared(
         [f"angle at {t} s (rad)" for t in times],
         solution.coordinate("2")[at],
         angles,
         1e-10,
         "exact: Bennett 1903",
-        1.0,
+        scale=1.0,
     )
     yield from compared(
         [f"torque at {t} s (N m)" for t in times],

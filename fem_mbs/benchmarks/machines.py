@@ -204,5 +204,7 @@ def hydraulic_arm_case() -> Iterator[Quantity]:
         (("angle (rad)", 0.03), ("pressure 1 (MPa)", 8.0), ("pressure 2 (MPa)", 8.0))
     ):
         names = [f"{name} at {t} s" for t in times]
-        yield from compared(names, found[:, column], exact_arm(times)[:, column], 1e-4, "exact: three states", scale)
+        yield from compared(
+            names, found[:, column], exact_arm(times)[:, column], 1e-4, "exact: three states", scale=scale
+        )
     yield Quantity("sum of sizes", float(sum_of_all), EXUDYN, 1e-4, "computed: Exudyn 1.13.6, extrapolated")

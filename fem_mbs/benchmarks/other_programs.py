@@ -67,7 +67,7 @@ def babyboot_case() -> Iterator[Quantity]:
     )
     source = "computed: MotionGenesis, through Drake"
     yield from compared(names[:2], angles, BOOT[:2], 1e-5, source)
-    yield from compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, 11.0)
+    yield from compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, scale=11.0)
 
 
 PIVOT = np.array([1.0, 2.0, 3.0])
@@ -183,8 +183,8 @@ def car_axis_case() -> Iterator[Quantity]:
         [f"{of}{axis} of the {end} mass ({unit})" for end in ("left", "right") for axis in "xy"]
         for of, unit in (("", "m"), ("rate of ", "m/s"))
     )
-    yield from compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, LENGTH)
-    yield from compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, LENGTH)
+    yield from compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, scale=LENGTH)
+    yield from compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, scale=LENGTH)
     yield from compared(("multiplier of the guide", "multiplier of the bar"), forces, MULTIPLIERS, 1e-5, TEST_SET)
 
 
@@ -234,4 +234,4 @@ def fekete_case() -> list[Quantity]:
     solution = simulate(fekete(), 1000.0, VariableStep(1e-6), RadauIIA(), times=[0.0, 1000.0])
     places = np.concatenate([solution.position(f"{k}")[-1] for k in RESTS])
     names = [f"{axis} of point {k}" for k in RESTS for axis in "xyz"]
-    return compared(names, places, np.ravel([*RESTS.values()]), 1e-8, TEST_SET, 1.0)
+    return compared(names, places, np.ravel([*RESTS.values()]), 1e-8, TEST_SET, scale=1.0)

@@ -128,7 +128,7 @@ def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> Iterato
     for t, found in zip(table, twice_extrapolated(*runs), strict=True):
         names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
         source = "exact: minimal coordinates, and absolute ones with multipliers"
-        yield from compared(names, found, table[t], 1e-6, source, 1.0)
+        yield from compared(names, found, table[t], 1e-6, source, scale=1.0)
 
 
 @case("Puma 560", "machines", slow=True)

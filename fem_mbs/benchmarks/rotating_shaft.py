@@ -16,7 +16,7 @@ from scipy.integrate import simpson, solve_ivp
 from scipy.linalg import block_diag, eigh
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import STEP, Quantity, case, converged, rows
+from fem_mbs.benchmarks.case import STEP, Quantity, case, converged, refine, rows
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
@@ -169,7 +169,9 @@ def shaft() -> Iterator[Quantity]:
     references = np.stack([exact.real, exact.imag], axis=-1).ravel()
     names = [f"{axis} over the offset at t = {t} s" for t in times for axis in "yz"]
     yield Quantity("static sag (m)", -hanging, sag(), 1e-5, "exact: Ritz, linear")
-    yield from converged(names, run, (1000, 2000, 4000), references, 2e-4, "exact: Ritz, linear", 5.0, STEP)
+    yield from converged(
+        names, refine(run, (1000, 2000, 4000)), references, 2e-4, "exact: Ritz, linear", scale=5.0, of=STEP
+    )
     yield _work()
 
 

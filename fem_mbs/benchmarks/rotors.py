@@ -233,14 +233,10 @@ FROM_REST = {1.0: (-4.44309, 0.18963), 4.0: (-4.29364, 0.01804)}
 """y and z of the left end of the shaft in mm, and the spin in rad/s: momenta, Runge-Kutta of eighth order."""
 
 
-def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 0.0) -> Model:
-    """The body "rotor" on its springs.
-
-    It spins from the start on, or a moment about the shaft runs it up; ``kick`` in rad/s turns it across, which excites
-    its nutation.
-    """
+def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False) -> Model:
+    """The body "rotor" on its springs; it spins from the start on, or a moment about the shaft runs it up."""
     model = Model(group)
-    turning = np.array([0.0 if run_up else SPIN, kick, 0.0])
+    turning = np.array([0.0 if run_up else SPIN, 0.0, 0.0])
     node = model.add_node((0, 0, 0), velocity=-np.cross(turning, UNBALANCE), angular_velocity=turning, name="rotor")
     model.add(RigidBody(node, MASS, (POLAR, ACROSS, ACROSS), center_of_mass=UNBALANCE))
     model.add(Moment(node, (0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY)))

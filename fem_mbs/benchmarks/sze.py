@@ -137,7 +137,7 @@ def roll_up() -> list[Quantity]:
     names = [f"{axis} at {load:g} of the moment" for axis in ("-u", "w") for load in (0.25, 0.5, 0.75, 1.0)]
     angle = 2 * np.pi * np.array([0.25, 0.5, 0.75, 1.0])
     exact = np.concatenate([12.0 * (1 - np.sin(angle) / angle), 12.0 * (1 - np.cos(angle)) / angle])
-    return compared(names, np.concatenate([-u[:, 0], u[:, 2]]), exact, 1e-4, "exact: arcs", 12.0)
+    return compared(names, np.concatenate([-u[:, 0], u[:, 2]]), exact, 1e-4, "exact: arcs", scale=12.0)
 
 
 @case("Sze: slit annular plate", "statics")

@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BOTH, Quantity, case, compared, converged, twice_extrapolated
+from fem_mbs.benchmarks.case import BOTH, Quantity, case, compared, converged, refine, twice_extrapolated
 from fem_mbs.contracts import Method
 from fem_mbs.elements import RigidBody, SphericalJoint
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
@@ -130,7 +130,7 @@ def heavy_top() -> list[Quantity]:
         return solution.position("top")[-1]
 
     source = "exact: eighth-order Runge-Kutta"
-    return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), TABLE[1.0][0], 1e-5, source, of=BOTH)
+    return converged(("x (m)", "y (m)", "z (m)"), refine(run, (1000, 2000, 4000)), TABLE[1.0][0], 1e-5, source, of=BOTH)
 
 
 def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
@@ -141,7 +141,7 @@ def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
 def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
     names = [f"{name}, {axis} (m)" for axis in "xyz"]
     reference = TABLE[1.0][0] if spin == FAST else exact(np.array([1.0]), spin).x[-1]
-    return compared(names, place, reference, 1e-6, "exact: equations about the fixed point", 1.0)
+    return compared(names, place, reference, 1e-6, "exact: equations about the fixed point", scale=1.0)
 
 
 @case("heavy top without joints", "dynamics")

@@ -106,7 +106,7 @@ HODGES = {  # speed: frequencies out of the plane (Hodges and Rutkowski 1981), a
 
 
 def blade(
-    speed: float, hub: float = 0.0, lag: float = 1e3, elements: int = 10, order: int = 1, EA: float = 1e7
+    speed: float, hub: float = 0.0, lag: float = 1e3, *, elements: int = 10, order: int = 1, EA: float = 1e7
 ) -> tuple[Model, Node]:
     """A slender blade of length 1 that turns about z on a hub of a radius, and its tip.
 
@@ -186,7 +186,7 @@ def _euler(name: str) -> list[Quantity]:
         return found[found > 0.0][:6:2]  # each twice, in two planes
 
     references = 10 * np.square(EULER[name])
-    return converged(_names(3), run, (40, 80, 160), references, 1e-5, "exact: Euler and Bernoulli's beam")
+    return converged(_names(3), refine(run, (40, 80, 160)), references, 1e-5, "exact: Euler and Bernoulli's beam")
 
 
 @case("cantilever", "modes")
@@ -210,7 +210,7 @@ def thick_cantilever_case() -> list[Quantity]:
         model.fix(beam.nodes[0])
         return modes(model, 4).angular
 
-    return converged(_names(4), run, (20, 40, 80), thick_cantilever(4), 1e-5, TIMOSHENKO)
+    return converged(_names(4), refine(run, (20, 40, 80)), thick_cantilever(4), 1e-5, TIMOSHENKO)
 
 
 @case("thick beam on hinges", "modes")
@@ -226,7 +226,7 @@ def thick_beam_on_hinges() -> list[Quantity]:
         return _nearest(modes(model, 20).angular, exact)
 
     names = [f"{branch}, half waves: {n} (rad/s)" for n in half_waves for branch in ("bending", "shear")]
-    return converged(names, run, (40, 80, 160), exact, 1e-5, TIMOSHENKO)
+    return converged(names, refine(run, (40, 80, 160)), exact, 1e-5, TIMOSHENKO)
 
 
 @case("chain of ten links", "modes")
@@ -244,12 +244,12 @@ def string_case() -> list[Quantity]:
         model, _ = string(elements)
         return modes(model, 3, statics(model, ramp=False).state(-1)).angular
 
-    return converged(_names(3), run, (50, 100, 200), string(1)[1], 1e-4, "exact: wave equation")
+    return converged(_names(3), refine(run, (50, 100, 200)), string(1)[1], 1e-4, "exact: wave equation")
 
 
 def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
     """Two frequencies of flap, then two of lag, over ``sqrt(EI/mu L^4)``."""
-    model, tip = blade(speed, hub, lag, elements)
+    model, tip = blade(speed, hub, lag, elements=elements)
     found = modes(model, 6, steady_rotation(model, (0, 0, speed)).state(-1))
     seen = np.abs(found.displacement(tip))
     out, within = seen[:, 2] > 10 * seen[:, 1], seen[:, 1] > 10 * seen[:, 2]
@@ -273,7 +273,7 @@ def blade_on_a_hub() -> Iterator[Quantity]:
         names = [f"{name} {k} at hub ratio {hub}" for name in ("flap", "lag") for k in (1, 2)]
         exact = southwell(speed, hub)
         run = partial(_blade, speed, hub, 1.0)
-        yield from converged(names, run, (10, 20, 40), exact, 1e-4, "exact: Ritz, 24 polynomials")
+        yield from converged(names, refine(run, (10, 20, 40)), exact, 1e-4, "exact: Ritz, 24 polynomials")
 
 
 @case("overhung rotor", "modes")
@@ -292,4 +292,4 @@ def overhung_rotor_case() -> Iterator[Quantity]:
             f"{'forward' if value > 0 else 'backward'} whirl {abs(value):.3g} rad/s at {spin:g} rad/s"
             for value in exact
         ]
-        yield from converged(names, run, (10, 20, 40), exact, 1e-5, "exact: two coordinates")
+        yield from converged(names, refine(run, (10, 20, 40)), exact, 1e-5, "exact: two coordinates")

@@ -37,6 +37,12 @@ _PROGRAMS: dict[Any, list[str]] = {}
 """LLVM text by the kind of a batch."""
 
 
+def address(array: Array | IntArray) -> int:
+    """Where an array lies."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
 class Addresses:
     """Where arrays lie, for kernels. Small ones are copied to where one has been before, which is faster."""
 
@@ -57,7 +63,7 @@ class Addresses:
     def at(self, place: int, array: Array | IntArray) -> None:
         """Have kernels work on an array itself."""
         self._arrays[place] = array
-        self.addresses[place] = array.__array_interface__["data"][0]
+        self.addresses[place] = address(array)
 
     def result(self, place: int, shape: tuple[int, ...]) -> Array:
         """Where a kernel writes what has a shape."""

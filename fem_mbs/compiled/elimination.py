@@ -18,7 +18,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme
-from fem_mbs.linear.solvers import DenseSolver, Factors
+from fem_mbs.linear.solvers import DenseSolver, Factors, LinearSolver
 
 LEAST = 1e-7
 """Smallest pivots against the largest values that they have had."""
@@ -70,7 +70,7 @@ class Order:
         return next((node for node in self._nodes[joint] if not self._left[node] and node not in taken), None)
 
 
-class Elimination:
+class Elimination(LinearSolver):
     """The solver of recorded equations: of ``n`` components, then of multipliers.
 
     ``blocks`` (size,) has the number of the node or the joint that each belongs to. What is stored of a matrix can be

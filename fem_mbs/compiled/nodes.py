@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from functools import cache, partial
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.compiled import batches
-from fem_mbs.compiled.batches import Addresses
+from fem_mbs.compiled import band, batches
+from fem_mbs.compiled.batches import COPIED, address
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.compiled.tape import Tape, recording
+from fem_mbs.compiled.tape import Number, Tape, recording
 from fem_mbs.system.kinematics import Chart, SingleGroup
 from fem_mbs.system.system import System
 
@@ -33,36 +32,50 @@ GUARD, TABLE, FIRST = range(3)
 
 
 class NodeKernel:
-    """A method of the group of ``n`` nodes; of other shapes, and in other branches than the recorded one, NumPy's."""
+    """A method of the group of ``n`` nodes; of other shapes, and in other branches than the recorded one, NumPy's.
+
+    What few nodes are given is copied to where kernels read it, and what they return from where they write it: that is
+    faster than to find addresses. Zeros are not written.
+    """
 
     def __init__(self, group: SingleGroup, name: str, n: int) -> None:
         kind: Any = type(group)
         text, results = recorded(kind, name)
         self.plain, self.kernel, self.n = getattr(group, name), kernel(text), n
-        self.shapes = [shape if shape is FACTORS else _of_all(shape, n) for shape in METHODS[name]]
-        self.results = [_of_all(shape, n) for shape in results]
-        self.ends = [0, *accumulate(int(np.prod(shape)) for shape in self.results)]
-        rows = [6 * n] * 2 if results == [RATES] else np.diff(self.ends)
-        self._offsets = 8 * np.cumsum([0, *rows[:-1]])
-        self._place = FIRST + len(self.shapes)
-        self._guard, self._given = np.zeros(1, np.int64), Addresses(self._place + len(rows))
-        self._given.at(GUARD, self._guard)
-        self._given[TABLE] = np.arange(n)[:, None] + [0, n]
+        self.given, self.results = (
+            [np.zeros(shape if shape == FACTORS else _of_all(shape, n)) for shape in own]
+            for own in (METHODS[name], results)
+        )
+        self.small = all(array.size <= COPIED for array in (*self.given, *self.results))
+        self._guard, rows = np.zeros(1, np.int64), np.arange(n)[:, None] + [0, n]
+        self._kept = self._guard, rows
+        self._pair = results == [RATES]
+        every: list[Any] = [self._guard, rows, *self.given, *self._rows(self.results)]
+        self.addresses = np.array([address(array) for array in every])
+        self.pointer = address(self.addresses)
 
     def __call__(self, *given: Array) -> Any:
-        addresses = self._given
-        for place, (array, shape) in enumerate(zip(given, self.shapes, strict=True), FIRST):
-            if array.shape != shape:
+        for own, array in zip(self.given, given, strict=True):
+            if array.shape != own.shape:
                 return self.plain(*given)
-            addresses[place] = array
-        flat = np.empty(self.ends[-1])
-        addresses.addresses[self._place :] = flat.__array_interface__["data"][0] + self._offsets
-        self.kernel(self.n, addresses.pointer, addresses.pointer)
+        results = self.results
+        if self.small:
+            for own, array in zip(self.given, given, strict=True):
+                own[...] = array
+        else:
+            arrays = [np.ascontiguousarray(array) for array in given]
+            results = [np.zeros(own.shape) for own in results]
+            self.addresses[FIRST:] = [address(array) for array in (*arrays, *self._rows(results))]
+        self.kernel(self.n, self.pointer, self.pointer)
         if self._guard[0]:
             return self.plain(*given)
-        parts = zip(self.ends[:-1], self.ends[1:], self.results, strict=True)
-        results = [flat[a:b].reshape(shape) for a, b, shape in parts]
+        if self.small:
+            results = [own.copy() for own in results]
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _rows(self, results: list[Array]) -> list[Array]:
+        """Arrays with a row for each node: of rates, those of velocities and of accelerations."""
+        return list(results[0]) if self._pair else results
 
 
 def _of_all(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -72,6 +85,7 @@ def _of_all(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 def compiled(system: System) -> None:
     """Put kernels in the place of batches, and of the methods of the group that all nodes are on."""
     batches.compiled(system)
+    band.compiled(system)
     group, n = system.kinematics, system.n
     if isinstance(group, SingleGroup):
         vars(group).update({name: NodeKernel(group, name, n) for name in METHODS if n >= LEAST[name]})
@@ -98,7 +112,11 @@ def recorded(group: type[SingleGroup], name: str) -> tuple[str, list[tuple[int, 
     results = result if isinstance(result, tuple) else (result,)
     cells = [cell.ravel() for array in results for cell in array]
     sinks = [
-        OutputRows(FIRST + len(arguments) + k, cell.size, [(c, tape.number_of(value)) for c, value in enumerate(cell)])
+        OutputRows(
+            FIRST + len(arguments) + k,
+            cell.size,
+            [(c, tape.number_of(value)) for c, value in enumerate(cell) if isinstance(value, Number) or value],
+        )
         for k, cell in enumerate(cells)
     ]
     text = program(tape, sources, sinks, list(tape.guards), GUARD, 0, lanes())

@@ -207,7 +207,7 @@ def _cores() -> int:
 class RecordedSystem(System):
     """One copy of a system, with numbers on the tape of ``lines`` for its parameters."""
 
-    solver: Elimination  # type: ignore[assignment]
+    solver: Elimination
 
     def __init__(self, whole: Whole, lines: Lines, prescribed: Prescribed) -> None:
         system, one, self._lines = whole.system, whole.one, lines

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import lapack, lstsq
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.newton import NotConvergedError
@@ -28,7 +28,8 @@ LARGEST = 300
 """Contacts above which the matrix of Newton's method is too large: sweeps alone."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
-SINGULAR = 1e-11
+SINGULAR, REGULAR = 1e-11, 1e-7
+"""Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
 INFINITE = 1e100
 
 
@@ -40,11 +41,42 @@ def least_squares(A: Array, b: Array) -> Array:
     return found
 
 
+def solution(A: Array, b: Array) -> Array:
+    """The solution of ``A x = b``, the least one where that may be singular: at three times the cost."""
+    lu, pivots, found, info = lapack.dgesv(A, b)
+    if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR:
+        return found
+    return least_squares(A, b)
+
+
 class Pushes(NamedTuple):
-    """A solution: ``P`` (k, 3), and whether it is one."""
+    """A solution ``P`` (k, 3), and whether it is one."""
 
     P: Array
     solved: bool
+
+
+class Branch(NamedTuple):
+    """The laws of those contacts that push, on the branches on which they are: ``A P + K c = 0``; others have none."""
+
+    pushes: BoolArray
+    """Of all contacts, ``(k,)``."""
+    A: Array
+    """``(3p, 3p)``."""
+    K: Array
+    """``(p, 3, 3)``."""
+
+    def forces(self, c: Array) -> Array:
+        """``P`` (k, 3) where rates without them are ``c`` (k, 3)."""
+        return self.nearest(np.zeros(c.shape), c)
+
+    def nearest(self, P: Array, c: Array) -> Array:
+        """The same; where they are not unique, those nearest to ``P``."""
+        own, result = P[self.pushes].ravel(), np.zeros(P.shape)
+        if len(own):
+            missed = np.matvec(self.K, c[self.pushes]).ravel() + self.A @ own
+            result[self.pushes] = (own - solution(self.A, missed)).reshape(-1, 3)
+        return result
 
 
 def push(
@@ -152,10 +184,7 @@ class Laws:
         for _ in range(NEWTON):
             if least <= TOLERANCE * self.size:
                 break
-            pushes, A, K = self.linear(P)
-            right = -np.matvec(K, self.c).ravel()
-            P = least_squares(A, right - A @ P.ravel()).reshape(-1, 3) + P
-            P = np.where(pushes[:, None], P, 0.0)
+            P = self.branch(P).nearest(P, self.c)
             error = self.error(P)
             if error < least:
                 best, least = P, error
@@ -163,13 +192,14 @@ class Laws:
                 break
         return best, least
 
-    def linear(self, P: Array) -> tuple[BoolArray, Array, Array]:
-        """Which contacts push, and the laws on the branches of ``P``: ``A P + K c = 0``."""
-        k, every = self.k, np.arange(self.k)
+    def branch(self, P: Array) -> Branch:
+        """The laws on the branches of ``P``."""
         pushes, own, K = self.branches(P, self.rates(P))
-        A = (K @ self.G.reshape(k, 3, 3 * k)).reshape(k, 3, k, 3)
-        A[every, :, every] += own
-        return pushes, A.reshape(3 * k, 3 * k), K
+        p = np.flatnonzero(pushes)
+        n, G = len(p), self.G.reshape(self.k, 3, self.k, 3)[p][:, :, p]
+        A = (K[p] @ G.reshape(n, 3, 3 * n)).reshape(n, 3, n, 3)
+        A[np.arange(n), :, np.arange(n)] += own[p]
+        return Branch(pushes, A.reshape(3 * n, 3 * n), K[p])
 
     def branches(self, P: Array, xi: Array) -> tuple[BoolArray, Array, Array]:
         """Which contacts push, and the laws on the branches of ``P`` and ``xi``: ``own P + K xi = 0``, (k, 3, 3)."""

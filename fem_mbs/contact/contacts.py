@@ -85,6 +85,13 @@ class Contacts:
             clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
         return clear
 
+    def closing(self, motion: Motion, near: BoolArray) -> Array:
+        """How fast gaps ``(C,)`` of elements that are near may close, over the speed of the model's fastest point."""
+        result = np.zeros(self.count)
+        for part in self.of(near):
+            result[part.numbers] = part.batch.closing(motion, self.system.length)[:, None]
+        return result
+
     def without(self, state: State) -> State:
         """A state of the model without contacts."""
         own = self._none

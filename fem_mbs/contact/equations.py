@@ -19,12 +19,11 @@ corners of a box, these are the nearest to the last ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
@@ -32,7 +31,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import SOME, Laws, least_squares, projected, push
+from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
 from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
@@ -87,9 +86,8 @@ class ContactLinearization:
     """The same of the multipliers of joints, ``(m, 3k)``."""
     first: ContactLinearization | None
     """The first of the step, by which forces along the constraints act, if not this."""
-    answer: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    """How forces follow gaps and slips ``(3k, 3k)`` on the branches of the last correction."""
-    kept: None = None
+    branch: Branch | None = None
+    """That of the last correction, on which forces follow gaps and slips."""
 
     @cached_property
     def mobility(self) -> Array:
@@ -103,26 +101,24 @@ class ContactLinearization:
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
         P, _ = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
-        pushes, A, K = Laws(self.mobility, c, friction).linear(P)
-        self.answer = -least_squares(A, block_diag(*K))
-        self.answer[np.repeat(~pushes, 3)] = 0.0
-        return P, pushes
+        self.branch = Laws(self.mobility, c, friction).branch(P)
+        return P, self.branch.pushes
 
-    def along(self, force: Array) -> tuple[Array, Array, Array]:
-        """Places, multipliers of joints and forces ``(3k,)``, while no contact changes its branch."""
-        d, multipliers = solve_with_constraints(self.system, self.free, force, None)
-        P = self.answer @ -(self.E @ d)
-        return d - self.moves @ P, multipliers - self.reacts @ P, P
+    def along(self, d: Array) -> Array:
+        """Forces ``(3k,)`` that go with places, while no contact changes its branch."""
+        assert self.branch is not None
+        return self.branch.forces(-(self.E @ d).reshape(-1, 3)).ravel()
 
     @property
     def factors(self) -> Factors:
         """Those of the matrix in which contacts stay on their branches."""
         rows, n = self.system.free_index, self.system.n_free
-        E, moves = self.E[:, rows], np.concatenate([self.moves[rows], self.reacts])
+        moves = np.concatenate([self.moves[rows], self.reacts])
 
         def solve(right: Array) -> Array:
-            free = self.free.solve(right)
-            result: Array = free - moves @ (self.answer @ -(E @ free[:n]))
+            free, d = self.free.solve(right), np.zeros(self.system.N)
+            d[rows] = free[:n]
+            result: Array = free - moves @ self.along(d)
             return result
 
         return Factors(solve, ())
@@ -177,7 +173,7 @@ class ContactEquations(StabilizedEquations):
         system, h, at, solver = self.system, self.h, residual.at, self.touching.solver
         values, T_inv, dV = self.matrix(self, unknown, residual)
         values = np.concatenate([values, h * h * at.stiffness(residual.P)])
-        free = solver.factor(tangent.stored(solver, values))
+        free = solver.factorized(values)
         E = h * at.rate_gradients(dV)
         opening = E[::3].copy()
         E[::3] = residual.G[::3]
@@ -212,7 +208,9 @@ class ContactEquations(StabilizedEquations):
         rounds = ROUNDS if system.damps else int(resistance > INERT * work)
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):
-            d_more, more, P_more = lin.along(squared * self._missing(residual, change))
+            d_more, more = solve_with_constraints(system, lin.free, squared * self._missing(residual, change), None)
+            P_more = lin.along(d_more)
+            d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
             share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
             missed = of_joints * tangent.product(system, lin.velocity_gradients, d_more)
@@ -230,7 +228,7 @@ class ContactEquations(StabilizedEquations):
         system, normal = self.system, 3 * np.flatnonzero(pushes)
         z, push = solve_with_constraints(system, first.free, None, missed)
         G, moves = first.G[normal], first.moves[:, normal] / self.h**2
-        forces = least_squares(G @ moves, opens - G @ z) if len(normal) else opens
+        forces = solution(G @ moves, opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
         of_contacts = np.zeros(len(first.G))
         of_contacts[normal] = forces

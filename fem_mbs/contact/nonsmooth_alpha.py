@@ -6,8 +6,8 @@ One step is
    positions and velocities, and Coulomb's (``smooth.py``, ``equations.py``);
 2. if an open contact ends with a depth, the step ends where it meets instead, to rounding (``watch.py``); there
    impulses follow from Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and
-   the rest of the step begins anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse
-   acts at the step's end.
+   the rest of the step begins anew. At most ``locate`` times: of a part with impacts at more instants than are left,
+   what is too deep is pushed out, and the impulse acts at its end.
 
 The family: Chen, Acary, Virlez, Bruels, IJNME 96 (2013); Bruels, Acary, Cardona, CMAME 281 (2014) with positions and
 velocities. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and impacts are
@@ -58,7 +58,8 @@ class NonsmoothAlpha(Method):
     rho_inf : float
         Spectral radius at infinite frequency, in [0, 1].
     locate : int
-        So many impacts at most are located in a step; those beyond act at its end.
+        At so many instants at most impacts are located in a step. Where they come at more, none of them is: they act
+        at its end, at a small part of the cost.
     rest_speed : float, optional
         Speed of approach in m/s (rad/s) below which nothing comes back, which ends ever smaller bounces; by default
         0.001 of the largest one that the contact has seen.
@@ -170,8 +171,9 @@ class NonsmoothAlpha(Method):
         for count in range(self.locate + 1):
             begin, smooth = point, smooth_part(contacts, method, point, left)
             hit, there, done = hits(contacts, begin, smooth, left), None, True
-            if hit is not None and count < self.locate and not smooth.impulsive:
-                there = located(contacts, self._part_from(contacts, begin), begin.state, smooth, hit)
+            if hit is not None and not smooth.impulsive:
+                part, most = self._part_from(contacts, begin), self.locate - count
+                there = located(contacts, part, begin.state, smooth, hit, most)
             if hit is None:
                 point = smooth.point
             elif there is None:

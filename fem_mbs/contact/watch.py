@@ -14,6 +14,7 @@ from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.elements.contact.curves import hermite
 from fem_mbs.newton import NotConvergedError
 
 SLACK = 1e-8
@@ -23,8 +24,9 @@ AWAY = 1e6
 DEEP = 1e-11
 """Depth that is rounding, over the extent of the model."""
 ROOTS = 30
-WITHIN = np.linspace(0.0, 1.0, 257)[1:, None]
+WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
+PATHS = hermite(WITHIN)[0]
 
 
 def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
@@ -58,7 +60,8 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolA
     if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
         own = Selection(contacts, meets)
         result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
-    farthest = 2.0 * h * max(begin.memory.watch.speed, memory.watch.speed)
+    path = h * max(begin.memory.watch.speed, memory.watch.speed)
+    farthest = path * contacts.closing(system.motion(last), near)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
         if before is None or known is None or (near & ~known).any():
@@ -66,25 +69,28 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolA
         if (close := (before + gap < farthest) & free & ~result).any():
             own = Selection(contacts, close)
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
-            path = _cubic(WITHIN, h, before[close], gap[close], r0, r1)
-            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (path.min(0) < -DEEP * system.length)
+            paths = _paths(h, before[close], gap[close], r0, r1)
+            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
     return result if result.any() else None
 
 
 def located(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray, most: int
 ) -> Smooth | None:
     """The smooth ``part`` of a step to where the first of some hits happens; ``last`` is that to its end.
 
     Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
-    where contacts of one are left to impulses.
+    where hits are at more than ``most`` instants, or contacts of a part are left to impulses.
     """
     tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
     own = Selection(contacts, which)
     start, end = own.here(first), own.here(last.point.state)
-    path = _cubic(WITHIN, h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
-    deep = (path < -tolerance).any(axis=1)
-    tau = h * float(WITHIN[int(np.argmax(deep)), 0]) if deep.any() else h
+    path = _paths(h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
+    deep = path < -tolerance
+    instants = np.unique(np.where(deep.any(axis=0), np.argmax(deep, axis=0), len(WITHIN) - 1))
+    if len(instants) > most:
+        return None
+    tau = h * float(WITHIN[instants[0]])
     low, high, smooth = 0.0, h, last
     for _ in range(ROOTS):
         smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump
@@ -113,11 +119,7 @@ def located(
     return smooth
 
 
-def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
-    """Hermite's cubic of gaps with their rates at both ends."""
-    return (
-        (1 + 2 * s) * (1 - s) ** 2 * g0
-        + s * (1 - s) ** 2 * h * r0
-        + s * s * (3 - 2 * s) * g1
-        + s * s * (s - 1) * h * r1
-    )
+def _paths(h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
+    """Of gaps ``(k,)`` in a part, from their values and rates at both ends: at 256 instants, by Hermite's cubic."""
+    paths: Array = PATHS @ np.stack([g0, h * r0, g1, h * r1])
+    return paths

@@ -7,14 +7,12 @@ found out by looking for attributes: what an object offers is what its class der
 an author of        derives from                                    and may offer
 ==================  ==============================================  ====================================================
 an element          :class:`Element`, whose cells compute in an     ``internal_variables``, ``picture``, ``shapes``,
-``doubts``,
-                    :class:`ElementBatch`                           ``center_of_mass``, ``offset``; by
+                    :class:`ElementBatch`                           ``doubts``, ``center_of_mass``, ``offset``; by
                                                                     :class:`SectionForces` what sections bear, by
                                                                     :class:`SignalSource` signals
 a joint             :class:`Constraint` and                         ``internal_variables``, ``picture``, ``shapes``,
-``axes``,
-                    :class:`ConstraintBatch`                        ``offsets``; a :class:`CoordinateBatch` for each of
-                                                                    its ``coordinates``
+                    :class:`ConstraintBatch`                        ``axes``, ``offsets``; a :class:`CoordinateBatch`
+                                                                    for each of its ``coordinates``
 a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
 a block             :class:`ControlElement` and                     ``inputs`` as arrays: :class:`Wires`
                     :class:`WiredBatch`

@@ -228,6 +228,7 @@ def answer(
     law: Callable[..., Any],
     given: Sequence[Any],
     shapes: Sequence[tuple[int, ...]] = ((),),
+    *,
     where: Callable[[], str] = str,
     largest: float = float(np.finfo(float).max),
 ) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Annotated, Any
 
 import numpy as np
@@ -200,16 +201,9 @@ class Product(TimeLaw):
         object.__setattr__(self, "size", self.first.size or self.second.size)
         object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
-    def __call__(self, t: float) -> Any:
-        return self.first(t) * self.second(t)
-
-    def velocity(self, t: float) -> Any:
-        a, b = self.first, self.second
-        return a.velocity(t) * b(t) + a(t) * b.velocity(t)
-
-    def acceleration(self, t: float) -> Any:
-        a, b = self.first, self.second
-        return a.acceleration(t) * b(t) + 2.0 * a.velocity(t) * b.velocity(t) + a(t) * b.acceleration(t)
+    def derivative(self, k: int, t: float) -> Any:
+        """By the rule of Leibniz."""
+        return sum(comb(k, i) * _of(self.first, k - i, t) * _of(self.second, i, t) for i in range(k + 1))
 
     def __repr__(self) -> str:
         return f"({self.first} * {self.second})"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,8 @@ TOUCHING = 1e-9
 """Gap that counts as closed, over the extent of the model."""
 
 
-def carried_variables(contacts: Sequence[str]) -> tuple[InternalVariable, ...]:
+@cache
+def carried_variables(contacts: tuple[str, ...]) -> tuple[InternalVariable, ...]:
     """What contacts of these names carry."""
     several = len(contacts) > 1
     return tuple(
@@ -81,11 +83,15 @@ class UnilateralBatch(ElementBatch):
         else:
             self.owners, self.nodes = elements, node_rows(elements, number)
 
-    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
-        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of their nodes that close no gap."""
+    def closing(self, motion: Motion, length: float) -> Array:
+        """How fast gaps may close, ``(n,)``, over the speed of the fastest of all points within ``length`` of nodes."""
         x = motion.x[self.nodes]
         arm = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1) + 2.0 * self.reach
-        return np.asarray(gaps.min(axis=1) / np.maximum(2.0, arm / length))
+        return np.maximum(2.0, arm / length)
+
+    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
+        """The paths ``(n,)`` in m of the fastest of these points that close no gap."""
+        return np.asarray(gaps.min(axis=1) / self.closing(motion, length))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""

@@ -343,7 +343,7 @@ class DirectIntegration(KeptSteps):
         own = weights.factors[:2, n:]
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)
-        return T_inv, *tangent.factorized(other, values).arrays
+        return T_inv, *other.solver.factorized(values).arrays
 
     def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
         """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""

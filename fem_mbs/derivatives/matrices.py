@@ -19,7 +19,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import Follow, Push, Residual, total
-from fem_mbs.linear.solvers import BandedSolver, SparseSolver, sums
+from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import System
 
 DENSE = 8192
@@ -107,8 +107,7 @@ class RunDerivative:
         self.size = n + m + (n + m if hides else 0)
         """Equations of a step."""
         # in the order of the matrix of index 3, each unknown of the directions after the same one of the step
-        solver = system.solver
-        self.place = solver.place if isinstance(solver, BandedSolver | SparseSolver) else np.arange(n + m)
+        self.place = system.solver.place
         number, after = (2 * self.place, 2 * self.place + 1) if hides else (self.place, np.full(n + m, NONE))
 
         def unknowns(of: IntArray) -> tuple[IntArray, IntArray]:

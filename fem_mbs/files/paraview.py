@@ -50,7 +50,7 @@ def write_paraview(
     solution : Solution
         What to write.
     path : str or Path
-        The files to write, with or without ``.pvd``; missing folders are layout. Frames of an earlier run that was
+        The files to write, with or without ``.pvd``; missing folders are made. Frames of an earlier run that was
         written there are removed. With the suffix ``.vtkhdf``, one file of that kind, for ParaView 5.12 and later
         (needs h5py, ``pip install fem_mbs[hdf5]``).
     stations : int

@@ -13,7 +13,8 @@ closed joints (Gauss-Newton, sequential quadratic programming).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ CLOSINGS, IMPROVEMENTS = 100, 50
 LONGEST = 0.5
 """Largest correction, in rad and against the extent of the model."""
 SHORTEST = 2.0**-10
-"""UnitInterval of a correction below which none is tried."""
+"""Share of a correction below which none is tried."""
 SETTLED = 1e-9
 """Largest correction that ends the search for the nearest place."""
 SOLID = 1e10
@@ -112,15 +113,11 @@ class Closing:
         size = self._size(pose)
         for _ in range(IMPROVEMENTS):
             d = self._correction(self._evaluate(pose), CLOSED, self._half_gradient(pose))
-            share = self._longest(d)
-            while share >= SHORTEST:
-                try:
+            for share in _shares(d):
+                with suppress(ModelError, MotionError):
                     moved = self.close(self._moved(pose, d, share))
                     if (nearer := self._size(moved)) < size:
                         break
-                except (ModelError, MotionError):
-                    pass
-                share *= 0.5
             else:
                 break
             pose, size = moved, nearer
@@ -147,23 +144,13 @@ class Closing:
         moved, turned = np.split(self.system.nodes_of(body), 2, axis=1)
         return Pose(pose.x + np.matvec(pose.R, moved), pose.R @ so3.exp(turned), pose.u + self.system.own_of(body))
 
-    @staticmethod
-    def _longest(d: Array) -> float:
-        """The largest share of a correction that moves nothing too far."""
-        return float(min(1.0, LONGEST / np.abs(d).max(initial=LONGEST)))
-
     def _closer(self, pose: Pose, d: Array, size: float) -> tuple[Pose, Evaluation] | None:
         """The largest of halved corrections that lessens the gaps, and the equations there."""
-        share = self._longest(d)
-        while share >= SHORTEST:
-            moved = self._moved(pose, d, share)
-            try:
-                trial = self._evaluate(moved)
+        for share in _shares(d):
+            with suppress(MotionError):
+                trial = self._evaluate(moved := self._moved(pose, d, share))
                 if np.linalg.norm(self._gaps(trial)) < (1.0 - 0.1 * share) * size:
                     return moved, trial
-            except MotionError:
-                pass
-            share *= 0.5
         return None
 
     def _correction(self, evaluation: Evaluation, compliance: float, half_gradient: Array) -> Array:
@@ -224,6 +211,14 @@ class Closing:
             f"{'; '.join(listed)} (m or rad). Look at their points, axes and drives, at lengths that do not reach, and "
             "at what model.fix and hold keep"
         )
+
+
+def _shares(d: Array) -> Iterator[float]:
+    """Shares of a correction to try: the largest that moves nothing too far, then halves."""
+    share = float(min(1.0, LONGEST / np.abs(d).max(initial=LONGEST)))
+    while share >= SHORTEST:
+        yield share
+        share *= 0.5
 
 
 def _is_solid(batch: ElementBatch, context: Any) -> bool:

@@ -311,7 +311,9 @@ def accelerations(
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
     multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
-    return _sorted(system, place, evaluation.motion, highest, multipliers)
+    vdot = system.kinematics.vdot(place.R, evaluation.motion.V, system.nodes_of(highest))
+    vdot[~system.free] = 0.0
+    return Accelerations(vdot, multipliers, *_sorted(system, place.u, place.udot, highest))
 
 
 def _unsettled(system: System, t: float, rest: Array) -> str:
@@ -330,24 +332,19 @@ def _unsettled(system: System, t: float, rest: Array) -> str:
 
 def _evaluate(system: System, motion: Motion, u: Array, highest: Array, multipliers: Array) -> Evaluation:
     """The equations with accelerations and all else that they determine."""
-    internal, order = system.own_of(highest), system.order
-    moved = replace(
-        motion,
-        A=system.nodes_of(highest),
-        u=np.where(order == 0, u + internal, u),
-        udot=np.where(order == 1, internal, motion.udot),
-        uddot=np.where(order == 2, internal, 0.0),
-    )
+    u, udot, uddot = _sorted(system, u, motion.udot, highest)
+    moved = replace(motion, A=system.nodes_of(highest), u=u, udot=udot, uddot=uddot)
     return system.evaluate(moved, multipliers, system.prescribe(motion.t))
 
 
-def _sorted(system: System, place: StatePoint, motion: Motion, highest: Array, multipliers: Array) -> Accelerations:
-    vdot = system.kinematics.vdot(place.R, motion.V, system.nodes_of(highest))
-    vdot[~system.free] = 0.0
+def _sorted(system: System, u: Array, udot: Array, highest: Array) -> tuple[Array, Array, Array]:
+    """Internal variables and their rates, with those that accelerations ``highest`` (N,) determine."""
     internal, order = system.own_of(highest), system.order
-    u = np.where(order == 0, place.u + internal, place.u)
-    udot = np.where(order == 2, place.udot, np.where(order == 1, internal, 0.0))
-    return Accelerations(vdot, multipliers, u, udot, np.where(order == 2, internal, 0.0))
+    return (
+        np.where(order == 0, u + internal, u),
+        np.where(order == 2, udot, np.where(order == 1, internal, 0.0)),
+        np.where(order == 2, internal, 0.0),
+    )
 
 
 SIDE = 4.0

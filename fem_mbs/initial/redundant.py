@@ -33,7 +33,7 @@ SMALL = 1e-6
 LISTED = 6
 """Nodes or joints that a message lists by name."""
 CONTRADICTS = 1e-6
-"""UnitInterval of the largest rate or acceleration that no motion can have; differences of drives make less."""
+"""Share of the largest rate or acceleration that no motion can have; differences of drives make less."""
 REST = 1e-8
 """Rates in 1/s and accelerations in 1/s^2 that count as rest: what differences make of a drive that starts smoothly."""
 RULE = (

@@ -338,11 +338,16 @@ def moved_most(system: System, before: Motion, after: Motion) -> str:
 
 
 def what_changed(system: System, last: State, t: float, reached: Motion | None = None) -> list[str]:
-    """Whose forces changed most from the last state to the time t, in words, if any did much.
+    """Which joint or whose forces changed most from the last state to the time t, in words, if any did much.
 
     Those that change with time alone come first, as the others follow from the motion that an iteration reached.
     """
     before = system.motion(last)
+    with suppress(MotionError):  # which says itself what is too far
+        gaps = system.evaluate(before, last.multipliers, system.prescribe(t)).constraint * system.constraint_weight
+        if (size := np.abs(gaps)).max(initial=0.0) > MUCH:
+            joint, equation = system.constraint_owner[int(size.argmax())]
+            return [f"with time alone, the drive of {joint} (its {equation} is open by {size.max():.2g})"]
     here = _forces(system, before, last.t)
     for motion, whose in ((before, "with time alone, the forces of"), (reached, "the forces of")):
         there = _forces(system, motion, t) if motion is not None else {}

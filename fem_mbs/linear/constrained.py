@@ -62,7 +62,7 @@ class Redundant(NamedTuple):
     """Which they are."""
 
 
-class LeastNormSolver:
+class LeastNormSolver(LinearSolver):
     """A :class:`LinearSolver` that solves consistent equations with the multipliers of least norm.
 
     Of a right-hand side that constraints cannot meet, it leaves out the part that contradicts.
@@ -99,10 +99,10 @@ class LeastNormSolver:
         factors = self._solver.factor(values)
         return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
-    def restore(self, arrays: Sequence[Array]) -> Factors:
+    def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """The factorised matrix of which these are the ``arrays``."""
-        solve = self._solver.restore(arrays[1:]).solve
-        return Factors(_least_norm(solve, self.n, arrays[0]), tuple(arrays))
+        factors = self._solver.restore(arrays[1:])
+        return factors and Factors(_least_norm(factors.solve, self.n, arrays[0]), tuple(arrays))
 
     def matrix(self, values: Array) -> csc_array:
         """The matrix with these stored values, in the order of the unknowns."""
@@ -231,7 +231,7 @@ class ThreeLevelKKT:
             values += [entries[place][self._slices[part]] for part in parts]
             if place == (0, 0):
                 values.append(entries[place][self._readings])
-        return self.solver.factor(sums(self.solver.slots, np.concatenate(values), self.solver.storage + 1)[:-1])
+        return self.solver.factorized(np.concatenate(values))
 
 
 class GGLMatrix:
@@ -272,7 +272,7 @@ class GGLMatrix:
         push, G = push[self._kept], G[self._kept]
         products = W[self._force] * push[self._force_push], H[self._rate] * push[self._rate_push]
         values = np.concatenate([index3, G, *products])
-        return self.solver.factor(sums(self.solver.slots, values, self.solver.storage + 1)[:-1])
+        return self.solver.factorized(values)
 
 
 def _meeting(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:

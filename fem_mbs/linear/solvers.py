@@ -16,7 +16,7 @@ and come right after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import lapack
@@ -135,7 +135,7 @@ class Factors(NamedTuple):
     arrays: tuple[Array, ...]
 
 
-class LinearSolver(Protocol):
+class LinearSolver:
     """What assembly and Newton need of a solver.
 
     ``slots`` has the place of every triplet in the ``storage`` numbers that ``factor`` takes; triplets outside the
@@ -144,20 +144,30 @@ class LinearSolver(Protocol):
 
     slots: IntArray
     storage: int
+    place: IntArray
+    """Where each unknown stands in the order of the factors."""
     kind: str
     """What :class:`Stats` says of it."""
 
+    def stored(self, entries: Array) -> Array:
+        """What is stored of entries, one for each triplet."""
+        return sums(self.slots, entries, self.storage + 1)[:-1]
+
+    def factorized(self, entries: Array) -> Factors:
+        """The factorised matrix with these entries."""
+        return self.factor(np.bincount(self.slots, entries, self.storage + 1)[:-1])  # type: ignore[arg-type]
+
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values, real or complex."""
-        ...
+        raise NotImplementedError
 
-    def restore(self, arrays: Sequence[Array]) -> Factors:
-        """The factorised matrix of which these are the ``arrays``, or the stored values alone."""
-        ...
+    def restore(self, arrays: Sequence[Array]) -> Factors | None:
+        """The factorised matrix of which these are the ``arrays``, or the stored values alone; None if another's."""
+        raise NotImplementedError
 
     def matrix(self, values: Array) -> csc_array:
         """The matrix with these stored values, in the order of the unknowns."""
-        ...
+        raise NotImplementedError
 
 
 def make_solver(
@@ -176,21 +186,34 @@ def make_solver(
     place = narrow(graph)
     width = band(graph, place, sizes)
     if width > NARROW:
-        own = np.zeros(size, np.bool_)
-        own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
-        sparse, fill = minimum_degree(graph, sizes, np.bincount(blocks, own) == 0.0)
+        sparse, fill = minimum_degree(graph, sizes, _bare(rows, columns, blocks, n))
         if np.polyval(SPARSE_COST[::-1], fill) < np.polyval(BAND_COST[::-1], width):
             return SparseSolver(rows, columns, size, unknowns(sparse, blocks))
     return BandedSolver(rows, columns, size, unknowns(place, blocks), width)
 
 
-class DenseSolver:
+def band_of_pivots(rows: IntArray, columns: IntArray, blocks: IntArray, n: int) -> BandedSolver:
+    """A banded solver in an order in which pivots may stay on the diagonal: multipliers come after what they hold."""
+    graph, sizes = graph_of(rows, columns, blocks), np.bincount(blocks)
+    place = _after_nodes(graph, narrow(graph), sizes, _bare(rows, columns, blocks, n))
+    return BandedSolver(rows, columns, len(blocks), unknowns(place, blocks), band(graph, place, sizes))
+
+
+def _bare(rows: IntArray, columns: IntArray, blocks: IntArray, n: int | None) -> BoolArray:
+    """True for blocks of multipliers."""
+    own = np.zeros(len(blocks), np.bool_)
+    own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
+    bare: BoolArray = np.bincount(blocks, own) == 0.0
+    return bare
+
+
+class DenseSolver(LinearSolver):
     """LAPACK ``getrf``/``getrs`` for small systems."""
 
     kind = "dense"
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
-        self.size = size
+        self.size, self.place = size, np.arange(size)
         self.storage = size * size
         inside = (rows >= 0) & (columns >= 0)
         self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
@@ -218,7 +241,7 @@ class DenseSolver:
         return csc_array(values.reshape(self.size, self.size).T)
 
 
-class BandedSolver:
+class BandedSolver(LinearSolver):
     """LAPACK ``gbtrf``/``gbtrs`` in the ordering ``place`` (new index of each unknown)."""
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray, width: int) -> None:
@@ -239,11 +262,11 @@ class BandedSolver:
             raise SingularSystemError("the matrix is singular")
         return self._factors(lu, pivots)
 
-    def restore(self, arrays: Sequence[Array]) -> Factors:
+    def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """Restore; see :class:`LinearSolver`."""
-        if len(arrays) == 1:
+        if len(arrays) == 1 and arrays[0].shape == (self.storage,):
             return self.factor(arrays[0].copy())
-        return self._factors(*_usable(arrays, (self.height, self.size)))
+        return self._factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
         k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
@@ -263,7 +286,7 @@ def _usable(arrays: Sequence[Array], shape: tuple[int, int]) -> Sequence[Array]:
     return arrays
 
 
-class SparseSolver:
+class SparseSolver(LinearSolver):
     """A sparse direct solver in the ordering ``place`` (new index of each unknown), see ``direct.py``."""
 
     kind = "sparse"

@@ -291,7 +291,7 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
     axes, varies = steady_axes(system, evaluation, still)
-    damping, circulatory = _dissipation(system, evaluation, C, V_d)
+    damping, circulatory = _dissipation(system, evaluation, V_d)
     S = _against_bodies(system, evaluation.motion, axes)
     if S.nnz:
         MS, circulatory = M @ S, csc_array(circulatory - damping @ S)
@@ -353,23 +353,28 @@ def _against_bodies(system: System, motion: Motion, axes: Array) -> csc_array:
     return result
 
 
-def _dissipation(
-    system: System, evaluation: Evaluation, C: csc_array, follow: RateSensitivities
-) -> tuple[csc_array, csc_array]:
+def _dissipation(system: System, evaluation: Evaluation, follow: RateSensitivities) -> tuple[csc_array, csc_array]:
     """What of the damping and of the stiffness in body axes is left out where there is to be no damping.
 
     What damps between parts that turn differently, or against the world, stands still, and from a body that turns it
     is seen to turn: a part of the stiffness.
     """
     rows, spins = system.free_rows, np.matvec(evaluation.motion.R, evaluation.motion.V[:, 3:])
-    of_motions = diags_array(second_order(system).astype(float))
-    damping = csc_array(0.5 * of_motions @ (C + C.T) @ of_motions)
-    stiffness = csr_array((system.N, system.N))
+    damping, stiffness = csr_array((system.N, system.N)), csr_array((system.N, system.N))
     for batch, context, places in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        own, of_nodes = batch.damping(context), spins[batch.nodes]
+        own = batch.damping(context) if batch.damps else None
+        if own is None:
+            continue
+        # in body axes that turn differently, what inertia has of it is not skew
+        inertia, of_nodes = batch.gyroscopic(context), spins[batch.nodes]
+        own = own if inertia is None else own - inertia
+        own = 0.5 * (own + own.mT)
+        damping += tangent.scattered(own, places, system.N)
         # what has mass turns along with its damping
-        if own is not None and of_nodes.any() and batch.mass(context) is None:
+        if of_nodes.any() and batch.mass(context) is None:
             alike = (of_nodes == of_nodes[:, :1]).all(axis=(1, 2)) & (of_nodes.shape[1] > 1)
-            outside = np.where(alike[:, None, None], 0.0, 0.5 * (own + own.mT))
+            outside = np.where(alike[:, None, None], 0.0, own)
             stiffness += tangent.scattered(follow.after(outside, batch.nodes, batch.own), places, system.N)
-    return damping, csc_array(of_motions @ stiffness[rows][:, rows] @ of_motions)
+    of_motions = diags_array(second_order(system).astype(float))
+    damped, circulatory = (csc_array(of_motions @ part[rows][:, rows] @ of_motions) for part in (damping, stiffness))
+    return damped, circulatory

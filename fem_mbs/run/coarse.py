@@ -29,10 +29,11 @@ class CoarseMeshes:
         if self._count % EVERY == 0:
             self._look(state)
 
-    def at_end(self) -> None:
-        """Look at the last state."""
+    def warning(self) -> str:
+        """Look at the last state; what there is to say was said at once."""
         if self._last is not None and self._count % EVERY:
             self._look(self._last)
+        return ""
 
     def _look(self, state: State) -> None:
         """Say where cells carry too much now and did so at the last look."""

@@ -23,7 +23,7 @@ UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s, rad/s", "multipli
 EXACT = 1e-12
 """Errors below this share of the largest value are rounding and say nothing of the order."""
 MARGIN = 1e-6
-"""UnitInterval of a step by which the time of a state may miss the bounds of an interval."""
+"""Share of a step by which the time of a state may miss the bounds of an interval."""
 
 
 def _steps(value: object, label: object) -> Array:

@@ -68,6 +68,16 @@ class StepSequence(Protocol):
         """What is to be said at the end."""
 
 
+class StateWatch(Protocol):
+    """What looks at the states of a run, beside it."""
+
+    def after_step(self, state: State) -> None:
+        """Look at a state that was reached."""
+
+    def warning(self) -> str:
+        """What is to be said when the run has ended; empty for nothing."""
+
+
 class Plan(NamedTuple):
     """A step to try: its length, and the time at which it ends if that is given beforehand."""
 

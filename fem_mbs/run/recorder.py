@@ -13,8 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, PositiveInt, Public, State, StepErrorEstimate, checked, named_file, real, shown
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import (
+    Path,
+    PositiveInt,
+    Public,
+    State,
+    StepErrorEstimate,
+    UnilateralBatch,
+    checked,
+    named_file,
+    real,
+    shown,
+)
+from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Progress, Selection
 from fem_mbs.solution.history import Accuracy, Outcome, Stats
@@ -108,7 +120,10 @@ def progress_bar(shown: bool, begin: float, end: float, label: str, unit: str) -
     return show
 
 
-SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed")
+SUMS = (
+    *("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed"),
+    *("place", "led"),
+)
 
 
 class MemoryRecorder:
@@ -185,7 +200,8 @@ class GlobalError:
     """The error of a run, estimated from those of its steps (docs/accuracy.md).
 
     That is the sum of what lasts of them, and the largest oscillation that they do not resolve. What velocities keep of
-    kinks grows with time; signs are taken as those of chance, so that squares add up.
+    kinks grows with time; signs are taken as those of chance, so that squares add up. What rolls goes where
+    it heads: an angle that is wrong leads it astray by that share of its further way, though no step errs in length.
 
     Steps that were not looked at count like the last one that was.
     """
@@ -205,6 +221,17 @@ class GlobalError:
         steps tell little of the others."""
         self.parts = 0
         """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
+        rolling = [
+            joint for joint, equations in system.number.equations.items() if system.velocity_level[equations].any()
+        ]
+        self._apart = np.array([node.group == "R3xSO3" for node in system.nodes])
+        self._rolling = np.zeros(system.n, np.bool_)
+        self._rolling[[system.number(node) for joint in rolling for node in joint.nodes]] = True
+        self._touching = [b for b in system.batches if isinstance(b, UnilateralBatch) and b.friction.any()]
+        self.place = first.x
+        """Of the nodes at the last look."""
+        self.led = np.zeros((system.n, 3))
+        """Ways ``(n, 3)`` of nodes that roll, each part times the angle that was wrong there."""
 
     def add(self, state: State, estimate: StepErrorEstimate, h: float) -> None:
         """A step of ``h`` that was accepted, and how far it led the nodes astray."""
@@ -229,11 +256,25 @@ class GlobalError:
             self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
+            if self._touching or self._rolling.any():
+                self.led = self.led + self.sum[1] * np.where(self._rolls(state)[:, None], state.x - self.place, 0.0)
+                self.place = state.x
             moved, spin = state.x - self.first.x, state.v[:, 3:]
             self.displacement = max(self.displacement, float(np.vecdot(moved, moved).max()) ** 0.5)
             self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
+
+    def _rolls(self, state: State) -> BoolArray:
+        """Nodes ``(n,)`` that roll, by joints or in contacts with friction that push.
+
+        On SE(3) places turn with their nodes, and local errors know of it.
+        """
+        rolls = self._rolling.copy()
+        for batch in self._touching:
+            pushes = (batch.friction > 0.0) & (state.u[batch.carried[..., FORCES.start]] > 0.0)
+            rolls[batch.nodes[pushes.any(axis=1)]] = True
+        return rolls & self._apart
 
     def at(self, t: float) -> Accuracy | None:
         """The estimate at a time, or None if no step was looked at."""
@@ -242,6 +283,7 @@ class GlobalError:
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
+        length += float(np.vecdot(self.led, self.led).max()) ** 0.5
         rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 

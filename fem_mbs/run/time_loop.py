@@ -25,8 +25,10 @@ from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.coarse import CoarseMeshes
-from fem_mbs.run.drives import DriveJumps, led
+from fem_mbs.run.cut_steps import CutSteps
+from fem_mbs.run.drives import DriveJumps, driven
 from fem_mbs.run.events import Events
+from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
@@ -35,6 +37,7 @@ from fem_mbs.run.interfaces import (
     Plan,
     Progress,
     Recorder,
+    StateWatch,
     StepControl,
     StepSequence,
     check_checkpoint,
@@ -44,7 +47,7 @@ from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
-from fem_mbs.system.system import System
+from fem_mbs.system.system import Evaluation, System
 
 LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
@@ -76,14 +79,14 @@ def run_to_end(
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
     outcome, changes = Outcome.FINISHED, moments.changes
-    meshes = CoarseMeshes(steps) if steps.system.coarse else None
+    watches, said = _watches(steps), list[str]()
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
-            if meshes is not None:
-                meshes.after_step(step.state)
+            for watch in watches:
+                watch.after_step(step.state)
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -101,17 +104,24 @@ def run_to_end(
             raise
         raise error from failure.__cause__
     finally:
-        if meshes is not None:
-            meshes.at_end()
+        said += [watch.warning() for watch in watches]
         if progress is not None:
             progress(None)
     result = solution()
     LOG.info("%s", result)
-    for text in steps.warnings():
+    for text in filter(None, (*steps.warnings(), *said)):
         LOG.warning("%s", text)
     if events is not None and outcome is Outcome.FINISHED:
         events.check(result)
     return result
+
+
+def _watches(steps: StepSequence) -> list[StateWatch]:
+    """What looks at the states of this model, beside the loop."""
+    watches: list[StateWatch] = [CoarseMeshes(steps)] if steps.system.coarse else []
+    if isinstance(steps, TimeIntegration) and (joints := driven(steps.system)):
+        watches.append(DriveJumps(steps.system, joints, steps.state))
+    return watches
 
 
 def _refuse_changes(steps: StepSequence, t: float) -> None:
@@ -181,7 +191,9 @@ class TimeIntegration:
         else:
             self._begin(initial)
         self._error = GlobalError(system, self.state)
-        self._drives = DriveJumps(system, joints, self.state) if (joints := led(system)) else None
+        self._cut: CutSteps | None = None
+        if system.watched and isinstance(control, FixedStep):
+            self._cut = CutSteps(system, self._evaluation(self.state), control.h)
 
     def _begin(self, initial: State | None) -> None:
         """At the start, from consistent accelerations."""
@@ -201,7 +213,7 @@ class TimeIntegration:
         """Where another run stands; another step control than its own begins anew."""
         system, state = self.system, checkpoint.state
         check_checkpoint(checkpoint, system, self.method)
-        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        evaluation = self._evaluation(state)
         explain_singular(system, evaluation, f"at t = {state.t:g} s")
         self.state, self.memory = state, checkpoint.memory
         branches = system.branches(evaluation) if system.kinked else None
@@ -264,11 +276,11 @@ class TimeIntegration:
             self.steps += 1
             self._error.rounds += step.report.factorizations * plan.h
             if kinks is not None:
+                if self._cut is not None:
+                    self._cut.after_step(plan.h, kinks.branches)
                 self._error.parts += self.control.across_kink(self.control_memory)
                 if creeps := self.control.creeps(self.control_memory):
                     LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
-            if self._drives is not None:
-                self._drives.after_step(self.state)
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
@@ -300,8 +312,11 @@ class TimeIntegration:
 
     def _branches(self, state: State) -> Array:
         """On which side of their kinks laws are at a state."""
-        system = self.system
-        return system.branches(system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t)))
+        return self.system.branches(self._evaluation(state))
+
+    def _evaluation(self, state: State) -> Evaluation:
+        """The equations at a state."""
+        return self.system.evaluate(self.system.motion(state), state.multipliers, self.system.prescribe(state.t))
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""
@@ -365,7 +380,6 @@ class TimeIntegration:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
         doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
         doubts.append(self.method.warning(self.system, self.state, self.memory))
-        if self._drives is not None:
-            doubts.append(self._drives.warning())
+        cut = "" if self._cut is None else self._cut.warning()
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
-        return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]
+        return [text for text in (repeated, cut, "; ".join(filter(None, doubts))) if text]

@@ -19,6 +19,8 @@ from scipy.sparse.linalg import splu
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Direction,
+    Element,
+    ElementOrName,
     NodeOrName,
     Path,
     Positive,
@@ -26,6 +28,7 @@ from fem_mbs.contracts import (
     Public,
     State,
     checked,
+    of_kind,
     real,
     shaped,
     shown,
@@ -35,9 +38,11 @@ from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, solve_modes
+from fem_mbs.modal.turned import TurnedModel
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pyvista_canvas import need, written
 from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 ALIKE = 0.3
@@ -387,7 +392,7 @@ def unbalance_response(
     u /= np.linalg.norm(u)
     v = np.cross(rotor.axis, u)
     pushes = {node: _complex(value, f"{label}: unbalance[{node!r}]") for node, value in unbalance.items()}
-    answers = []
+    answers, loads = [], []
     for speed in given:
         linear = rotor.at(float(speed))
         system, w = linear.system, abs(float(speed))
@@ -402,7 +407,21 @@ def unbalance_response(
         whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
         d = splu(whole).solve(np.concatenate([force[system.free_rows], np.zeros(len(rows))]))[: system.n_free]
         answers.append(linear.node_motions(d))
-    return UnbalanceResponse(given, np.array(answers), u, v, System(model))
+        loads.append(_at_shafts(linear, d, w))
+    return UnbalanceResponse(given, np.array(answers), u, v, System(model), tuple(loads))
+
+
+def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
+    """Forces ``(n, 3)`` of the elements of each batch against their last nodes, which move by ``d exp(i w t)``."""
+    system, whole = linear.system, np.zeros(linear.system.N, complex)
+    whole[system.free_rows] = d
+    motion = system.motion(from_user(system, linear.state, "unbalance_response"))
+    seen, result = TurnedModel(system, motion, np.zeros((system.n, 3))).at(0.0), []
+    for batch, (K, C, M), places in zip(system.batches, seen.of_cells, system.components, strict=False):
+        last = 6 * batch.nodes.shape[1] - 6
+        rows = (K + 1j * w * C - w**2 * M)[:, last : last + 3]
+        result.append(np.matvec(motion.R[batch.nodes[:, -1]], np.matvec(rows, whole[places])))
+    return result
 
 
 def _complex(value: Any, label: str) -> complex:
@@ -427,12 +446,24 @@ class UnbalanceResponse(Public):
         Directions across the axis, from which angles count, and the next one, with the axis.
     """
 
-    _internal = ("system",)
+    _internal = ("system", "loads")
     speeds: Array
     shapes: Array
     across: Array
     other: Array
     system: System
+    loads: tuple[list[Array], ...]
+
+    @checked
+    def bearing_force(self, bearing: ElementOrName) -> Array:
+        """Force ``(ns, 3)`` with which the shaft acts on a bearing, or on another element by its last node.
+
+        Complex, world frame: its size goes to the foundation.
+        """
+        owner = of_kind(self.system.find(bearing, label := "bearing_force: bearing"), Element, label)
+        batch = next(k for k, own in enumerate(self.system.batches) if owner in own.owners)
+        row = list(self.system.batches[batch].owners).index(owner)
+        return np.array([of_speed[batch][row] for of_speed in self.loads])
 
     @checked
     def displacement(self, node: NodeOrName) -> Array:

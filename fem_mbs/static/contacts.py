@@ -1,161 +1,269 @@
-"""Paths of equilibria on which contacts, stops and ropes without friction close and open.
+"""Paths of equilibria on which contacts, stops and ropes close and open, stick and slide.
 
-Between two changes a path is that of a model whose closed contacts are joints. A step that ends with an open contact
-deep, or with a closed one that pulls, ends where that begins instead, to rounding, by the rule of false position; the
-next one goes on with the contact closed, or open. What is piecewise linear is so exactly.
+In a step any number of them may change (``contact_step.py``). Where no equilibrium is near, the model goes over to
+another one, as slowly as if it moved through honey: contacts follow that way, and it is said how far it was.
 """
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from fem_mbs.alpha.newmark import chung_hulbert
-from fem_mbs.alpha.starting_values import step_matrix
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import with_multipliers
-from fem_mbs.contact.closed import OPEN, SLIDES, ClosedSystem
+from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
 from fem_mbs.contact.contacts import contacts_of
-from fem_mbs.contact.impact import placed
+from fem_mbs.contact.touching import touching_of
 from fem_mbs.contracts import Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import FemMbsError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.singular import handle_repeated
-from fem_mbs.newton import Newton, NotConvergedError
-from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.static.path import EquilibriumPath, explain_failure
-from fem_mbs.static.start import start
+from fem_mbs.newton import FAILURES, Newton, NotConvergedError
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.static.contact_step import AWAY, ContactPathProblem
+from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, unstable_motions
+from fem_mbs.static.path import CAREFUL, CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import leading_matrix
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
-MEETS = 1e-11
-"""Gap over the extent of the model, and force over the largest, that are none."""
-LEAST = 1e-9
-"""Force that counts, over the stiffness and the extent of the model."""
-SHORT = 1e-6
-"""A step in s in which nothing but mass tells what is near."""
-NEAR = 1e-9
-"""Load factors, over their range, that are the same."""
-TRIALS = 60
-"""Steps to where a contact closes or opens."""
+LOG = logging.getLogger("fem_mbs")
+FARTHEST = 0.1
+"""Largest increments of a step, over the extent of the model or in rad."""
+LEFT = 10.0
+"""What the laws of contact miss, over the tolerances of Newton's method, that passes."""
+BARELY = 1e-9
+"""Force, over the largest, of contacts that touch without one: what sticks is tried first."""
+SETS = 20
+"""Sets of contacts that may touch which are tried in a step."""
+EDGE = 1e-6
+"""What is left of a cone of friction at its edge."""
+MOVES, LARGEST, LONGER, SHORTER, SINKS = 0.1, 0.3, 16.0, 64.0, 300
+"""Increments of steps in time up to which the next are longer, and the largest ones; the squares of how much longer,
+and shorter where they fail; how many there are."""
+STANDS = 1e-3
+"""Increments of steps in time beside which an equilibrium may be near."""
+
+
+class ContactPlace(NamedTuple):
+    """An equilibrium on a path."""
+
+    point: Point
+    """In the model without contacts."""
+    state: State
+    forces: Array
+    """Of all contacts, ``(C, 3)``."""
+    gaps: Array
+    """``(C,)``."""
+    unstable: int = UNKNOWN
+    """Number of unstable motions; not known with friction, which holds what would move and takes what moves."""
+
+
+class ContactStep(NamedTuple):
+    """An equilibrium found from the last one, and how."""
+
+    place: ContactPlace
+    moved: float
+    """Largest increment, over the extent of the model or in rad."""
+    report: Report
 
 
 class ContactPath:
-    """A path under way, and which contacts are closed on it."""
+    """A path under way: its last equilibrium, and the length of the next step over the range of loads."""
+
+    singular = ()
 
     def __init__(
-        self, system: System, loading: Loading, initial: State | None, ramp: bool, newton: Newton, length: float | None
+        self, system: System, loading: Loading, initial: State | None, ramp: bool, newton: Newton, step: float | None
     ) -> None:
-        self.contacts, self.loading, self.newton, self.step = contacts_of(system), loading, newton, length
-        self.system, self.last = (
-            system,
-            Point(system.x0, system.R0, system.u0, np.zeros(system.m), loading.start).state(),
-        )
-        self._failed, self._singular = 0, list[tuple[float, float]]()
+        self.system, self.contacts, self.newton, self.step = system, contacts_of(system), newton, step
+        self.equations = equations = Equations(self.contacts.stepped, loading)
+        self.length, self.failed, self._sunk = FIRST if step is None else step, 0, False
+        state = Point(system.x0, system.R0, system.u0, np.zeros(system.m), loading.start).state()
         if initial is not None:
-            self.last = from_user(system, initial, "statics: initial")
-        self.closed = self.contacts.gaps(system.motion(self.last)) <= TOUCHING * system.length
-        tried, given = set[bytes](), initial is not None
+            state = from_user(system, initial, "statics: initial")
+        inner = self.contacts.without(state)
+        point = Point(inner.x, inner.R, inner.u, inner.multipliers, loading.start)
+        evaluation = equations.evaluate(point)
+        values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular
+        handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
+        ends = evaluation, equations.evaluate(point._replace(load=loading.end))
+        self._kappa = max(float(own.scale[0]) for own in ends) / system.length
+        gaps = self.contacts.gaps(system.motion(state))
+        self.here = ContactPlace(point, state, self.contacts.forces(state), gaps)
+        try:
+            self.here = self._solve(point.load, np.inf if ramp else FARTHEST).place
+        except FAILURES as failure:
+            if ramp or self._sink(point.load) is None:
+                raise self.explain(failure) from failure
+            if self.contacts.friction.any():  # where it comes to rest depends on the way
+                self._say_where(state)
+
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """The state at the end of a step, at the first of the load factors ``stops`` at most."""
+        here, loading, span = self.here.point.load, self.equations.loading, self.equations.range
+        sense = np.sign(loading.end - loading.start)
+        ahead = stops[sense * (stops - here) > SAME_LOAD * span]
+        stop = float(ahead[np.abs(ahead - here).argmin()])
+        length, cut = self.length, False
         while True:
-            tried.add(self.closed.tobytes())
-            self.found = found = self._system(self.closed)
-            equations, inner = Equations(found.system, loading), with_multipliers(self.contacts, found, self.last)
-            point = start(equations, found.system.to_user(inner) if given else None, ramp, newton)
-            self._size = max(equations.evaluate(point).scale[0], LEAST * system.length / equations.force_factor)
-            values, self.last, given = self._values(found, point), self.state(found, point), True
-            worst = int(values.argmin())
-            if values[worst] >= -MEETS:
+            load = here + sense * length * span
+            load = stop if sense * (stop - load) <= SAME_LOAD * span else load
+            went = abs(load - here) / span
+            try:
+                place, _, report = self._solve(load, FARTHEST)
+                if self.step is None and went > CAREFUL and place.unstable != self.here.unstable:
+                    raise NotConvergedError("the path may branch on the way", report)
                 break
-            self.closed = self.closed.copy()
-            self.closed[worst] = ~self.closed[worst]
-            if self.closed.tobytes() in tried:
-                raise NotConvergedError("statics: contacts change between open and closed without end")
-            if self.closed[worst]:
-                self.last = self._pushed_out(self.last)
-        self._follow(equations, point)
+            except FAILURES as failure:
+                self.failed, cut, length = self.failed + 1, True, CUT * went
+                LOG.info("step to load factor %g failed: %s", load, failure)
+                if isinstance(failure, LawError) and not failure.of_motion:
+                    raise
+                if length < SMALLEST:
+                    before = self.here.state
+                    if self._sunk or (sunk := self._sink(load)) is None:
+                        raise
+                    self._sunk = True
+                    self._say_where(before)
+                    self.length = self.step or FIRST
+                    return AcceptedStep(self.here.state, sunk, self.here.unstable)
+        growth = min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(report.iterations, 1)))))
+        longer = growth * went if cut or growth < 1.0 else max(growth * went, self.length)
+        self.length, self.here, self._sunk = min(longer, self.step or np.inf), place, False
+        return AcceptedStep(place.state, report, place.unstable)
 
-    def _pushed_out(self, state: State) -> State:
-        """The nearest place without depth."""
-        contacts, allowed = self.contacts, TOUCHING * self.system.length
-        metric = step_matrix(contacts.open, contacts.without(state), SHORT, chung_hulbert(1.0))
-        every = np.ones(contacts.elements, np.bool_)
-        return placed(contacts, state, self.closed, allowed, every, metric)[0]
+    def _sink(self, load: float) -> Report | None:
+        """Go to the equilibrium at a load factor to which the model sinks, in steps in time from rest, if there is one.
 
-    def _system(self, closed: BoolArray) -> ClosedSystem:
-        return self.contacts.closed.of(np.where(closed, SLIDES, OPEN))
+        As long as these move little they get longer, and where it stands still its equilibrium is looked for.
+        """
+        begins, shift = self.here, self._stiffest()
+        with suppress(*FAILURES):
+            for _ in range(SINKS):
+                try:
+                    step = self._solve(load, LARGEST, shift)
+                except FAILURES:
+                    shift *= SHORTER
+                    continue
+                self.here = step.place
+                if step.moved < MOVES:
+                    shift /= LONGER
+                if step.moved < STANDS:
+                    with suppress(*FAILURES):
+                        place, _, report = self._solve(load, FARTHEST)
+                        if self._is_loose(place.state):
+                            break
+                        self.here = place
+                        return report
+                if np.abs(self.here.state.x - begins.state.x).max() > AWAY * self.system.length:
+                    break
+        self.here = begins
+        return None
 
-    def _follow(self, equations: Equations, point: Point) -> None:
-        self.path = EquilibriumPath(equations, point, self.newton, False, self.step)
+    def _stiffest(self) -> float:
+        """The square of the highest angular frequency, about."""
+        equations, evaluation = self.equations, self.equations.evaluate(self.here.point)
+        mass = tangent.mass_entries(equations.system, evaluation)[: equations.system.pattern.force_entries]
+        return 1.0 / (equations.force_factor * max(float(np.abs(mass).max()), np.finfo(float).tiny))
 
-    def _values(self, found: ClosedSystem, point: Point) -> Array:
-        """Gaps of open contacts over the extent of the model, and forces of closed ones over the largest, ``(C,)``."""
-        state = self.state(found, point)
-        values = self.contacts.gaps(self.system.motion(state)) / self.system.length
-        forces = self.contacts.forces(state)[:, 0]
-        values[found.contacts] = forces[found.contacts] / self._size
-        return values
+    def _say_where(self, before: State) -> None:
+        """Log that no equilibrium was near, and how far the model went."""
+        far = np.linalg.norm(self.here.state.x - before.x, axis=1)
+        row = int(far.argmax())
+        LOG.warning(
+            "statics: at load factor %g there is no equilibrium near: the model snaps, slides or falls to another one, "
+            "in which %s is %.3g m away. What contacts do there follows a slow way",
+            self.here.state.t,
+            self.system.nodes[row],
+            far[row],
+        )
 
-    def state(self, found: ClosedSystem, point: Point) -> State:
-        """A point as a state of the model, with the forces of its contacts."""
-        forces = np.zeros((self.contacts.count, 3))
-        forces[found.contacts, 0] = point.multipliers[found.multipliers[:, 0]]
-        return self.contacts.carry_on(self.last, point.state(), forces)
-
-    @property
-    def failed(self) -> int:
-        """Attempts without a solution."""
-        return self._failed + self.path.failed
-
-    @property
-    def singular(self) -> list[tuple[float, float]]:
-        """Load factors between which the stiffness is singular."""
-        return self._singular + self.path.singular
-
-    def advance(self, stops: Array) -> tuple[Report, State]:
-        """A step, to the next change of contacts at most: how it was found, and its state."""
-        first, length, high = self.path.here.point, self.path.length, np.inf
-        before = self._values(self.found, first)
-        for _ in range(TRIALS):
-            step = self.path.advance(stops if high == np.inf else np.array([high]))
-            values = self._values(self.found, step.point)
-            if not (bad := values < -MEETS).any():
+    def _solve(self, load: float, farthest: float, shift: float = 0.0) -> ContactStep:
+        """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not."""
+        (point, last, forces, gaps, _), equations, system = self.here, self.equations, self.equations.system
+        deep = TOUCHING * system.length
+        touches = gaps <= deep
+        here, there = equations.evaluate(point), equations.evaluate(point._replace(load=load))
+        self._kappa = max(self._kappa, float(there.scale[0]) / system.length)
+        stresses = equations.stresses_ahead(here, np.zeros(system.N))
+        for _ in range(SETS):
+            touching = touching_of(self.contacts, touches)
+            problem: Any = ContactPathProblem(equations, point, touching, self._kappa, shift)
+            P = forces[touching.numbers]
+            P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
+            guess = np.append(point.multipliers, P)
+            unknown = PathUnknown(Direction(np.zeros(system.N), guess, load), stresses)
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = newton_solve(problem, unknown, self.newton)
+                reached = problem.evaluate(found.unknown) if found.corrected else found.value
+            missed, allowed = problem.missed(reached), (self.newton.force_tolerance, self.newton.constraint_tolerance)
+            if not all(own <= LEFT * limit for own, limit in zip(missed, allowed, strict=True)):
+                raise NotConvergedError("no forces of contacts obey their laws", found.report)
+            moved = float(np.abs(found.unknown.increment.D * system.weight).max(initial=0.0))
+            if moved > farthest:
+                raise NotConvergedError("the equilibrium found is far away: there is none near", found.report)
+            pushes = np.zeros_like(touches)
+            pushes[touching.numbers] = reached.P[:, 0] > 0.0
+            state = self.contacts.carry_on(last, reached.point.state())
+            gaps = self.contacts.gaps(self.system.motion(state))
+            wrong = np.where(touches, pushes & (gaps > deep), gaps < -deep)
+            if not wrong.any():
                 break
-            begins = np.maximum(before[bad], 0.0)
-            way = (step.point.load - first.load) * begins / (begins - values[bad])
-            at_once = np.zeros_like(bad)
-            at_once[bad] = np.abs(way) <= NEAR * self.path.equations.range
-            if at_once.any():
-                self._change(at_once, first)
-                first, high = self.path.here.point, np.inf
-                before = self._values(self.found, first)
-            else:
-                high = first.load + float(way[np.abs(way).argmin()])
-                self._failed += self.path.failed
-                self._follow(self.path.equations, first)
-            self.path.length = length
+            touches = touches ^ wrong
         else:
-            raise NotConvergedError("contacts change between open and closed without end")
-        state = self.state(self.found, step.point)
-        self.last = state
-        if (meets := (np.abs(values) <= MEETS) & (before > MEETS)).any():
-            self._change(meets, step.point)
-            self.path.length = max(length, self.path.length)
-        return step.report, state
+            raise NotConvergedError("contacts change between open and closed without end", found.report)
+        forces = np.zeros_like(forces)
+        forces[touching.numbers] = reached.P
+        start, (point, _) = point.load, equations.settled(reached.point, reached.evaluation)
+        if system.has_history:
+            point = point._replace(u=system.history(reached.evaluation.motion))
+        system.check_end(start, load, point.R, point.u, point.multipliers)
+        state = self.contacts.carry_on(last, point.state(), forces)
+        place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
+        return ContactStep(place, moved, found.report)
+
+    def _held(self, state: State) -> tuple[Equations, Point]:
+        """The model in which contacts that push are joints, and its equilibrium; those with friction stick."""
+        contacts = self.contacts
+        holds = np.where(contacts.friction > 0.0, STICKS, SLIDES)
+        closed = contacts.closed.of(np.where(contacts.pushing(state), holds, OPEN))
+        inner = with_multipliers(contacts, closed, state)
+        point = Point(inner.x, inner.R, inner.u, inner.multipliers, state.t)
+        return Equations(closed.system, self.equations.loading), point
+
+    def _unstable(self, state: State) -> int:
+        """Number of unstable motions, which is not known with friction."""
+        return UNKNOWN if self.contacts.friction.any() else unstable_motions(*self._held(state))
+
+    def _is_loose(self, state: State) -> bool:
+        """Whether something moves without resistance, which no contact holds."""
+        equations, point = self._held(state)
+        return "without resistance" in equations.mechanism(point, "")
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
-        """How far the path was followed, and why not further."""
-        return explain_failure(self.path, failure)
-
-    def _change(self, changes: BoolArray, point: Point) -> None:
-        """Go on from a point with some contacts closed that were open, and open that were closed."""
-        state = self.state(self.found, point)
-        self._failed, self._singular = self.failed, self.singular
-        self.closed = self.closed ^ changes
-        self.found = self._system(self.closed)
-        inner = with_multipliers(self.contacts, self.found, state)
-        point = Point(point.x, point.R, inner.u, inner.multipliers, point.load)
-        equations = Equations(self.found.system, self.loading)
-        evaluation = equations.evaluate(point)
-        values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
-        handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
-        self._follow(equations, point)
+        """The error that says how far the path was followed, and which contacts are about to slide there."""
+        if isinstance(failure, LawError):
+            return failure
+        forces, mu = self.here.forces, self.contacts.friction
+        edge = (forces[:, 0] > 0.0) & (np.linalg.norm(forces[:, 1:], axis=1) >= (1.0 - EDGE) * mu * forces[:, 0])
+        parts = (self.contacts.names[c] for c in np.flatnonzero(edge & (mu > 0.0)))
+        if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
+            why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
+        elif why := self.equations.mechanism(self.here.point, "without contacts"):
+            why += "; place what contacts are to hold so that they touch as built"
+        else:
+            why = "try a shorter step, or look at loads that jump"
+        load, end = self.here.point.load, self.equations.loading.end
+        history = failure.report.history if isinstance(failure, NotConvergedError) and failure.report else []
+        return ConvergenceError(
+            f"no equilibrium was found beyond load factor {load:.6g} on the way to {end:g}: {failure}\n  {why}\n  "
+            "the error has the path so far as its solution",
+            end,
+            history,
+        )

@@ -95,9 +95,13 @@ class Equations:
 
     def evaluate(self, point: Point) -> Evaluation:
         """Inner forces minus loads, and the constraints; states and coordinates of elements rest."""
+        return self.accelerated(point, self._still)
+
+    def accelerated(self, point: Point, A: Array) -> Evaluation:
+        """The same with the forces of inertia of accelerations ``A`` (n, 6)."""
         t, factor = self.loading.instant(point.load)
         gravity = factor * self.system.gravity
-        motion = Motion(t, point.x, point.R, self._still, self._still, gravity, point.u, self._none, self._none)
+        motion = Motion(t, point.x, point.R, self._still, A, gravity, point.u, self._none, self._none)
         return self.system.evaluate(motion, point.multipliers, self.system.prescribe(t, factor))
 
     def settled(self, point: Point, evaluation: Evaluation) -> tuple[Point, Evaluation]:
@@ -112,14 +116,17 @@ class Equations:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments."""
         return tangent.stiffness_entries(self.system, evaluation, force_factor)
 
+    def stored(self, evaluation: Evaluation) -> Array:
+        """What the solver stores of the matrix."""
+        return self.system.solver.stored(self.entries(evaluation, self.force_factor))
+
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
-        return tangent.factorized(self.system, self.entries(evaluation, self.force_factor)).solve
+        return self.system.solver.factor(self.stored(evaluation)).solve
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""
-        entries = self.entries(self.evaluate(point), self.force_factor)
-        return describe_mechanism(self.system, tangent.assemble(self.system, entries), point.R, where)
+        return describe_mechanism(self.system, self.stored(self.evaluate(point)), point.R, where)
 
     def response(self, solve: Solve, right: Array) -> tuple[Array, Array]:
         """Increments ``(N,)`` and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""
@@ -181,16 +188,22 @@ UNKNOWN = -1
 
 
 def unstable_motions(equations: Equations, point: Point) -> int:
-    """Number of independent motions along which the energy falls; -1 where there is none, as with loads that follow.
+    """Number of independent motions along which the energy falls; -1 where there is none, as with loads that follow."""
+    evaluation = equations.evaluate(point)
+    return negative_pivots(equations, evaluation, equations.stored(evaluation))
+
+
+def negative_pivots(equations: Equations, evaluation: Evaluation, stored: Array) -> int:
+    """The same of an evaluation and what is stored of its matrix.
 
     By Sylvester's law of inertia that is the number of negative pivots of ``K + penalty B^T B``.
     """
-    system, evaluation = equations.system, equations.evaluate(point)
+    system = equations.system
     if (system.order == 1).any():  # rest of a state does not follow from an energy
         return UNKNOWN
     n = system.n_free
     units = diags_array(1.0 / system.weight[system.free_rows])
-    matrix = system.solver.matrix(tangent.assemble(system, equations.entries(evaluation, equations.force_factor)))
+    matrix = system.solver.matrix(stored)
     K, B = matrix[:n, :n] @ units, matrix[n:, :n] @ units
     scale = np.append(np.tile(np.repeat(evaluation.scale, 3), system.n), evaluation.own_scale)
     forces = (scale * equations.force_factor)[system.free_rows]

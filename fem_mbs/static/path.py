@@ -22,6 +22,7 @@ from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
+from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import (
     NEUTRAL,
@@ -32,9 +33,8 @@ from fem_mbs.static.equations import (
     Metric,
     Point,
     StepProblem,
-    unstable_motions,
+    negative_pivots,
 )
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
@@ -64,39 +64,6 @@ ROUGH, RESTARTS = 0.1, 3
 """Tolerance and restarts of Arnoldi's method: an eigenvalue that stands out from all others is found at once."""
 AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
-
-
-def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
-    """The error that says how far the path was followed, and why not further."""
-    if isinstance(failure, LawError):
-        return failure
-    load, end = path.here.point.load, path.equations.loading.end
-    text = f"no equilibrium was found beyond load factor {load:.6g} on the way to {end:g}: {failure}"
-    history: list[float] = []
-    if isinstance(failure, NotConvergedError) and failure.report is not None:
-        history = failure.report.history
-        text += (
-            f"\n  relative residuals {shown_residuals(failure)}; the step was cut to a length of {path.shortest:.1e}"
-        )
-        if failure.value is not None:
-            text += f"\n  {_attempt(path, failure)}"
-    loading = path.equations.loading
-    if load == loading.start and loading.instant is proportional:
-        text += (
-            "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack without "
-            "them, such as a cable"
-        )
-    softness, way = path.softened()
-    if softness > SOFT:
-        text += (
-            f"\n  the model gives way: {_largest(path, way)} with 1/{softness:.3g} of its stiffness at the start; the "
-            "load has a limit here, or the path branches"
-        )
-        if not path.arc_length:
-            text += ". arc_length=True follows the path beyond a limit"
-    else:
-        text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
-    return ConvergenceError(f"{text}\n  the error has the path so far as its solution", end, history)
 
 
 def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
@@ -198,6 +165,36 @@ class EquilibriumPath:
         self.singular: list[tuple[float, float]] = []
         """Load factors between which the stiffness is singular, where it is not symmetric."""
 
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the path was followed, and why not further."""
+        if isinstance(failure, LawError):
+            return failure
+        load, loading = self.here.point.load, self.equations.loading
+        text = f"no equilibrium was found beyond load factor {load:.6g} on the way to {loading.end:g}: {failure}"
+        history: list[float] = []
+        if isinstance(failure, NotConvergedError) and failure.report is not None:
+            history = failure.report.history
+            text += f"\n  relative residuals {shown_residuals(failure)}; "
+            text += f"the step was cut to a length of {self.shortest:.1e}"
+            if failure.value is not None:
+                text += f"\n  {_attempt(self, failure)}"
+        if load == loading.start and loading.instant is proportional:
+            text += (
+                "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack "
+                "without them, such as a cable"
+            )
+        softness, way = self.softened()
+        if softness > SOFT:
+            text += (
+                f"\n  the model gives way: {_largest(self, way)} with 1/{softness:.3g} of its stiffness at the start; "
+                "the load has a limit here, or the path branches"
+            )
+            if not self.arc_length:
+                text += ". arc_length=True follows the path beyond a limit"
+        else:
+            text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
+        return ConvergenceError(f"{text}\n  the error has the path so far as its solution", loading.end, history)
+
     def softened(self) -> tuple[float, Array]:
         """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
         system = self.equations.system
@@ -208,9 +205,12 @@ class EquilibriumPath:
         return float(np.abs(values[largest])), system.spread(vectors[: system.n_free, largest].real)
 
     def _matrix(self, place: PathPoint) -> csc_array:
-        equations = self.equations
-        entries = equations.entries(place.evaluation, equations.force_factor)
-        return equations.system.solver.matrix(tangent.assemble(equations.system, entries))
+        return self.equations.system.solver.matrix(self.equations.stored(place.evaluation))
+
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """The state at the end of the next step."""
+        step = self.advance(stops)
+        return AcceptedStep(step.point.state(), step.report, self.here.unstable)
 
     def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
@@ -301,11 +301,13 @@ class EquilibriumPath:
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> PathPoint:
         """A place on the path to which ``came`` led."""
         equations = self.equations
-        rate = equations.response(equations.factor(evaluation), equations.load_derivative(point))
+        stored = equations.stored(evaluation)
+        unstable = negative_pivots(equations, evaluation, stored)  # before a solver factors them in their place
+        rate = equations.response(equations.system.solver.factor(stored).solve, equations.load_derivative(point))
         tangent = self.metric.unit(Direction(*rate, 1.0))
         if self.metric.product(tangent, came) < 0.0:
             tangent = tangent.times(-1.0)
-        return PathPoint(point, evaluation, tangent, unstable_motions(equations, point))
+        return PathPoint(point, evaluation, tangent, unstable)
 
     def _turn(self, increment: Direction) -> float:
         """Largest rotation of a node."""

@@ -159,7 +159,7 @@ class SettleProblem(StepProblem):
         # what states and algebraic variables do, mass does not hold back
         weight = np.where(system.orders == 2, system.weight, 0.0)
         for _ in range(TRIALS):
-            solve = tangent.factorized(system, entries).solve
+            solve = system.solver.factorized(entries).solve
             d, _ = equations.response(solve, right)
             if not np.abs(d * weight).max() > self.move or shift == 0.0:
                 break

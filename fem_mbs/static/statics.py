@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
-from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, Report, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
@@ -33,9 +33,8 @@ from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant,
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
-from fem_mbs.static.equations import UNKNOWN, Equations, Loading, unstable_motions
-from fem_mbs.static.friction import FrictionPath
-from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_failure, explain_length
+from fem_mbs.static.equations import Equations, Loading, unstable_motions
+from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_length
 from fem_mbs.static.start import start
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
@@ -132,34 +131,34 @@ def statics(
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
-    follows: FrictionPath | ContactPath | None = None
-    unstable, length = UNKNOWN, step
-    if step is not None and not arc_length and load_end != first:
-        length = step / abs(load_end - first)
+    length = step if step is None or arc_length or load_end == first else step / abs(load_end - first)
+    path: EquilibriumPath | ContactPath | None = None
     if (contacts := contacts_of(system)).count:
         if arc_length:
             raise ModelError(f"statics: {contacts.names[0][0]} may open and close: leave arc_length out")
-        if contacts.friction.any():
-            follows = FrictionPath(system, loading, initial, newton, length)
-        else:
-            follows = ContactPath(system, loading, initial, ramp, newton, length)
-            unstable = unstable_motions(follows.path.equations, follows.path.here.point)
+        path = ContactPath(system, loading, initial, ramp, newton, length)
+        begin, unstable = path.here.state, path.here.unstable
     else:
         equations = Equations(system, loading)
         point = start(equations, initial, ramp, newton)
-        unstable = unstable_motions(equations, point)
+        begin = point.state()
+        if load_end == first:
+            unstable = unstable_motions(equations, point)
+        else:
+            path = EquilibriumPath(equations, point, newton, arc_length, length)
+            unstable = path.here.unstable
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
         ),
         started,
         system,
-        begin := point.state() if follows is None else follows.last,
+        begin,
         None if output is None else partial(_at_loads, output),
         unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
-    if load_end == first:
+    if load_end == first or path is None:
         if show is not None:
             show(None)
         solution = cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
@@ -168,10 +167,7 @@ def statics(
     stops = np.append([] if output is None else output, load_end)
     if step is not None and not arc_length:
         stops = _with_grid(stops, first, load_end, step)
-    if follows is None:
-        steps = PathSequence(EquilibriumPath(equations, point, newton, arc_length, length), stops, max_steps)
-    else:
-        steps = ContactSequence(follows, stops, max_steps)
+    steps = PathSequence(system, path, loading, stops, max_steps)
     solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
     _warn(solution)
     return solution
@@ -183,10 +179,16 @@ class PathSequence:
     label, where = "statics", "load factor {:.6g}"
     rejected, error = 0, None
 
-    def __init__(self, path: EquilibriumPath | FrictionPath, stops: Array, max_steps: int) -> None:
-        self.path, self.stops, self.max_steps = path, stops, max_steps
-        self.system = path.equations.system
-        self.loads = [path.here.point.load]
+    def __init__(
+        self,
+        system: System,
+        path: EquilibriumPath | ContactPath,
+        loading: Loading,
+        stops: Array,
+        max_steps: int,
+    ) -> None:
+        self.system, self.path, self.end, self.stops, self.max_steps = system, path, loading.end, stops, max_steps
+        self.loads = [loading.start]
 
     @property
     def failed(self) -> int:
@@ -195,24 +197,17 @@ class PathSequence:
 
     def advance(self) -> AcceptedStep | None:
         """The next equilibrium; None at the last load factor."""
-        end = self.path.equations.loading.end
-        if self.loads[-1] == end:
+        if self.loads[-1] == self.end:
             return None
         if len(self.loads) > self.max_steps:
-            raise explain_length(end, self.max_steps, np.array(self.loads))
-        state, report = self._advance()
-        self.loads.append(state.t)
-        return AcceptedStep(state, report, self.path.here.unstable)
-
-    def _advance(self) -> tuple[State, Report]:
-        assert isinstance(self.path, EquilibriumPath)
-        step = self.path.advance(self.stops)
-        return step.point.state(), step.report
+            raise explain_length(self.end, self.max_steps, np.array(self.loads))
+        accepted = self.path.go_on(self.stops)
+        self.loads.append(accepted.state.t)
+        return accepted
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """How far the path was followed, and why not further."""
-        assert isinstance(self.path, EquilibriumPath)
-        return explain_failure(self.path, failure)
+        return self.path.explain(failure)
 
     def warnings(self) -> Sequence[str]:
         """Where the path may branch under loads that follow, whose stability the stiffness does not tell."""
@@ -222,28 +217,6 @@ class PathSequence:
             "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
             for first, last in self.path.singular
         ]
-
-
-class ContactSequence(PathSequence):
-    """The same where contacts close and open, stick and slide."""
-
-    def __init__(self, follows: ContactPath | FrictionPath, stops: Array, max_steps: int) -> None:
-        self.follows = follows
-        super().__init__(follows.path, stops, max_steps)
-
-    @property
-    def failed(self) -> int:
-        """Attempts without a solution."""
-        return self.follows.failed
-
-    def _advance(self) -> tuple[State, Report]:
-        report, state = self.follows.advance(self.stops)
-        self.path = self.follows.path
-        return state, report
-
-    def explain(self, failure: FemMbsError) -> FemMbsError:
-        """How far the path was followed, and why not further."""
-        return self.follows.explain(failure)
 
 
 def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:

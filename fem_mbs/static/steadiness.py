@@ -343,7 +343,7 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
     metric = system.weight[system.free_rows] ** 2
     values = system.pattern.of_gradients(flat(evaluation.gradients))
     values[first] = metric[diagonal]
-    solve = tangent.factorized(system, values).solve
+    solve = system.solver.factorized(values).solve
     d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
     left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
     return np.matvec(motion.R[:, None], left)

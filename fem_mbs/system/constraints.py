@@ -100,7 +100,7 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
 
 
 BACK = 1e-4
-"""UnitInterval of a step over which derivatives along the motion are taken."""
+"""Share of a step over which derivatives along the motion are taken."""
 
 
 class AccelerationLevel:

@@ -285,6 +285,21 @@ class SE3(SingleGroup):
 GROUPS: dict[str, type[R3xSO3] | type[SE3]] = {"R3xSO3": R3xSO3, "SE3": SE3}
 
 
+def _of_groups(name: str, given: Sequence[int], results: Sequence[int] = (0,)) -> Any:
+    """A method of each group, for its nodes, which stand along these axes of what it is given and of its results."""
+
+    def of_all(self: MixedGroups, *arrays: Array) -> Any:
+        parts = []
+        for group, rows in self.parts:
+            own = getattr(group, name)(*(array.take(rows, k) for array, k in zip(arrays, given, strict=True)))  # type: ignore[arg-type]
+            parts.append(own if isinstance(own, tuple) else (own,))
+        pairs = zip(zip(*parts, strict=True), results, strict=True)
+        joined = tuple(np.concatenate(own, k).take(self.places, k) for own, k in pairs)
+        return joined if len(joined) > 1 else joined[0]
+
+    return of_all
+
+
 class MixedGroups(Kinematics):
     """Nodes of several groups: each call serves one group after the other."""
 
@@ -292,72 +307,20 @@ class MixedGroups(Kinematics):
         names = np.array(groups)
         self.kinematics = self
         self.parts = [(GROUPS[name](), np.flatnonzero(names == name)) for name in dict.fromkeys(groups)]
+        self.places = np.argsort(np.concatenate([rows for _, rows in self.parts]))
+        """Where each node is when those of a group stand together."""
 
-    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        x1, R1 = np.empty_like(x), np.empty_like(R)
-        for group, rows in self.parts:
-            x1[rows], R1[rows] = group.retract(x[rows], R[rows], D[rows])
-        return x1, R1
-
-    def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
-        result = np.empty((len(x0), 6))
-        for group, rows in self.parts:
-            result[rows] = group.relative(x0[rows], R0[rows], x1[rows], R1[rows])
-        return result
-
-    def motion(self, R: Array, rates: Array) -> Array:
-        result = np.empty_like(rates)
-        for group, rows in self.parts:
-            result[:, rows] = group.motion(R[rows], rates[:, rows])
-        return result
-
-    def to_body(self, R: Array, d: Array) -> Array:
-        result = np.empty_like(d)
-        for group, rows in self.parts:
-            result[..., rows, :] = group.to_body(R[rows], d[..., rows, :])
-        return result
-
-    def from_body(self, R: Array, d: Array) -> Array:
-        result = np.empty_like(d)
-        for group, rows in self.parts:
-            result[..., rows, :] = group.from_body(R[rows], d[..., rows, :])
-        return result
-
-    def vdot(self, R: Array, V: Array, A: Array) -> Array:
-        result = np.empty_like(A)
-        for group, rows in self.parts:
-            result[rows] = group.vdot(R[rows], V[rows], A[rows])
-        return result
-
-    def body_transfer(self, R0: Array, R1: Array) -> Array:
-        result = np.empty((len(R0), 6, 6))
-        for group, rows in self.parts:
-            result[rows] = group.body_transfer(R0[rows], R1[rows])
-        return result
-
-    def body_derivatives(self, body: Array, rates: Array) -> Array:
-        result = np.empty_like(rates)
-        for group, rows in self.parts:
-            result[:, rows] = group.body_derivatives(body[:, rows], rates[:, rows])
-        return result
-
-    def change(self, body: Array, rates: Array) -> Array:
-        result = np.empty_like(rates)
-        for group, rows in self.parts:
-            result[:, rows] = group.change(body[:, rows], rates[:, rows])
-        return result
-
-    def tangent(self, D: Array) -> Array:
-        result = np.empty((*D.shape, 6))
-        for group, rows in self.parts:
-            result[rows] = group.tangent(D[rows])
-        return result
-
-    def inverse_tangent(self, D: Array) -> Array:
-        result = np.empty((*D.shape, 6))
-        for group, rows in self.parts:
-            result[rows] = group.inverse_tangent(D[rows])
-        return result
+    retract = _of_groups("retract", (0, 0, 0), (0, 0))
+    relative = _of_groups("relative", (0, 0, 0, 0))
+    motion = _of_groups("motion", (0, 1), (1,))
+    to_body = _of_groups("to_body", (0, -2), (-2,))
+    from_body = _of_groups("from_body", (0, -2), (-2,))
+    vdot = _of_groups("vdot", (0, 0, 0))
+    body_transfer = _of_groups("body_transfer", (0, 0))
+    body_derivatives = _of_groups("body_derivatives", (1, 1), (1,))
+    change = _of_groups("change", (1, 1), (1,))
+    tangent = _of_groups("tangent", (0,))
+    inverse_tangent = _of_groups("inverse_tangent", (0,))
 
     def add_bracket(self, result: Array, share: float, v: Array, w: Array) -> None:
         for group, rows in self.parts:

@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, RateSensitivities
-from fem_mbs.linear.solvers import Factors, LinearSolver
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.system.workspace import Workspace
@@ -117,17 +117,12 @@ def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1
 
 def assemble(system: System, values: Array) -> Array:
     """Stored values of the matrix with these entries."""
-    return stored(system.solver, values)
-
-
-def stored(solver: LinearSolver, values: Array) -> Array:
-    """What a solver stores of entries."""
-    return np.bincount(solver.slots, values, solver.storage + 1)[:-1]  # type: ignore[return-value]
+    return system.solver.stored(values)
 
 
 def factorized(system: System, values: Array) -> Factors:
     """The factorised matrix with these entries."""
-    return system.solver.factor(assemble(system, values))
+    return system.solver.factorized(values)
 
 
 def force_matrix(system: System, values: Array) -> csc_array:

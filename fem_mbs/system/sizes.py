@@ -64,8 +64,7 @@ def projection(system: System, motion: Motion) -> Projection:
     solver = system.solver
     assert isinstance(solver, LeastNormSolver)
     gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in system.constraint_batches])
-    stored = sums(solver.slots, system.pattern.of_gradients(gradients), solver.storage + 1)[:-1]
-    return solver.projection(stored, system.constraint_weight**-2)
+    return solver.projection(solver.stored(system.pattern.of_gradients(gradients)), system.constraint_weight**-2)
 
 
 def least_norm(system: System, evaluation: Evaluation) -> Array:

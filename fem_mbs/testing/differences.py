@@ -49,6 +49,7 @@ def agree(
     expected: Array,
     rows: Sequence[str] | NDArray[np.str_],
     columns: Sequence[str] | NDArray[np.str_],
+    *,
     tolerance: float = TOLERANCE,
     noise: Array | float = 0.0,
 ) -> None:

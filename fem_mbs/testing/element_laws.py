@@ -111,7 +111,8 @@ def tangent_is_the_sum(trial: ElementTrial) -> str | None:
     _, context = trial.force()
     actual = trial.dense(trial.batch.tangent(context, *follows))
     expected = trial.dense(ElementBatch.tangent(trial.batch, context, *follows))
-    agree(f"{trial.name}: tangent, against K + C dV + M dA,", actual, expected, trial.names(), trial.names(), 1e-11)
+    names, what = trial.names(), f"{trial.name}: tangent, against K + C dV + M dA,"
+    agree(what, actual, expected, names, names, tolerance=1e-11)
     return None
 
 

@@ -11,7 +11,17 @@ from scipy.integrate import solve_ivp
 import fem_mbs as mbs
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Force, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Ball,
+    Contact,
+    Force,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    RollingDisc,
+    SpringDamper,
+)
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -181,3 +191,45 @@ def test_oscillation_that_velocities_set_off_is_in_the_estimate_of_the_first_ste
     off, error = abs(solution.x[-1, -1, 0] - 1.0 - speed * h / turn * np.sin(turn)), solution.stats.error
     assert error is not None and off < 1.5 * error.length
     assert error.length < 2.0 * speed * h / max(turn, 1.0)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_what_rolls_is_led_astray_by_angles_that_are_wrong(group: str) -> None:
+    """A ball on a turning table, whose velocity turns by ``2/7`` of the table's (Weltner, 1979).
+
+    No step errs in length.
+    """
+    rate, radius, speed, h = 2.0, 0.05, 0.8, 0.01
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    table = model.add_node((0, 0, 0), angular_velocity=(0, 0, rate))
+    ball = model.add_node(
+        (0.5, 0, radius), velocity=(0, 0.5 * rate + speed, 0), angular_velocity=(-speed / radius, 0, 0)
+    )
+    model.add(RigidBody(table, 1.0, (1.0, 1.0, 1.0)))
+    model.add(RigidBody(ball, 1.0, (0.4 * radius**2,) * 3))
+    model.add(RevoluteJoint(model.ground, table, (0, 0, 1), drive=lambda t: rate * t))
+    model.add(Contact(table, ball, Plane((0, 0, 1), (0, 0, 0)), Ball(radius), friction=0.8))
+    solution = mbs.simulate(model, 1.0, h)
+    turn, way = 2.0 / 7.0 * rate, (0.5 * rate + speed) / (2.0 / 7.0 * rate)
+    exact = np.array([0.5 - way * (1.0 - np.cos(turn)), way * np.sin(turn), radius])
+    error, told = np.linalg.norm(solution.position(ball)[-1] - exact), solution.stats.error
+    assert told is not None and 5e-4 < error < 0.1
+    assert 0.5 < told.length / error < 12.0
+
+
+def test_a_disc_rolls_where_it_heads() -> None:
+    """Against a quarter of the step; local errors alone are a twelfth of what is wrong."""
+    ends = []
+    for h in (0.01, 0.0025):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        axis = np.array([0.0, np.cos(0.2), np.sin(0.2)])
+        center = np.cross(axis, (-0.1, 0, 0))
+        disc = model.add_node(center, angular_velocity=12.0 * axis, name="disc")
+        model.add(RigidBody(disc, 1.0, (2.5e-3, 5e-3, 2.5e-3)))
+        model.add(RollingDisc(model.ground, disc, (0, 0, 1), axis, 0.1))
+        mbs.project_velocities(model)
+        solution = mbs.simulate(model, 1.0, h)
+        ends.append((solution.position(disc)[-1], solution.stats.error))
+    (coarse, told), (fine, _) = ends
+    assert told is not None
+    assert 0.5 < told.length / np.linalg.norm(coarse - fine) < 8.0

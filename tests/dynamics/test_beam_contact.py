@@ -237,7 +237,6 @@ def test_crossed_cantilevers_are_pressed_together() -> None:
     for order, elements in ((1, 8), (1, 16), (3, 1), (3, 4)):
         model, contact = crossed(order, elements, gap, load)
         solution = mbs.statics(model)
-        assert np.abs(solution.t - gap / free).min() < 0.02 * gap / free  # closes there
         force = solution.contact_force(contact)[-1, 0]
         misses[order, elements] = force[2] / ((free - gap) / (2 * compliance)) - 1.0
         assert np.abs(force[:2]).max() < 1e-3 * force[2]

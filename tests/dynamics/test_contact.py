@@ -56,6 +56,30 @@ def model_with_ball(
     return model
 
 
+@pytest.mark.parametrize(
+    ("times", "locate", "ends"),
+    ((np.linspace(0.203, 0.218, 6), 6, False), (np.linspace(0.203, 0.218, 6), 4, True), (np.full(6, 0.21), 4, False)),
+)
+def test_a_step_with_more_instants_of_impacts_than_are_located_is_not_cut(
+    times: Array, locate: int, ends: bool
+) -> None:
+    """Balls that fall from rest for so long: all meet the floor then, or at the end of the step; six at once are one.
+
+    Whoever meets it at the end has fallen at most a step too long: its speed there is that of the step's begin.
+    """
+    model = mbs.Model(gravity=(0, 0, -G))
+    floors = []
+    for k, t in enumerate(times):
+        ball = model.add_node((k, 0, 0.1 + 0.5 * G * t**2))
+        model.add(RigidBody(ball, 1.0, [4e-3] * 3))
+        floors.append(model.add(Contact(model.ground, ball, Plane(), Ball(0.1))))
+    solution = mbs.simulate(model, 0.24, 0.02, method=mbs.NonsmoothAlpha(locate=locate))
+    hits = [solution.impulses(floor)[0] for floor in floors]
+    np.testing.assert_allclose([hit.t for hit in hits], 0.22 if ends else times, rtol=0, atol=1e-9)
+    np.testing.assert_allclose([hit.normal for hit in hits], G * (0.22 if ends else times), rtol=0, atol=1e-8)
+    assert min(solution.gap(floor).min() for floor in floors) > -1e-12
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_ball_bounces_to_rest(group: str) -> None:
     """Instants ``t_1 (1 + 2 sum e^i)``, heights by ``e^2k``, and rest at ``t_1 (1 + e)/(1 - e)``."""
@@ -324,6 +348,37 @@ def test_a_box_is_held_on_a_slope() -> None:
         assert (np.linalg.norm(forces[..., :2], axis=-1) <= (1 + 1e-9) * mu * forces[..., 2] + 1e-9).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_that_are_flush_push_across_the_faces_that_lie_on_each_other(seed: int) -> None:
+    """A corner on an edge of the other belongs to the face that is outside, not to one that is flush with its own."""
+    rng = np.random.default_rng(seed)
+    lower, R = rng.uniform(0.2, 1.0, 3), Rotation.random(random_state=seed)
+    upper = np.where(rng.random(3) < 0.7, lower, rng.uniform(0.2, 1.0, 3))
+    place = np.where(rng.random(3) < 0.7, rng.choice([-0.5, 0.5]) * (lower - upper), 0.1 * rng.normal(size=3))
+    place[2] = 0.5 * (lower[2] + upper[2])
+    model = mbs.Model()
+    body = model.add_node(R.apply(place), rotation=R)
+    model.add(RigidBody(body, 1.0, [0.1] * 3))
+    model.add(Force(body, R.apply((0, 0, -1.0))))
+    model.add(Contact(model.ground, body, Box(lower, rotation=R), Box(upper)), name="faces")
+    solution = mbs.simulate(model, 0.02, 0.01)
+    forces = R.inv().apply(solution.contact_force("faces")[-1])
+    np.testing.assert_allclose(forces[:, :2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(forces.sum(axis=0), (0, 0, 1.0), atol=1e-9)
+
+
+def test_a_block_beyond_the_edge_of_a_flush_one_tips() -> None:
+    """About the edge, as a pendulum upside down; flush sides do not hold it."""
+    model, beyond, half = mbs.Model(gravity=(0, 0, -G)), 0.05, 0.1
+    block, inertia = model.add_node((0.5 + beyond, 0, 0.3)), (1 + 0.04) / 12
+    model.add(RigidBody(block, 1.0, [inertia] * 3))
+    shape = (1, 0.5, 0.2)
+    model.add(Contact(model.ground, block, Box(shape, center=(0, 0, 0.1)), Box(shape), friction=0.5))
+    solution = mbs.simulate(model, 0.1, 0.01)
+    angle = G * beyond / (inertia + beyond**2 + half**2) * 0.1**2 / 2
+    assert solution.rotation_vector(block)[-1, 1] == pytest.approx(angle, rel=0.02)
+
+
 def test_a_gripper_lifts_a_box() -> None:
     """Two fingers hold it with 18 contacts that repeat each other, and take it off a table: no step is made anew."""
     model, mu = mbs.Model(gravity=(0, 0, -G)), 0.5
@@ -475,6 +530,23 @@ def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     others, many = run()
     np.testing.assert_array_equal(places, others)
     assert few < 0.5 * many
+
+
+@pytest.mark.parametrize("length", (10.0, 0.1, 1e-3))
+def test_a_stop_is_met_between_two_steps(length: float) -> None:
+    """A pendulum turns back 7e-5 rad beyond it, outside at either end of the step: of a mechanism of any size."""
+    model = mbs.Model(gravity=(0, 0, -G * length))
+    bob = model.add_node((0, 0, -length), velocity=(3 * length, 0, 0))
+    bob.angular_velocity = (0, -3, 0)
+    model.add(RigidBody(bob, 1.0, [1e-3 * length**2] * 3))
+    hinge = model.add(RevoluteJoint(model.ground, bob, (0, -1, 0), point=(0, 0, 0)))
+    free = mbs.simulate(model, 0.6, 0.02, mbs.GeneralizedAlpha(0.8)).coordinate(hinge)
+    k = int(free.argmax())
+    before, highest, after = free[k - 1 : k + 2]
+    beyond = (before - after) ** 2 / (8 * (2 * highest - before - after))
+    stop = model.add(JointStop(hinge, None, highest + 0.2 * beyond, restitution=0.5))
+    (hit,) = mbs.simulate(model, 0.6, 0.02).impulses(stop)
+    assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
 
 
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody
+from fem_mbs.elements import CylindricalJoint, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
 
 Z, G = (0, 0, 1), 9.81
 
@@ -58,3 +58,44 @@ SMOOTH: dict[str, Callable[[float], float]] = {
 def test_what_steps_resolve_is_none(name: str, joint: type, caplog: pytest.LogCaptureFixture) -> None:
     run(SMOOTH[name], joint, "SE3")
     assert "jumps" not in caplog.text
+
+
+def chain(first: Callable[[float], float], second: Callable[[float], float], turned: bool) -> mbs.Model:
+    """Two bodies on driven hinges, one on the other; the joints are added in either order."""
+    model = mbs.Model(gravity=(0, -G, 0))
+    a, b = model.add_node((0.3, 0, 0)), model.add_node((0.6, 0, 0))
+    for node in (a, b):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    hinges = [
+        ("first", RevoluteJoint(model.ground, a, Z, drive=first)),
+        ("second", RevoluteJoint(a, b, Z, (0.3, 0, 0), drive=second)),
+    ]
+    for name, hinge in hinges[:: -1 if turned else 1]:
+        model.add(hinge, name=name)
+    return model
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_all_drives_of_a_chain_are_told(turned: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Each by what it does itself, whatever carries it."""
+    mbs.simulate(chain(lambda t: max(0.0, t - 0.7), lambda t: 1e-3 * (t > 0.503), turned), 1.0, 0.01)
+    assert "Joint 'second': the drive jumps between t = 0.5 s and 0.51 s: it changes by 0.001 rad" in caplog.text
+    assert "Joint 'first': the drive jumps between t = 0.7 s and 0.71 s: its velocity changes by 1 rad/s" in caplog.text
+
+
+def test_what_hits_beside_a_drive_is_no_jump_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    """A nut turns smoothly and slides freely, onto a stop."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    nut = model.add_node((0, 0, 0))
+    model.add(RigidBody(nut, 1.0, (1, 1, 1)))
+    law = {"rotation z": lambda t: 0.5 * t**2}
+    shaft = model.add(CylindricalJoint(model.ground, nut, Z, drive=law), name="shaft")
+    model.add(JointStop(shaft, -0.2, 0.2, restitution=0.0, coordinate="translation z"))
+    assert mbs.simulate(model, 0.4, 0.01).position(nut)[-1, 2] == pytest.approx(-0.2, abs=1e-6)
+    assert "jumps" not in caplog.text
+
+
+def test_a_leap_that_no_step_takes_is_named() -> None:
+    """By the joint that its drive leaves open, whatever is worst in Newton's method."""
+    with pytest.raises(mbs.ConvergenceError, match=r"with time alone, the drive of RevoluteJoint 'second' \(its rot"):
+        mbs.simulate(chain(lambda t: 0.1 * t**2, lambda t: 1.0 * (t > 0.503), False), 1.0, 0.01)

@@ -23,7 +23,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
 )
-from fem_mbs.elements.flexible.moments import mass_of, rigid_coordinates
+from fem_mbs.elements.flexible.inertia import mass_of, rigid_coordinates
 from fem_mbs.lie import so3
 
 GROUPS = ("R3xSO3", "SE3")

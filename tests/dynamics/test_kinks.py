@@ -21,6 +21,7 @@ from fem_mbs.elements import (
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SpringDamper,
     Vector,
 )
 
@@ -171,3 +172,29 @@ def test_forces_that_hold_a_body_where_they_jump_are_told(caplog: pytest.LogCapt
         mbs.simulate(model, 1.0, 0.01, callback=lambda state: counted.append(state.t) or len(counted) > 450)
     assert caplog.text.count("may hold bodies where it jumps") == 1 and "JointForce 'brake'" in caplog.text
     assert max(counted) == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("stop", "named"),
+    [
+        (lambda rail: JointStop(rail, None, 0.05, 1e6), "JointStop 'stop' (2)"),
+        (lambda rail: JointForce(rail, lambda t, q, v: -1e6 * max(q - 0.05, 0.0)), "may jump: JointForce 'stop'"),
+    ],
+)
+def test_steps_in_many_parts_are_told(
+    caplog: pytest.LogCaptureFixture, stop: Callable[..., object], named: str
+) -> None:
+    """Two masses on a stiff spring, which a stop sets off: by how many parts, and by the name of the law."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    nodes = [model.add_node((x, 0, 0), velocity=(1, 0, 0)) for x in (0.0, 0.2)]
+    rails = [model.add(PrismaticJoint(model.ground, node, (1, 0, 0))) for node in nodes]
+    for node in nodes:
+        model.add(PointMass(node, 1.0))
+    model.add(SpringDamper(*nodes, 2e6))
+    model.add(stop(rails[1]), name="stop")
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        mbs.simulate(model, 0.04, 0.01)
+        assert "taken in" not in caplog.text  # not met yet
+        solution = mbs.simulate(model, 0.07, 0.01)
+    assert caplog.text.count("7 steps of 0.01 s were taken in") == 1 and named in caplog.text
+    assert solution.stats.steps > 100

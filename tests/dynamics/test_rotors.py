@@ -90,6 +90,19 @@ def test_a_disc_on_unequal_supports_has_its_frequencies_at_any_speed() -> None:
     assert (response.minor("disc")[[1, 3]] < 0.0).all(), "backward between the critical speeds"
 
 
+@pytest.mark.parametrize("speed", [15.0, -40.0])
+def test_what_bearings_bear(speed: float) -> None:
+    """``k x + c x'`` of each, cross-coupled, in axes of the housing; together the force that moves the rotor."""
+    k, c = np.array([[1e4, 3e3], [-2e3, 8e3]]), np.array([[40.0, 5.0], [5.0, 60.0]])
+    model = rigid_rotor(k, c)
+    response = mbs.unbalance_response(model, [speed], {"disc": 1e-3})
+    moved = response.displacement("disc")[0]
+    first, second = (response.bearing_force(own)[0] for own in model.elements if isinstance(own, Bearing))
+    assert first[1:] + second[1:] == pytest.approx(2 * (k + 1j * abs(speed) * c) @ moved[1:], rel=1e-9)
+    pushed = 1e-3 * speed**2 * (response.across - 1j * np.sign(speed) * response.other)
+    assert first + second == pytest.approx(pushed + 10.0 * speed**2 * moved, abs=1e-9 * speed**2)
+
+
 def test_cross_coupling_is_unstable_beyond_the_damping() -> None:
     """A Jeffcott rotor is stable as long as ``q < c omega_n``."""
     omega, c = np.sqrt(2e3), 20.0

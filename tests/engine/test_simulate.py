@@ -174,7 +174,7 @@ def test_an_element_turned_too_far_is_named() -> None:
     model = mbs.Model()
     tip = model.add_node((1, 0, 0), angular_velocity=(9.0, 0, 0))
     model.add(Beam([model.ground, tip], BeamSection(1e4, 1e4, 1.0, 1.0, 1.0, (1, 1, 1))), name="spring")
-    with pytest.raises(mbs.MotionError, match="Beam 'spring': element 1 of 1 .*refine the beam") as failure:
+    with pytest.raises(mbs.MotionError, match="Beam 'spring': element 1 of 1 .*refine the mesh") as failure:
         mbs.simulate(model, 3.0, 0.02)
     assert failure.value.solution is not None and len(failure.value.solution.t) > 5
 

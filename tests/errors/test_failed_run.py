@@ -121,7 +121,7 @@ def test_an_element_that_turns_too_far_is_named_with_the_advice_to_refine() -> N
             continue
         error = fail(model, mbs.MotionError, t_end=1.2, step=0.02)
         assert "Beam 'spiral': element 1 of 1 between node 'ground' and node 'spiral[1]' turns by 17" in str(error)
-        assert "refine the beam there" in str(error) and "the step was halved 8 times" in str(error)
+        assert "refine the mesh there" in str(error) and "the step was halved 8 times" in str(error)
         turn = error.solution.rotation_vector(beam.nodes[-1])[-1]
         assert 0.5 < error.solution.t[-1] < 1.2 and 2.5 < np.linalg.norm(turn) <= 3.0
 

@@ -197,7 +197,7 @@ def spun() -> mbs.Model:
     model = mbs.Model("SE3")
     disc = model.add_node((0, 0, 0), name="disc")
     model.add(RigidBody(disc, 1.0, (0.2, 0.1, 0.1)))
-    model.add(Bearing(model.ground, disc, (1, 0, 0), (100.0, 400.0, 0.0, 1e3, 1e3)))
+    model.add(Bearing(model.ground, disc, (1, 0, 0), (100.0, 400.0, 0.0, 1e3, 1e3)), "bearing")
     return model
 
 
@@ -373,6 +373,7 @@ SPECIAL: dict[str, Any] = {
     "steady_spin.speed": lambda w: 20.0,
     "campbell.count": lambda w: 2,
     **{f"UnbalanceResponse.{part}.node": lambda w: "disc" for part in WHIRL},
+    "UnbalanceResponse.bearing_force.bearing": lambda w: "bearing",
     **{f"Objective.{call}.p": lambda w: w.rng.uniform(0.5, 1.5, 2) for call in ("__call__", "value", "gradient")},
     "Sensitivities.of.query": lambda w: height,
     "Sensitivities.about.of": lambda w: lambda model, state: float(state.x[-1, 2]),
@@ -620,7 +621,6 @@ SPECIAL: dict[str, Any] = {
     "Vector.z": lambda w: law_of_time(w),
     "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
     "ClassicalAlpha.parametrization": lambda w: "tait_bryan",
-    "ClassicalRungeKutta.parametrization": lambda w: "tait_bryan",
     "Table.from_file.path": lambda w: columns(w),
     "load.path": lambda w: stored(w),
     "resume.path": lambda w: stored(w),

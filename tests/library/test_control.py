@@ -282,6 +282,18 @@ def test_sensors_say_what_the_solution_says():
         np.testing.assert_allclose(run.signal(sensor), expected, atol=1e-8, err_msg=str(sensor))
 
 
+def test_places_far_away_are_measured_from_the_origin_of_the_world():
+    model = mbs.Model()
+    nodes = [model.add_node((1e6 + k, 0, 3), velocity=(1, 0, 0)) for k in range(2)]
+    for node in nodes:
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    mine = model.add(FunctionSensor(nodes[:1], lambda m: m.x[0, 0] + 2.0 * m.x[0, 2]))
+    theirs = model.add(NodeSensor(nodes[1], "position", (1, 0, 0), origin=(1e6, 0, 0)))
+    run = mbs.simulate(model, 0.2, 0.1)
+    np.testing.assert_allclose(run.signal(mine), 1e6 + 6.0 + run.t, atol=1e-8)
+    np.testing.assert_allclose(run.signal(theirs), 1.0 + run.t, atol=1e-8)
+
+
 def test_an_angle_counts_turns():
     model, node, hinge = rotor("R3xSO3")
     node.angular_velocity = (0, 0, 5.0)

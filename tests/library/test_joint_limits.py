@@ -276,12 +276,17 @@ def test_point_masses_need_no_rotation(group: str) -> None:
         model.add(DistanceJoint(*model.nodes[k - 1 : k + 1]))
     energy = mbs.simulate(model, 0.5, 0.01).energy
     assert np.ptp(energy.total) < 1e-2 * energy.kinetic.max()
-    model = mbs.Model(group, gravity=(0, 0, -9.81))
-    bead = model.add_node((1, 0, 0))
-    model.add(PointMass(bead, 1.0))
-    model.add(PointOnLineJoint(model.ground, bead, (1, 0, -1)))
-    solution = mbs.simulate(model, 0.5, 0.01)
-    np.testing.assert_allclose(solution.position(bead)[:, 0], 1.0 + 0.25 * 9.81 * solution.t**2, rtol=1e-9)
+    sloping = np.array([[1, 0, 1], [0, np.sqrt(2), 0], [-1, 0, 1]]) / np.sqrt(2)
+    for joint in (
+        lambda a, b: PointOnLineJoint(a, b, (1, 0, -1)),
+        lambda a, b: GeneralJoint(a, b, (False, True, True), rotation=False, axes=sloping),
+    ):
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        bead = model.add_node((1, 0, 0))
+        model.add(PointMass(bead, 1.0))
+        model.add(joint(model.ground, bead))
+        solution = mbs.simulate(model, 0.5, 0.01)
+        np.testing.assert_allclose(solution.position(bead)[:, 0], 1.0 + 0.25 * 9.81 * solution.t**2, rtol=1e-9)
 
 
 def pair() -> tuple[mbs.Model, Node, Node]:

@@ -10,8 +10,7 @@ from scipy.sparse import csc_array
 
 import fem_mbs as mbs
 from fem_mbs.elements import Interface, Reduction
-from fem_mbs.elements.flexible.cholesky import Cholesky
-from fem_mbs.elements.flexible.dissection import LEAF, dissected
+from fem_mbs.elements.flexible.cholesky import LEAF, Cholesky, dissected
 
 SHAPE, SIZES = (12, 4, 5), (6.0, 2.0, 2.5)
 ENDS = {

@@ -162,7 +162,7 @@ def test_motion_that_an_element_cannot_represent_is_refused_by_name() -> None:
     motion = bent(system, 0.0)
     R = motion.R.copy()
     R[system.number(plate.node(-1, 0))] = so3.exp(np.array([3.1, 0, 0]))
-    with pytest.raises(MotionError, match=r"'plate': element 2 of 2 with node 'plate\[1,0\]'.* turns by .* degrees"):
+    with pytest.raises(MotionError, match=r"'plate': element 2 of 2 between node 'plate\[1,0\]'.* turns by .* degrees"):
         force(system, replace(motion, R=R))
 
 

@@ -15,6 +15,7 @@ from fem_mbs.elements import (
     EdgeLoad,
     FixedJoint,
     Force,
+    Pressure,
     RevoluteJoint,
     RigidBody,
     Shell,
@@ -31,6 +32,27 @@ def linear(built: plates.Built, load: float = 1e-6) -> np.ndarray:
 def test_cook_and_scordelis_lo() -> None:
     assert linear(plates.cook(8), 1e-7)[0, 1] == pytest.approx(23.96, rel=0.02)
     assert linear(plates.scordelis_lo(8), 1e-5)[0, 2] == pytest.approx(-0.3024, rel=1e-2)
+
+
+@pytest.mark.parametrize("along", [1, 2, 5])
+def test_a_cylinder_under_pressure_is_wider_by_the_same_all_along(along: float) -> None:
+    """``p R^2/E t``: edges that bow between rings of nodes must not take the hoop strain off, however long they are."""
+    R, t, p, E = 0.5, 0.005, 1e5, 210e9
+    model = mbs.Model()
+    section = ShellSection.isotropic(t, E, 0.3, 7850.0)
+    quarter = 0.5 * np.pi
+    shell = Shell.surface(
+        model, lambda u, v: (R * np.cos(quarter * u), R * np.sin(quarter * u), v), section, elements=(10, along)
+    )
+    for edge, axis in (("left", 1), ("right", 0)):
+        for node in shell.edge(edge):
+            rest = node is shell.edge(edge)[0]
+            held = (axis == 0, axis == 1, rest)
+            model.fix(node, translation=held, rotation=(axis == 1, axis == 0, True))
+    model.add(Pressure(shell, p))
+    solution = mbs.statics(model)
+    wider = [np.hypot(*solution.position(node)[-1, :2]) - R for node in shell.nodes]
+    np.testing.assert_allclose(wider, p * R**2 / (E * t), rtol=6e-3)  # 9 degrees an element: (pi/20)^2/6
 
 
 def test_thin_plates_do_not_lock() -> None:

@@ -219,10 +219,24 @@ def save(solution: Queries, path: FilePath) -> FilePath:
     events = [(event, state) for event, states in enumerate(solution.event_states) for state in states]
     for number, (event, state) in enumerate(events, 1):
         contents["checkpoints", number] = record(event=event, state=state)
-    stats, rows = solution.stats, len(solution.t)
-    contents[STANDS] = stands(
-        system,
-        history.state(-1) if checkpoint is None else checkpoint.state,
+    contents[STANDS] = _ended(solution, len(events))
+    with new_file(path, "Solution.save") as database:
+        steps = Steps(database)
+        for k in range(len(solution.t)):
+            turns, unstable = flat_turns(solution._turns, joints, k), solution._unstable
+            steps.add(writer.fill(history.state(k), 0, turns, None, int(unstable[k]) if len(unstable) else 0))
+            if steps.many:
+                steps.write()
+        steps.write(contents)
+    return path
+
+
+def _ended(solution: Queries, hits: int) -> bytes:
+    """Where a run that has ended stands."""
+    stats, rows, checkpoint = solution.stats, len(solution.t), solution.checkpoint
+    return stands(
+        solution.system,
+        solution.history.state(-1) if checkpoint is None else checkpoint.state,
         checkpoint,
         outcome=solution.status.name,
         rows=rows,
@@ -234,15 +248,6 @@ def save(solution: Queries, path: FilePath) -> FilePath:
         solver=stats.solver,
         since=0,
         wall=stats.wall_time,
-        hits=len(events),
+        hits=hits,
         listed=[np.asarray(stats.newton_iterations), np.asarray(stats.step_sizes)],
     )
-    with new_file(path, "Solution.save") as database:
-        steps = Steps(database)
-        for k in range(len(solution.t)):
-            turns, unstable = flat_turns(solution._turns, joints, k), solution._unstable
-            steps.add(writer.fill(history.state(k), 0, turns, None, int(unstable[k]) if len(unstable) else 0))
-            if steps.many:
-                steps.write()
-        steps.write(contents)
-    return path

@@ -230,10 +230,10 @@ class ClassicalAlpha(Method):
     ) -> None:
         """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
         if self.kind is TaitBryan:
-            check_step(system, equations.t, equations.h, memory.c, end.c, change[:, 3:])
+            check_step(system, equations.t, equations.h, (memory.c, end.c), change[:, 3:])
         else:
             of_rotations = (equations.of_nodes(part)[:, 3:] for part in (end.rates, end.highest))
-            check_norm(system, equations.t, self.rho_inf, memory.c, end.c, *of_rotations)
+            check_norm(system, equations.t, self.rho_inf, memory.c, (end.c, *of_rotations))
 
     def equations(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalEquations:
         """The equations of a step."""
@@ -262,7 +262,8 @@ class ClassicalAlpha(Method):
         if not self.newton.modified or memory.matrix is None:
             return None
         T_inv, *factors = memory.matrix
-        return Linearization(system.solver.restore(factors), T_inv)
+        restored = system.solver.restore(factors)
+        return None if restored is None else Linearization(restored, T_inv)
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""

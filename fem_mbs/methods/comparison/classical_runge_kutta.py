@@ -23,7 +23,7 @@ are no remedy: what the steps before have lost is not small any more, so that th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
@@ -45,8 +45,12 @@ from fem_mbs.system.kinematics import R3xSO3
 from fem_mbs.system.system import System
 
 
-def check_norm(system: System, t: float, rho_inf: float, before: Array, c: Array, dc: Array, ddc: Array) -> None:
-    """Refuse a step to ``t`` after which rates (n, 4) of Euler parameters ``c`` leave the unit sphere."""
+def check_norm(system: System, t: float, rho_inf: float, before: Array, after: Sequence[Array]) -> None:
+    """Refuse a step to ``t`` after which Euler parameters (n, 4) have rates that leave the unit sphere.
+
+    ``after`` are these with their first and second rates.
+    """
+    c, dc, ddc = after
     missed = np.abs(np.vecdot(c, dc))
     # a body that turns back is at rest for an instant
     size = max(np.vecdot(dc, dc).max() ** 0.5, np.vecdot(ddc, ddc).max() ** 0.25)
@@ -174,8 +178,9 @@ def check_start(system: System, c: Array) -> None:
         )
 
 
-def check_step(system: System, t: float, h: float, before: Array, c: Array, change: Array) -> None:
+def check_step(system: System, t: float, h: float, angles: tuple[Array, Array], change: Array) -> None:
     """Refuse a step between angles ``(n, 3)`` that does not resolve the ``change`` of their second derivatives."""
+    before, c = angles
     cosine = np.stack([_cosine(system, before), _cosine(system, c)])
     errors = np.where(cosine.min(axis=0) < FAR, h * h / 12.0 * np.abs(change).max(axis=1), 0.0)
     errors[cosine[0] * cosine[1] < 0.0] = np.inf
@@ -217,7 +222,6 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.4g} degrees"
 
 
-PARAMETRIZATIONS = ("tait_bryan",)
 FORMULATIONS = ("rates", "velocities")
 
 
@@ -241,8 +245,6 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
 
     Parameters
     ----------
-    parametrization : {"tait_bryan"}
-        Coordinates of the rotations.
     tableau : {"RK4", "DOPRI5", "ODE23", "RK6"}
         As in :class:`RungeKuttaMuntheKaas`.
     formulation : {"rates", "velocities"}
@@ -252,7 +254,6 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
     Memory: ClassVar[type] = Angles
     invariant: ClassVar[bool] = False
 
-    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "tait_bryan"
     tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
     formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
 
@@ -273,7 +274,7 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
             run = _Stages(self, system, state, h, memory.c)
             new, c, change = run.end()
             self._finite(new)
-        check_step(system, new.t, h, memory.c, c, change)
+        check_step(system, new.t, h, (memory.c, c), change)
         speed = fastest_so_far(system, memory.speed, state, new)
         return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
 

@@ -27,7 +27,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
-from fem_mbs.system.matrices import factorized, mass_entries, mass_product, solve_with_constraints
+from fem_mbs.system.matrices import mass_entries, mass_product, solve_with_constraints
 from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import Evaluation, System
 
@@ -95,7 +95,7 @@ ROUNDING = 1e-13, 1e-14
 """Residuals of forces and constraints beyond which Newton's method only goes if they still fall: what it leaves of the
 momentum balance is momentum that is lost."""
 SLOW = 1e-6
-"""UnitInterval of the rate ``p/h`` of momenta below which forces are none."""
+"""Share of the rate ``p/h`` of momenta below which forces are none."""
 Unknown = tuple[Array, Array]
 
 
@@ -194,7 +194,7 @@ class SymplecticProblem:
         gradients = [*trial.evaluation.gradients, *self.start.gradients]
         values = flat([*blocks, *bending, *gradients])
         values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
-        return SymplecticLinearization(factorized(system, values), T_inv)
+        return SymplecticLinearization(system.solver.factorized(values), T_inv)
 
     def correction(
         self, unknown: Unknown, trial: SymplecticResidual, linearization: SymplecticLinearization
@@ -232,7 +232,7 @@ class SymplecticProblem:
         entries = mass_entries(system, at)
         # impulses of joints change nothing of friction, which is among the forces of the start
         entries[system.pattern.force_entries + 2 * system.pattern.gradient_entries :] = 0.0
-        factors = factorized(system, entries)
+        factors = system.solver.factorized(entries)
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
         v = system.from_body(motion.R, V)
         a = (v - rate(state)) / h
