@@ -228,6 +228,7 @@ class GlobalError:
         self._rolling = np.zeros(system.n, np.bool_)
         self._rolling[[system.number(node) for joint in rolling for node in joint.nodes]] = True
         self._touching = [b for b in system.batches if isinstance(b, UnilateralBatch) and b.friction.any()]
+        self._may_roll = bool(self._apart.any() and (self._touching or self._rolling.any()))
         self.place = first.x
         """Of the nodes at the last look."""
         self.led = np.zeros((system.n, 3))
@@ -256,7 +257,7 @@ class GlobalError:
             self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
-            if self._touching or self._rolling.any():
+            if self._may_roll:
                 self.led = self.led + self.sum[1] * np.where(self._rolls(state)[:, None], state.x - self.place, 0.0)
                 self.place = state.x
             moved, spin = state.x - self.first.x, state.v[:, 3:]

@@ -43,9 +43,9 @@ SETS = 20
 """Sets of contacts that may touch which are tried in a step."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
-MOVES, LARGEST, LONGER, SHORTER, SINKS = 0.1, 0.3, 16.0, 64.0, 300
-"""Increments of steps in time up to which the next are longer, and the largest ones; the squares of how much longer,
-and shorter where they fail; how many there are."""
+MOVES, LARGEST, LONGER, SINKS = 0.1, 0.3, 4.0, 150
+"""Increments of steps in time up to which the next are longer, and the largest ones; the square of how much longer, or
+shorter where they fail; how many there are."""
 STANDS = 1e-3
 """Increments of steps in time beside which an equilibrium may be near."""
 
@@ -141,20 +141,22 @@ class ContactPath:
     def _sink(self, load: float) -> Report | None:
         """Go to the equilibrium at a load factor to which the model sinks, in steps in time from rest, if there is one.
 
-        As long as these move little they get longer, and where it stands still its equilibrium is looked for.
+        As long as these move little they get longer; where what pulls gets less its equilibrium is looked for.
         """
-        begins, shift = self.here, self._stiffest()
+        begins, shift, pull, failed = self.here, self._stiffest(), np.inf, False
         with suppress(*FAILURES):
             for _ in range(SINKS):
                 try:
                     step = self._solve(load, LARGEST, shift)
                 except FAILURES:
-                    shift *= SHORTER
+                    shift, failed = LONGER * shift, True
                     continue
                 self.here = step.place
-                if step.moved < MOVES:
+                slows, pull = step.moved * shift < pull, step.moved * shift
+                if step.moved < MOVES and not failed:
                     shift /= LONGER
-                if step.moved < STANDS:
+                failed = False
+                if slows and step.moved < STANDS:
                     with suppress(*FAILURES):
                         place, _, report = self._solve(load, FARTHEST)
                         if self._is_loose(place.state):
