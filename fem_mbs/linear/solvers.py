@@ -260,15 +260,16 @@ class BandedSolver(LinearSolver):
         lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
-        return self._factors(lu, pivots)
+        return self.factors(lu, pivots)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """Restore; see :class:`LinearSolver`."""
         if len(arrays) == 1 and arrays[0].shape == (self.storage,):
             return self.factor(arrays[0].copy())
-        return self._factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
+        return self.factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
 
-    def _factors(self, lu: Array, pivots: Array) -> Factors:
+    def factors(self, lu: Array, pivots: Array) -> Factors:
+        """What solves with factors as LAPACK has them."""
         k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
         return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
