@@ -38,7 +38,7 @@ from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, 
 from fem_mbs.elements.flexible.inertia import InertiaDerivatives, LinearField, Moved
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
-from fem_mbs.elements.flexible.stiffening import SecondOrderField
+from fem_mbs.elements.flexible.stiffening import CASES, SecondOrderField, ShortenedElasticity
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
 
@@ -278,7 +278,7 @@ def _too_fast(reduction: Reduction, spin: float) -> str:
     held = reduction.stiffens
     return (
         f"it turns at {spin:.3g} rad/s, and its lowest frequency with interfaces held is {held:.3g} rad/s: one body "
-        "has a part of the centrifugal stiffening only; take several in a row, or one interface and stiffening=True"
+        "has a part of the centrifugal stiffening only; take several in a row, or stiffening=True"
     )
 
 
@@ -308,7 +308,7 @@ class Linearised:
         batch, rates = self.batch, self.rates
         self._inertia = batch.field.forces(self.moved)
         own = rates.wrench(self._inertia.frame, self._inertia.modes + np.matvec(batch.rest, self.moved.q_ddot))
-        elastic = np.matvec(batch.K, self.q)
+        elastic = np.matvec(batch.K, self.q) if batch.shortened is None else batch.shortened.forces(self.q)
         if batch.damps:
             elastic += np.matvec(batch.D, self.damped)
         p = rates.wrench(np.zeros((len(own), 6)), elastic)
@@ -339,7 +339,7 @@ class Linearised:
         """Forces and directions in which they act."""
         rates, batch, by = self.rates, self.batch, self._field
         own = by.coordinates.copy()
-        own[:, 6:] += batch.K
+        own[:, 6:] += batch.K if batch.shortened is None else batch.shortened.stiffness(self.q)
         by_z = self._tangents[2].copy()
         if self._by_q is not rates.E:
             own[:, 6:] += rates.damped(batch.D, self._by_q - rates.E)
@@ -382,7 +382,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         )
         self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
         self.A = carried(self.places)
-        self.field = SecondOrderField(moments, Z) if Z.shape[1] else LinearField(moments)
+        self.field = SecondOrderField(moments, Z[:, :CASES]) if Z.shape[1] else LinearField(moments)
+        self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
         # axes of the nodes in those of the body, as built, of vectors and of velocities
         self._axes = np.array([body.axes for body in bodies])
@@ -451,8 +452,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         moment = self.field.mass[:, None] * now.frame.x + np.matvec(now.frame.R, self.field.first_moment(now.q))
         rates = now.rates
         kinetic = self.field.kinetic(rates.V, now.q, rates.q_dot)
+        q = now.q if self.shortened is None else self.shortened.strained(now.q)
         return Energy(
             kinetic=kinetic + 0.5 * np.vecdot(rates.q_dot, np.matvec(self.rest, rates.q_dot)),
-            strain=0.5 * np.vecdot(now.q, np.matvec(self.K, now.q)),
+            strain=0.5 * np.vecdot(q, np.matvec(self.K, q)),
             gravity=-(moment @ motion.gravity),
         )

@@ -11,6 +11,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
 from fem_mbs.elements.flexible.floating_frame import carried, find
 from fem_mbs.elements.flexible.reduction import Reduction, Skin
+from fem_mbs.elements.flexible.stiffening import CASES, ShortenedElasticity
 
 
 class BodyPicture:
@@ -64,7 +65,10 @@ class Recovered:
         own = reduction.places[None], carried(reduction.places)[None], reduction.projection[None]
         places, A, P = (np.broadcast_to(part, (len(x), *part.shape[1:])) for part in own)
         self.frame = find(x, R @ axes.swapaxes(-1, -2), eta, places, A, P, np.full(len(x), reduction.size))
-        self.q = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
+        self.q = self.strained = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
+        if len(reduction.second_order) > CASES:
+            elasticity = ShortenedElasticity(reduction.stiffness[None], reduction.second_order[None, CASES:])
+            self.strained = elasticity.strained(self.q)
 
     def points(self, rows: Any = slice(None)) -> Array:
         """Those kept of the mesh, or some ``(nt, k, 3)``, or one ``(nt, 3)``, from the origin of ``x``."""
@@ -78,14 +82,14 @@ class Recovered:
 
     def stress(self, rows: Any) -> Array:
         """Stress ``(nt, k, 6)`` of some points, or ``(nt, 6)`` of one, in the axes of the body."""
-        result: Array = np.moveaxis(self.reduction.stress_rows(rows) @ self.q.T, -1, 0)
+        result: Array = np.moveaxis(self.reduction.stress_rows(rows) @ self.strained.T, -1, 0)
         return result
 
     def largest(self) -> LargestStress:
         """The largest equivalent stress."""
         stress, skin = self.reduction.stress_rows(slice(None)), self.reduction.surface
         found = np.zeros(len(self.q)), np.zeros((len(self.q), 3))
-        for k, q in enumerate(self.q):
+        for k, q in enumerate(self.strained):
             equivalent = von_mises(stress @ q)
             worst = int(np.argmax(equivalent))
             found[0][k], found[1][k] = equivalent[worst], skin.points[worst] + self.reduction.center

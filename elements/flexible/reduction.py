@@ -52,7 +52,7 @@ from fem_mbs.elements.flexible.matrices import calculix as read_calculix
 from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
-from fem_mbs.elements.flexible.stiffening import second_order_forms
+from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -165,8 +165,9 @@ class Reduction(Public):
         Of coordinates: six of each interface, then the modes. ``rest`` is what of the mass no displacement has.
     moments : (4 + 3K, 4 + 3K)
         Of the functions ``1, X, Psi_1 ... Psi_K`` over the mass.
-    second_order : (12, K, K)
-        Moments of displacements of second order, by which it stiffens as it turns; of none if they are unknown.
+    second_order : (12, K, K) or (12 + 6p, K, K)
+        Moments of displacements of second order, by which it stiffens as it turns; of none if they are unknown. Of
+        several interfaces also forces on these, by which they come nearer as it bends.
     frequencies : (K - 6,)
         Of the free body in Hz, as reduced.
     lowest : float
@@ -235,7 +236,7 @@ class Reduction(Public):
         plan = ReductionPlan(int(modes), frequency, method)
         K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
         rotations = bool((rows[:, 1] > 2).any())
-        given = placed(interfaces, points, mesh.sets, mesh.facets, "Reduction", rotations)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, rotations)
         sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
         given = [own._replace(point=unit * own.point) for own in given]
@@ -432,6 +433,9 @@ class Reduction(Public):
         # what is left is rounding of the mesh: forces of a rigid motion are none
         off = np.eye(K) - R @ np.linalg.pinv(R)
         self.stiffness = symmetric(off.T @ self.stiffness @ off)
+        if len(self.second_order) > CASES:
+            ends = 6 * len(self.places)
+            self.second_order[CASES:] = np.tensordot(off[:ends, :ends].T, self.second_order[CASES:], 1)
         self.damping = np.zeros((K, K))
         self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
@@ -522,7 +526,7 @@ class Reduction(Public):
     @property
     def stiffens(self) -> float:
         """Lowest angular frequency with interfaces held, by which spin is measured; infinite if nothing is missing."""
-        whole = len(self.second_order) and len(self.names) == 1
+        whole = len(self.second_order) > (CASES if len(self.names) > 1 else 0)
         return np.inf if whole else self.lowest or self.left_out or np.inf
 
     def doubts(self) -> Iterable[str]:

@@ -13,6 +13,11 @@ energy and momentum are kept and masses positive. Each is the work of ``x2`` und
 
 (Wallrapp, Schwertassek, IJNME 32, 1991, 1833, whose load cases these are). Nodes of an interface at ``r`` move by ``x2
 = theta x u/2 + theta x (theta x r)/2``.
+
+Of several interfaces each bears what acts on others, and stress that goes from one to another stiffens the body, too:
+that of unit motions of interfaces, without loads. The same equation then says by how much interfaces come nearer,
+without strain, as the body bends: ``K e2 = 1/2 q^T Z q`` with a matrix ``Z`` for each of their ``6p`` motions, and
+the energy is that of ``q - e2``.
 """
 
 from __future__ import annotations
@@ -31,6 +36,8 @@ from fem_mbs.elements.flexible.interfaces import AttachedInterface
 Geometric = Callable[[Array, Array], Array]
 """Of displacements ``(N, L)`` and shapes ``(N, K)``: ``T^T K_G T`` under the stress of each displacement."""
 CASES = 12
+RIGID = 1e-9
+"""Stiffness against rigid motions, beside that of each motion of an interface, that is rounding."""
 
 
 class SecondOrderField:
@@ -102,6 +109,39 @@ class SecondOrderField:
         return self._field.kinetic(V, self._with_second(q), np.concatenate([q_dot, p_dot], axis=1))
 
 
+class ShortenedElasticity:
+    """Of ``1/2 (q - e2)^T K (q - e2)``, with the matrices ``Z`` (n, 6p, K, K) of ``K e2 = 1/2 q^T Z q``."""
+
+    def __init__(self, K: Array, Z: Array) -> None:
+        self._K, self._Z, self._ends = K, Z, Z.shape[1]
+        ends = K[:, : self._ends, : self._ends]
+        # in units of each motion, in which rigid motions alone are soft
+        units = np.diagonal(ends, axis1=1, axis2=2) ** -0.5
+        both = units[:, :, None] * units[:, None]
+        self._flexibility = both * np.linalg.pinv(both * ends, rcond=RIGID, hermitian=True)
+
+    def strained(self, q: Array) -> Array:
+        """``q - e2``."""
+        result = q.copy()
+        result[:, : self._ends] -= np.matvec(self._flexibility, 0.5 * np.matvec(self._along(q), q))
+        return result
+
+    def forces(self, q: Array) -> Array:
+        """``(n, K)``."""
+        strained = self.strained(q)
+        return np.matvec(self._K, strained) - np.vecmat(strained[:, : self._ends], self._along(q))
+
+    def stiffness(self, q: Array) -> Array:
+        """``(n, K, K)``."""
+        n, J, K, _ = self._Z.shape
+        by_q = np.eye(K) - np.pad(self._flexibility @ self._along(q), ((0, 0), (0, K - J), (0, 0)))
+        bent = (self.strained(q)[:, None, :J] @ self._Z.reshape(n, J, K * K)).reshape(-1, K, K)
+        return by_q.mT @ self._K @ by_q - bent
+
+    def _along(self, q: Array) -> Array:
+        return np.matvec(self._Z, q[:, None])
+
+
 def second_order_forms(
     held: HeldMesh,
     K: csr_array,
@@ -114,7 +154,10 @@ def second_order_forms(
     interfaces: Sequence[AttachedInterface],
     geometric: Geometric,
 ) -> Array:
-    """``Z`` (12, K, K) of shapes ``T`` (N, K) of a mesh whose nodes are at ``points`` (n, 3)."""
+    """``Z`` of shapes ``T`` (N, K) of a mesh whose nodes are at ``points`` (n, 3).
+
+    Twelve (K, K) of loads, and of several interfaces one for each of their motions.
+    """
     X = points - center
     fields = np.zeros((CASES, len(X), 6))
     fields[[0, 1, 2], :, [0, 1, 2]] = 1.0
@@ -123,8 +166,10 @@ def second_order_forms(
     f = M @ fields[:, dofs[:, 0], dofs[:, 1]].T
     n = held.G.shape[0]
     u = rest @ held.answer(rest.T @ f, n, np.zeros((n, CASES)))
+    if len(interfaces) > 1:
+        u, f = np.concatenate([u, T[:, :n]], axis=1), np.pad(f, ((0, 0), (0, n)))
     Z = -geometric(u, T)
-    on_nodes = np.zeros((CASES, len(X), 6))
+    on_nodes = np.zeros((len(Z), len(X), 6))
     on_nodes[:, dofs[:, 0], dofs[:, 1]] = (f - K @ u).T
     for i, own in enumerate(interfaces):
         force = on_nodes[:, own.nodes, :3]

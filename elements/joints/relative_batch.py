@@ -275,6 +275,8 @@ class DrivenBatch(RelativeBatch):
         self._end = number.end
         self._known: tuple[float, list[Any], list[Any]] | None = None
         """The derivatives of laws at one instant, for which they are asked several times."""
+        self._last: tuple[RelativeContext, Rates] | None = None
+        """What was asked for last, by a residual, and will be by the matrix there."""
         self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.is_driven], np.intp)
         self._driven = [joints[k] for k in which]
         self._moves = [
@@ -352,10 +354,14 @@ class DrivenBatch(RelativeBatch):
 
     def rates(self, context: RelativeContext) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
+        if self._last is not None and self._last[0] is context:
+            return self._last[1]
         first, second = context.prescribed.rates
         values = np.matvec(first, context.p), first[..., :12] @ context.changes, np.matvec(second, context.p)
         phi, B, curvature = (part.reshape(len(self.nodes) * self._m, -1)[self._closed] for part in values)
-        return Rates(phi[:, 0], B, curvature[:, 0])
+        rates = Rates(phi[:, 0], B, curvature[:, 0])
+        self._last = context, rates
+        return rates
 
     def row_rates(self, t: float, angles: Array) -> tuple[Array, Array]:
         """First and second time derivative ``(n, m, 13)`` of the rows at driven ``angles`` (k,)."""

@@ -19,7 +19,7 @@ from fem_mbs.system.system import System
 
 # shapes of arguments: the first axis of 1 stands for the nodes
 POINTS, FRAMES, VECTORS, RATES, FACTORS = (1, 3), (1, 3, 3), (1, 6), (2, 1, 6), (2, 1, 1, 1)
-LEAST = {"retract": 4, "step_derivatives": 4, "motion": 100, "from_body": 200}
+LEAST = {"retract": 4, "step_derivatives": 4, "motion": 16, "from_body": 64}
 """Fewest nodes with which a kernel is faster than NumPy."""
 METHODS: dict[str, tuple[tuple[int, ...], ...]] = {
     "retract": (POINTS, FRAMES, VECTORS),
@@ -88,7 +88,8 @@ def compiled(system: System) -> None:
     band.compiled(system)
     group, n = system.kinematics, system.n
     if isinstance(group, SingleGroup):
-        vars(group).update({name: NodeKernel(group, name, n) for name in METHODS if n >= LEAST[name]})
+        names = [name for name in METHODS if n >= LEAST[name] and not (name == "from_body" and group.coupled)]
+        vars(group).update({name: NodeKernel(group, name, n) for name in names})
         vars(group).update(end_of_step=partial(Chart.end_of_step, group))  # which retracts
 
 

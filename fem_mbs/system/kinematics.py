@@ -150,6 +150,9 @@ class Kinematics(Chart):
 class SingleGroup(Kinematics):
     """A group that all nodes of a system are on."""
 
+    coupled: ClassVar = False
+    """Whether translations turn with rotations, so that velocities are those of the body."""
+
     def __init__(self) -> None:
         self.kinematics, self.parts = self, [(self, slice(None))]
 
@@ -157,7 +160,6 @@ class SingleGroup(Kinematics):
 class R3xSO3(SingleGroup):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
-    coupled: ClassVar = False
     tangent = staticmethod(r3xso3.tangent_operator)  # type: ignore[assignment]
     inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)  # type: ignore[assignment]
 

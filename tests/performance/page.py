@@ -229,7 +229,8 @@ A step of a small mechanism is some fifty microseconds compiled, three hundred w
 compute; beside the peer that is four times as much compiled, thirty times with NumPy
 (`tests/performance/small_mechanisms.py`).
 `simulate_many` integrates copies of one model together: the last row is a step of all thousand tops, in a run
-of 20 steps that begins with freezing a thousand models.
+of 20 steps that begins with freezing a thousand models. Of the chain of a thousand bodies steps alone are timed, of
+the others whole runs.
 
 ## How it grows
 
