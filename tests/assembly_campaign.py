@@ -34,6 +34,8 @@ LIMITS = ((0.05, 5.0), (WRONG, 2.0))
 """Errors over the motion, and how many times what was estimated they are from which on a run has to warn."""
 MOST, MOST_OF_RADAU = 200, 250
 """Steps after which a run is ended, if it was cut into so many."""
+PATIENCE = 10.0
+"""CPU time in s after which a run is ended: of one mechanism in twenty, which would take as long as all others."""
 SOON = 4
 """Steps that have to be known, if the run was not ended before."""
 STILL = 1e-9
@@ -69,11 +71,11 @@ class Budget:
     """Ends a run after its last affordable step."""
 
     def __init__(self, most: int) -> None:
-        self.rest = most
+        self.rest, self.until = most, time.process_time() + PATIENCE
 
     def __call__(self, state: mbs.State) -> bool:
         self.rest -= 1
-        return self.rest < 0
+        return self.rest < 0 or time.process_time() > self.until
 
 
 def judged(seed: int) -> Verdict:

@@ -158,7 +158,7 @@ class ContactBatch(UnilateralBatch):
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._pairs = elements[0].geometry(elements, closed=elements[0] not in number)
+        self._pairs = elements[0].geometry(elements, self.closed)
         self.reach = np.array([e.reach for e in elements])
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)

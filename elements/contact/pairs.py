@@ -51,8 +51,7 @@ def dot(a: Array, b: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """Of vectors along the last axis."""
-    a, b = np.broadcast_arrays(a, b)
-    (x, y, z), (u, v, w) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    (x, y, z), (u, v, w) = ([part[..., k] for k in range(3)] for part in (a, b))
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 

@@ -79,7 +79,10 @@ def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size
         d = _seen(x, R, x0, R0, places)
         turn = se3.bracket(d)
         L = columns((se3.IDENTITY - 0.5 * turn + turn @ turn / 12.0) @ A)
-        step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])
+        try:
+            step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])
+        except np.linalg.LinAlgError:  # interfaces that an iterate has thrown anywhere
+            return FloatingFrame(x0, R0, d, np.zeros(n, dtype=bool))
         R_step, x_step = se3.exp(step[..., 0])
         x0, R0 = x0 + np.matvec(R0, x_step), R0 @ R_step
         reach = np.abs(d * unit[:, None]).max(axis=(1, 2))

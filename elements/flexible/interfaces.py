@@ -178,23 +178,13 @@ class Facets(NamedTuple):
     normals: Array
     """Forces of a unit pressure from within, ``(f, k, 3)``."""
 
-    def pressed(self, chosen: IntArray, n: int) -> Array:
-        """Forces ``(n, 3)`` of a unit pressure on the faces all of whose nodes are among the ``chosen``."""
-        inside = np.zeros(n, np.bool_)
+    def gathered(self, values: Array, chosen: IntArray, n: int) -> Array:
+        """Sums ``(n, ...)`` at nodes of what is at faces ``(f, k, ...)``, of those whose nodes are all ``chosen``."""
+        inside, result = np.zeros(n, np.bool_), np.zeros((n, *values.shape[2:]))
         inside[chosen] = True
         whole = inside[self.nodes].all(axis=1)
-        forces = np.zeros((n, 3))
-        np.add.at(forces, self.nodes[whole], -self.normals[whole])
-        return forces
-
-    def of(self, chosen: IntArray, n: int) -> Array:
-        """Areas that belong to the ``chosen`` of ``n`` nodes, of faces all of whose nodes are among these."""
-        inside = np.zeros(n, np.bool_)
-        inside[chosen] = True
-        whole = inside[self.nodes].all(axis=1)
-        areas = np.zeros(n)
-        np.add.at(areas, self.nodes[whole], self.areas[whole])
-        return areas[chosen]
+        np.add.at(result, self.nodes[whole], values[whole])
+        return result
 
 
 def placed(
@@ -202,19 +192,18 @@ def placed(
     points: Array,
     sets: Mapping[str, IntArray],
     facets: Facets | None,
-    label: str,
-    rotations: bool = False,
+    rotations: bool,
 ) -> list[AttachedInterface]:
     """All interfaces on a mesh, checked; averages weigh nodes by the areas of its faces, if there are any."""
     result: list[AttachedInterface] = []
     for name, own in interfaces.items():
-        about = f"{label}: interface '{name}'"
+        about = f"Reduction: interface '{name}'"
         nodes = chosen(own.nodes, points, sets, about)
         if not len(nodes):
             raise ModelError(f"{about} has no nodes of the mesh; look at its box, its function and the units")
         weights = np.ones(len(nodes)) if own.weights is None else own.weights
         if own.weights is None and own.kind == "average" and facets is not None:
-            areas = facets.of(nodes, len(points))
+            areas = facets.gathered(facets.areas, nodes, len(points))[nodes]
             weights = areas if areas.all() else weights
         if weights.shape != (len(nodes),) or not (weights > 0.0).all():
             raise ModelError(f"{about}: weights must be {len(nodes)} positive numbers, received {shown(own.weights)}")
@@ -226,7 +215,7 @@ def placed(
                 f"{about}: its {len(nodes)} nodes are on one line or fewer than three; its turns are unknown"
             )
         result.append(AttachedInterface(name, own.kind, nodes, at if own.point is None else own.point, weights))
-    _check_apart(result, label)
+    _check_apart(result)
     return result
 
 
@@ -241,13 +230,13 @@ def _inertia(r: Array, weights: Array) -> Array:
     return J
 
 
-def _check_apart(interfaces: list[AttachedInterface], label: str) -> None:
+def _check_apart(interfaces: list[AttachedInterface]) -> None:
     seen: dict[int, str] = {}
     for own in interfaces:
         shared = next((seen[int(node)] for node in own.nodes if int(node) in seen), None)
         if shared is not None:
             raise ModelError(
-                f"{label}: interfaces '{shared}' and '{own.name}' share nodes of the mesh; take them apart"
+                f"Reduction: interfaces '{shared}' and '{own.name}' share nodes of the mesh; take them apart"
             )
         seen.update((int(node), own.name) for node in own.nodes)
 

@@ -76,7 +76,7 @@ def nodal_forces(
                 "Reduction.solid"
             )
         else:
-            forces = unit**2 * facets.pressed(chosen(own, points, sets, label), n)
+            forces = -(unit**2) * facets.gathered(facets.normals, chosen(own, points, sets, label), n)
         if not forces.any():
             raise ModelError(f"{label} has no forces: no whole face of the mesh is in it")
         result[name] = forces

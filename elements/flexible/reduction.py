@@ -236,7 +236,7 @@ class Reduction(Public):
         plan = ReductionPlan(int(modes), frequency, method)
         K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
         rotations = bool((rows[:, 1] > 2).any())
-        given = placed(interfaces, points, mesh.sets, mesh.facets, "Reduction", rotations)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, rotations)
         sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
         given = [own._replace(point=unit * own.point) for own in given]

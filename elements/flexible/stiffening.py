@@ -36,6 +36,8 @@ from fem_mbs.elements.flexible.interfaces import AttachedInterface
 Geometric = Callable[[Array, Array], Array]
 """Of displacements ``(N, L)`` and shapes ``(N, K)``: ``T^T K_G T`` under the stress of each displacement."""
 CASES = 12
+RIGID = 1e-9
+"""Stiffness against rigid motions, beside that of each motion of an interface, that is rounding."""
 
 
 class SecondOrderField:
@@ -112,7 +114,11 @@ class ShortenedElasticity:
 
     def __init__(self, K: Array, Z: Array) -> None:
         self._K, self._Z, self._ends = K, Z, Z.shape[1]
-        self._flexibility = np.linalg.pinv(K[:, : self._ends, : self._ends], hermitian=True)
+        ends = K[:, : self._ends, : self._ends]
+        # in units of each motion, in which rigid motions alone are soft
+        units = np.diagonal(ends, axis1=1, axis2=2) ** -0.5
+        both = units[:, :, None] * units[:, None]
+        self._flexibility = both * np.linalg.pinv(both * ends, rcond=RIGID, hermitian=True)
 
     def strained(self, q: Array) -> Array:
         """``q - e2``."""

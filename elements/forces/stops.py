@@ -199,7 +199,7 @@ class RigidStopBatch(UnilateralBatch):
         value = self._coordinates.evaluate(motion).value[:, None]
         if not self._angle:
             return value
-        return continued(value, self._ends if self.own is None else motion.u[self.follows])
+        return continued(value, self._ends if self.closed else motion.u[self.follows])
 
     def gaps(self, motion: Motion) -> Array:
         return self._sign * (self._values(motion) - self._ends)

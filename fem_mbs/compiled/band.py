@@ -298,7 +298,7 @@ class CompiledBand(LinearSolver):
     """
 
     def __init__(self, plain: BandedSolver, rows: IntArray, columns: IntArray) -> None:
-        self._plain, self.size, self.kind = plain, plain.size, plain.kind
+        self._plain, self.size, self.kind, self.place = plain, plain.size, plain.kind, plain.place
         V = lanes()  # noqa: N806
         self._width = W = -(-plain.width // V) * V  # noqa: N806
         self._ld = 2 * W + 1
@@ -361,13 +361,7 @@ class CompiledBand(LinearSolver):
             run(n, place, arrays)
             return x.copy()
 
-        return Factors(solve, (lu,), lambda b: self._for_lapack(lu).solve_transposed(b))
-
-    def _for_lapack(self, lu: Array) -> Factors:
-        """The same factors as LAPACK has them, with pivots that stay where they are."""
-        values = lu[: self.size].copy()
-        values[:, self._width] **= -1.0
-        return self._plain.factors(self._for_plain(values).reshape(self.size, -1).T, np.arange(float(self.size)))
+        return Factors(solve, (lu,))
 
     def _for_plain(self, values: Array) -> Array:
         """The same numbers where LAPACK stores them."""

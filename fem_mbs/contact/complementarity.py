@@ -12,6 +12,7 @@ Newton's method on the equations does the rest.
 
 from __future__ import annotations
 
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
@@ -151,24 +152,17 @@ class Laws:
 
     def sweep(self, P: Array, count: int) -> Array:
         """Projected Gauss-Seidel: the law of one contact after the other."""
-        P, rows = P.copy(), self.G.reshape(self.k, 3, 3 * self.k)
+        numbers = self.c, self.mu, self.r_N, self.r_T, self.sliding, self.slides
+        laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
+        flat, rows = P.ravel().copy(), self.G.reshape(self.k, 3, 3 * self.k)
         for number in range(count):
-            last = P.copy()
-            for j in range(self.k):
-                xi = rows[j] @ P.ravel() + self.c[j]
-                P[j] = self._law(j, P[j], xi)
-            if number >= FEW and np.abs(P - last).max() <= 1e-15 * np.abs(P).max():
+            last = flat.copy()
+            for j, law in enumerate(laws):
+                own = slice(3 * j, 3 * j + 3)
+                flat[own] = _obeying(flat[own].tolist(), (rows[j] @ flat).tolist(), *law)
+            if number >= FEW and np.abs(flat - last).max() <= 1e-15 * np.abs(flat).max():
                 break
-        return P
-
-    def _law(self, j: int, P: Array, xi: Array) -> Array:
-        normal = max(0.0, P[0] - self.r_N[j] * xi[0])
-        radius = self.mu[j] * normal
-        if self.sliding[j]:
-            return np.array([normal, *(-radius * self.slides[j])])
-        z = P[1:] - self.r_T[j] * xi[1:]
-        size = float(np.hypot(*z))
-        return np.array([normal, *(z if size <= radius else z * (radius / size))])
+        return flat.reshape(-1, 3)
 
     def error(self, P: Array) -> float:
         """Largest defect of the laws, as a rate."""
@@ -223,6 +217,27 @@ class Laws:
         own[:, 1:, 1:] = np.eye(2) - held - turn
         own[:, 1:, 0] = -self.mu[:, None] * d
         return pushes, own, K
+
+
+def _obeying(
+    P: list[float],
+    xi: list[float],
+    c: list[float],
+    mu: float,
+    r_N: float,
+    r_T: float,
+    sliding: bool,
+    along: list[float],
+) -> tuple[float, float, float]:
+    """The force of one contact by its laws, from the last one and what that does."""
+    normal = max(0.0, P[0] - r_N * (xi[0] + c[0]))
+    radius = mu * normal
+    if sliding:
+        return normal, -radius * along[0], -radius * along[1]
+    first, second = (P[k] - r_T * (xi[k] + c[k]) for k in (1, 2))
+    size = hypot(first, second)
+    share = 1.0 if size <= radius else radius / size
+    return normal, share * first, share * second
 
 
 def projected(P: Array, xi: Array, friction: Array, r_N: Array, r_T: Array) -> Array:  # noqa: N803

@@ -94,7 +94,7 @@ def placed(
         d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((which.k, 3))
         c[:, 0] = gap[which.numbers] + (mobility.G @ d)[::3]
-        P = push(mobility.delassus, c, np.zeros(which.k)).P
+        P = push(mobility.delassus, c, np.zeros(which.k), guess=np.zeros((which.k, 3))).P
         d += mobility.moves @ P.ravel()
         pushed[which.numbers] |= P[:, 0] > 0.0
         d = system.from_body(state.R, d)

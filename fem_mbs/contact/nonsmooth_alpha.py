@@ -189,7 +189,7 @@ class NonsmoothAlpha(Method):
                 break
         assert report is not None
         memory = point.memory
-        memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
+        memory = ContactMemory(*memory[:5], memory.steps + 1, max(memory.longest, h), *memory[7:])
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
     def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:

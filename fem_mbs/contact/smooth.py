@@ -81,7 +81,7 @@ def part_of(
         step, state, anew = _open(contacts, method, point, h, damped, impulsive)
     watch = watched(contacts, memory.watch, state, h)
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
-    new = memory._replace(alpha=step.memory, watch=watch, balance=balance)
+    new = ContactMemory(step.memory, memory.touches, memory.approach, watch, balance, *memory[5:])
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
     if watch.gap is None:  # nothing is near
         return smooth

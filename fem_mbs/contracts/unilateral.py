@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows
+from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
 
@@ -74,14 +74,13 @@ class UnilateralBatch(ElementBatch):
     """Rows ``(n, s)`` of what follows each step beside, such as angles that count turns."""
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
-        if elements[0] in number:
-            super().__init__(elements, number)
-            assert self.own is not None
-            r = len(elements[0].contacts)
-            self.carried = self.own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
-            self.follows = self.own[:, : -len(CARRIED) * r]
-        else:
-            self.owners, self.nodes = elements, node_rows(elements, number)
+        self.owners, self.nodes = elements, node_rows(elements, number)
+        self.closed = elements[0] not in number
+        """Whether their contacts are closed throughout a step, in a system of which they are no elements."""
+        if not self.closed:
+            own, r = own_rows(elements, number), len(elements[0].contacts)
+            self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
+            self.follows = own[:, : -len(CARRIED) * r]
 
     def closing(self, motion: Motion, length: float) -> Array:
         """How fast gaps may close, ``(n,)``, over the speed of the fastest of all points within ``length`` of nodes."""
@@ -125,26 +124,15 @@ class UnilateralBatch(ElementBatch):
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """What the forces that it carries put on the nodes."""
-        assert self.own is not None
-        own, forces = motion.u[self.own], motion.u[self.carried[..., FORCES]]
-        force = np.zeros((len(self.nodes), 6 * self.nodes.shape[1] + self.own.shape[1]))
+        forces, b = motion.u[self.carried[..., FORCES]], 6 * self.nodes.shape[1]
         if not forces.any():
-            return force, (own, None, forces, motion)
+            return np.zeros((len(self.nodes), b)), (None, forces)
         gaps = self.measure(motion)
-        force[:, : gaps.gradient.shape[-1]] = -np.einsum("nrd,nrdb->nb", forces, gaps.gradient)
-        return force, (own, gaps, forces, motion)
+        return -np.einsum("nrd,nrdb->nb", forces, gaps.gradient), (gaps, forces)
 
     def stiffness(self, context: Any) -> Array:
         """How the directions of these forces change."""
-        assert self.own is not None
-        _, gaps, forces, _ = context
-        b = 6 * self.nodes.shape[1]
-        result = np.zeros((len(self.nodes), b + self.own.shape[1], b + self.own.shape[1]))
-        if gaps is not None:
-            result[:, :b, :b] = -np.einsum("nrd,nrdbc->nbc", forces, self.second(gaps))
-        return result
-
-    def accept(self, context: Any) -> Array:
-        """What is carried, which the method changes, and what follows the step."""
-        carried, _, _, motion = context
-        return np.concatenate([self.followed(motion), carried[:, self.follows.shape[1] :]], axis=1)
+        gaps, forces = context
+        if gaps is None:
+            return np.zeros((len(self.nodes), *2 * (6 * self.nodes.shape[1],)))
+        return -np.einsum("nrd,nrdbc->nbc", forces, self.second(gaps))

@@ -21,9 +21,10 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
+from fem_mbs.derivatives.matrices import RunDerivative
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
-from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, RunDerivative, TakenStep, linearised
+from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
@@ -95,13 +96,13 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
         return np.stack([own.at(times) for own in goals], axis=2)
 
     for numbers, steps in integration.backwards(run.together):
-        own, derivative = seeds(numbers), linearised(run, steps)
+        own, derivatives = seeds(numbers), linearised(run, steps)
         for k in reversed(range(len(steps))):
             now = _seeded(now, own[k])
             if system.has_history:
                 after = system.motion(steps[k].result.state)
                 _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
-            entry, gradient = derivative.of(k).transposed(now)
+            entry, gradient = derivatives[k].transposed(now)
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
             now = entry._replace(v=v, lead=vdot)

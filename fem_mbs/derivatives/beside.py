@@ -139,7 +139,7 @@ class ParameterDerivatives:
 
         ``history`` (k, P) are derivatives of internal variables of kind "history".
         """
-        system, steps, count = self.system, at.steps, len(self.varied)
+        system, steps, count = self.system, len(at.times), len(self.varied)
         N, m, times, none = system.N, system.m, at.times, at.multipliers[:, :0]
         slots, values = [np.empty(0, np.intp)], [np.empty((steps, 0))]
 

@@ -22,13 +22,12 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
+from fem_mbs.derivatives.matrices import RunDerivative, Weights
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.step import (
     Derivatives,
     NoDerivativeError,
-    RunDerivative,
     TakenStep,
-    Weights,
     displaced,
     linearised,
     taken_increment,
@@ -237,9 +236,9 @@ class DirectIntegration(KeptSteps):
         """Derivatives of the ends of the steps that wait."""
         if not self._waiting:
             return
-        derivative = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
-        for k, own in enumerate(self._waiting):
-            end = derivative.of(k).times(self.now, np.eye(len(self.varied)))
+        derivatives = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
+        for own, derivative in zip(self._waiting, derivatives, strict=True):
+            end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
                 tangent = tangent._replace(q=self._with_history(tangent, own.result.state))

@@ -11,37 +11,17 @@ them. Rows are those of a step: ``h^2 r`` of free components, ``Phi``, and ``(B 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
-from fem_mbs.derivatives.linear import total
 from fem_mbs.derivatives.together import Together
+from fem_mbs.linear.solvers import sums
 from fem_mbs.system.matrices import rate_gradient_of
 from fem_mbs.system.system import System
-
-DENSE = 40_000
-"""Entries up to which matrices are full."""
-
-
-class Jacobian(NamedTuple):
-    """Derivatives of the rows of a step, of one or of several: ``(R, N)`` each, ``(R, m)`` against multipliers."""
-
-    q: Any
-    """Against body increments and internal variables."""
-    v: Any
-    vdot: Any
-    Z: Any
-    multipliers: Any
-
-    def times(self, *along: Any) -> Any:
-        """The products with columns of each, None where there are none."""
-        pairs = zip(self, along, strict=True)
-        return total(*(own is not None and own @ each for own, each in pairs if each is not None))
 
 
 class Instants(NamedTuple):
@@ -63,37 +43,74 @@ class Instants(NamedTuple):
     cross: Array
     of_Z: Array | None  # noqa: N815
 
-    @property
-    def steps(self) -> int:
-        """How many."""
-        return len(self.times)
+
+class Follow(NamedTuple):
+    """Rows ``(c, r)`` that follow components ``(c, b)`` of the motion, at ``s`` instants, by ``(s c, r, b)`` each."""
+
+    rows: IntArray
+    components: IntArray
+    nodes: IntArray
+    """Of all instants, ``(s c, p)``."""
+    own: IntArray | None
+    q: Any
+    """Against body increments and internal variables; None where there is nothing, as of the others."""
+    v: Any = None
+    vdot: Any = None
+    Z: Any = None
+
+    def of_rates(self, factors: Array) -> Any:
+        """Against an increment that velocities and accelerations follow by ``factors`` (2, N)."""
+        columns = factors[:, self.components]
+        terms = zip((self.v, self.vdot), columns, strict=True)
+        return total(*(own is not None and _scaled(own, factor) for own, factor in terms))
+
+    def after(self, matrix: Any, nodes: Array, own: Array) -> Any:
+        """A matrix of these rows, or None, times ``nodes`` (s n, 6, 6) and ``own`` (s k,)."""
+        return None if matrix is None else RateSensitivities(nodes, own).after(matrix, self.nodes, self.own)
 
 
-class RowsOfCells(NamedTuple):
-    """What elements and joints add to the rows, of each batch, at all instants."""
+class Push(NamedTuple):
+    """Rows ``(c, r)`` that follow multipliers ``(c, b)``."""
 
-    q: list[Any]
-    v: list[Any]
-    vdot: list[Any]
-    Z: list[Any]
-    bending: list[Array]
-    closing: list[Array]
-    closing_v: list[Array]
-    hidden: list[Array]
-    hidden_v: list[Array]
-    B: list[Array]
-    readings: list[Array]
+    rows: IntArray
+    equations: IntArray
+    values: Array
+
+
+def _scaled(matrix: Array, factor: Array) -> Array:
+    """Columns of cells, ``(s c, r, b)``, times ``factor`` (c, b)."""
+    cells = matrix.reshape(-1, *factor.shape[:1], *matrix.shape[1:]) * factor[:, None]
+    return cells.reshape(matrix.shape)
+
+
+def total(*terms: Any) -> Any:
+    """The sum of those that are there, not None or False; None if none is."""
+    result = None
+    for term in terms:
+        if term is not None and term is not False:
+            result = term if result is None else result + term
+    return result
+
+
+def _whole(batch: Any, K: Array, count: int) -> Array:
+    """The geometric stiffness of joints against all of their components, ``(s c, b, b)``."""
+    if (blocks := batch.geometric_blocks) is None:
+        return K
+    cells, size = len(batch.nodes), 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    rows = (blocks.cells[:, None] * size + blocks.columns)[:, :, None] * size + blocks.columns[:, None, :]
+    places = rows.ravel() + cells * size * size * np.arange(count)[:, None]
+    return sums(places.ravel(), K.ravel(), count * cells * size * size).reshape(-1, size, size)
 
 
 class Residual:
     """The equations of a system whose derivatives are asked for at motions of several instants."""
 
     def __init__(self, system: System, closes_velocities: bool) -> None:
-        self.system = system
-        N, n, m = system.N, system.n_free, system.m
-        sizes = system.n, system.k, m
+        self.system, self._hides = system, closes_velocities
+        n, m = system.n_free, system.m
         self.rows = n + m + (m if closes_velocities else 0)
-        self.sizes, self._hides = sizes, closes_velocities
+        """How many there are; one more is none."""
+        sizes = system.n, system.k, m
 
         def together(batches: Sequence[Any]) -> list[Together]:
             groups = ((batch, list(dict.fromkeys(batch.owners))) for batch in batches)
@@ -102,42 +119,27 @@ class Residual:
         self._elements = together(system.batches)
         self._joints = together(system.constraint_batches)
         rows = np.where(system.equation >= 0, system.equation, self.rows)
-        self._of_forces = [(rows[own], own) for own in system.components]
-        bending = [(rows[own], own) for own in system.bending_components]
-        equations = [np.arange(m)[own, None] for own in system.constraint_slices]
-        pairs = list(zip(equations, system.gradient_components, strict=True))
-        self._closing = [(n + own, components) for own, components in pairs]
-        self._hidden = [(n + m + own, components) for own, components in pairs if closes_velocities]
-        self._moving = [*(self._closing if system.has_velocity_level else ()), *self._hidden]
-        pushed = [(rows[components], own) for own, components in pairs]
-        readings = [(rows[system.components[k]], reads) for k, reads in system.reads]
-        self._of_q = Pattern([*self._of_forces, *bending, *self._closing, *self._hidden], self.rows, N)
-        self._of_multipliers = Pattern([*pushed, *readings], self.rows, m)
-        self._of_rates: dict[Any, Pattern] = {}
+        self._of_forces = [rows[own] for own in system.components]
+        self._of_bending = [rows[own] for own in system.constraint_components]
+        self._equations = [np.arange(m)[own, None] for own in system.constraint_slices]
+        self._closing = [n + own for own in self._equations]
+        self._hidden = [n + m + own for own in self._equations]
+        self._pushed = [rows[own] for own in system.gradient_components]
 
-    def jacobian(self, at: Instants) -> tuple[Jacobian, RowsOfCells]:
-        """The derivatives, and what they are made of."""
-        count, squared = at.steps, at.h**2
-        cells = RowsOfCells(*([] for _ in RowsOfCells._fields))
-        for own in self._elements:
-            self._add_elements(cells, own, at)
-        for own, rows in zip(self._joints, self.system.constraint_slices, strict=True):
-            self._add_joints(cells, own, rows, at)
-        hidden, hidden_v = (cells.hidden, cells.hidden_v) if self._hides else ([], [])
-        moved = [*(cells.closing_v if self.system.has_velocity_level else ()), *hidden_v]
-        pushed = [squared * own for own in (*cells.B, *cells.readings)]
-        return Jacobian(
-            self._of_q([*cells.q, *cells.bending, *cells.closing, *hidden], count),
-            self._rates("v", cells.v, moved, self._moving, count),
-            self._rates("vdot", cells.vdot, [], [], count),
-            self._rates("Z", cells.Z, [], [], count),
-            self._of_multipliers(pushed, count),
-        ), cells
+    def derivatives(self, at: Instants) -> tuple[list[Follow], list[Push]]:
+        """What all elements and joints add."""
+        follows: list[Follow] = []
+        pushes: list[Push] = []
+        for k in range(len(self._elements)):
+            self._add_elements(k, at, follows, pushes)
+        for k in range(len(self._joints)):
+            self._add_joints(k, at, follows, pushes)
+        return follows, pushes
 
-    def _add_elements(self, cells: RowsOfCells, own: Together, at: Instants) -> None:
-        k, squared = at.steps * self.system.k, at.h**2
-        K, C, G, M, readings = own.ask(of_elements, at.motion, at.times, at.multipliers[:, :0])
-        where = self._places(own.one, at.steps)
+    def _add_elements(self, k: int, at: Instants, follows: list[Follow], pushes: list[Push]) -> None:
+        system, squared, batch = self.system, at.h**2, self._elements[k]
+        K, C, G, M, readings = batch.ask(of_elements, at.motion, at.times, at.multipliers[:, :0])
+        nodes, own = self._places_of(batch.one, len(at.times), joint=False)
 
         def product(*terms: tuple[Array | None, Array | None, float]) -> Any:
             """The sum of matrices times derivatives of their rates."""
@@ -145,81 +147,50 @@ class Residual:
                 *(
                     matrix is not None
                     and rate is not None
-                    and RateSensitivities(rate, np.full(k, u)).after(matrix, *where)
+                    and RateSensitivities(rate, np.full(len(at.times) * system.k, u)).after(matrix, nodes, own)
                     for matrix, rate, u in terms
                 )
             )
 
         P, less = at.P, None if G is None else -G
         turned = product((C, at.of_V, 0.0), (C, at.of_Z, 0.0), (less, at.of_Z, 0.0), (M, at.of_A, 0.0))
-        cells.q.append(squared * total(K, turned))
-        cells.v.append(_scaled(squared, product((C, P, 1.0), (M, at.cross @ P, 0.0))))
-        cells.vdot.append(_scaled(squared, product((M, P, 1.0))))
-        cells.Z.append(_scaled(at.h, product((C, P, 1.0), (less, P, 1.0))))
-        cells.readings.extend([] if readings is None else [readings])
+        v = product((C, P, 1.0), (M, at.cross @ P, 0.0))
+        vdot, Z = product((M, P, 1.0)), product((C, P, 1.0), (less, P, 1.0))
+        q, v, vdot = (None if each is None else squared * each for each in (total(K, turned), v, vdot))
+        Z = None if Z is None else at.h * Z
+        follows.append(Follow(self._of_forces[k], system.components[k], nodes, own, q, v, vdot, Z))
+        if readings is not None:
+            reads = next(reads for number, reads in system.reads if number == k)
+            pushes.append(Push(self._of_forces[k], reads, squared * readings))
 
-    def _add_joints(self, cells: RowsOfCells, own: Together, rows: slice, at: Instants) -> None:
-        B, K, w = own.ask(of_joints, at.motion, at.times, at.multipliers[:, rows])
+    def _add_joints(self, k: int, at: Instants, follows: list[Follow], pushes: list[Push]) -> None:
+        system, steps, batch, rows = self.system, len(at.times), self._joints[k], self.system.constraint_slices[k]
+        B, K, w = batch.ask(of_joints, at.motion, at.times, at.multipliers[:, rows])
         assert B is not None and K is not None and w is not None
-        places, k = self._equations_of(own.one, at.steps), at.steps * self.system.k
-        turned = RateSensitivities(at.of_V, np.zeros(k)).after(B[:, None], *places)[:, 0] + w
-        moving = RateSensitivities(at.P, np.ones(k)).after(B[:, None], *places)[:, 0]
-        level = np.tile(self.system.velocity_level[rows], at.steps)[:, None]
-        cells.bending.append(at.h**2 * K)
-        cells.B.append(B)
-        cells.closing.append(np.where(level, at.h * turned, B))
-        cells.closing_v.append(np.where(level, at.h * moving, 0.0))
-        cells.hidden.append(np.where(level, 0.0, turned / at.gamma))
-        cells.hidden_v.append(np.where(level, 0.0, moving / at.gamma))
+        places = self._places_of(batch.one, steps, joint=True)
+        turned = RateSensitivities(at.of_V, np.zeros(steps * system.k)).after(B[:, None], *places) + w[:, None]
+        moving = RateSensitivities(at.P, np.ones(steps * system.k)).after(B[:, None], *places)
+        level, components = np.tile(system.velocity_level[rows], steps)[:, None, None], system.gradient_components[k]
+        closing: list[Any] = [B[:, None], None]
+        if level.any():
+            closing = [np.where(level, at.h * turned, B[:, None]), np.where(level, at.h * moving, 0.0)]
+        nodes, own = self._places_of(batch.one, steps, joint=False)
+        bending = at.h**2 * _whole(batch.one, K, steps)
+        follows.append(Follow(self._of_bending[k], system.constraint_components[k], nodes, own, bending))
+        follows.append(Follow(self._closing[k], components, *places, *closing))
+        if self._hides:
+            hidden = (np.where(level, 0.0, own / at.gamma) for own in (turned, moving))
+            follows.append(Follow(self._hidden[k], components, *places, *hidden))
+        pushes.append(Push(self._pushed[k], self._equations[k], at.h**2 * B[..., None]))
 
-    def entries(self, cells: RowsOfCells, from_body: Array, factors: Array, count: int) -> Array:
-        """Entries ``(s, E)`` of the matrix of index 3, in the order of ``system.pattern``.
-
-        Where increments of coordinates follow those of the body by ``from_body`` (s n, 6, 6), and rates of these by
-        ``factors`` (2, N).
-        """
-        follow, blocks, rows = RateSensitivities(from_body, np.ones(count * self.system.k)), [], []
-        for k, (own, components) in enumerate(zip(self._elements, self.system.components, strict=True)):
-            rates = [
-                (own.reshape(count, *components.shape, -1) * factor[components][:, None]).reshape(own.shape)
-                for own, factor in ((cells.v[k], factors[0]), (cells.vdot[k], factors[1]))
-                if own is not None
-            ]
-            moved = rates and follow.after(sum(rates), *self._places(own.one, count))
-            blocks.append(total(cells.q[k], *([moved] if rates else [])))
-        for k, (own, components) in enumerate(zip(self._joints, self.system.gradient_components, strict=True)):
-            rate = cells.closing_v[k] * np.tile(factors[0][components], (count, 1))
-            rows.append(cells.closing[k] + follow.after(rate[:, None], *self._equations_of(own.one, count))[:, 0])
-        parts = [*blocks, *cells.bending, *rows, *cells.B, *cells.readings]
-        return np.concatenate([own.reshape(count, -1) for own in parts], axis=1)
-
-    def _equations_of(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
-        """Rows of nodes and of internal variables of each equation of a batch of joints, of all instants."""
-        nodes, own = self._places(batch, count)
-        cell = (batch.cell + len(batch.nodes) * np.arange(count)[:, None]).ravel()
-        return nodes[cell], None if own is None else own[cell]
-
-    def _rates(self, name: str, cells: list[Any], rows: list[Array], places: list[Any], count: int) -> Any:
-        """The matrix against a rate, of the batches that have one; None if none has."""
-        own = tuple(k for k, each in enumerate(cells) if each is not None)
-        if not own and not places:
-            return None
-        if (name, own) not in self._of_rates:
-            places = [*(self._of_forces[k] for k in own), *places]
-            self._of_rates[name, own] = Pattern(places, self.rows, self.system.N)
-        return self._of_rates[name, own]([*(cells[k] for k in own), *rows], count)
-
-    def _places(self, batch: Any, count: int) -> tuple[IntArray, IntArray | None]:
-        """Rows of nodes and of internal variables, of all instants."""
+    def _places_of(self, batch: Any, count: int, *, joint: bool) -> tuple[IntArray, IntArray | None]:
+        """Rows of nodes and of internal variables of each cell, or each equation of a joint, at all instants."""
+        cells = batch.cell if joint else slice(None)
 
         def again(rows: IntArray, size: int) -> IntArray:
-            return np.concatenate([rows + size * k for k in range(count)])
+            return np.concatenate([rows[cells] + size * k for k in range(count)])
 
-        return again(batch.nodes, self.sizes[0]), None if batch.own is None else again(batch.own, self.sizes[1])
-
-
-def _scaled(share: float, own: Any) -> Any:
-    return None if own is None else share * own
+        return again(batch.nodes, self.system.n), None if batch.own is None else again(batch.own, self.system.k)
 
 
 def of_elements(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
@@ -237,31 +208,3 @@ def of_joints(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -
     if batch.own is not None:
         V = np.concatenate([V, motion.udot[batch.own]], axis=1)
     return [B, batch.stiffness(context, multipliers), rate_gradient_of(batch, context, V)]
-
-
-class Pattern:
-    """Places of the entries ``(n, r, c)`` of cells with rows ``(n, r)`` and columns ``(n, c)``; a row more is none."""
-
-    def __init__(self, places: Iterable[tuple[IntArray, IntArray]], rows: int, columns: int) -> None:
-        self.shape = rows, columns
-        flat = [(own[:, :, None] * columns + others[:, None, :]).ravel() for own, others in places]
-        self._slots = np.concatenate([np.empty(0, np.intp), *flat])
-        self._size, self._all = (rows + 1) * columns, dict[int, IntArray]()
-        self._full = rows * columns <= DENSE
-        if not self._full:
-            entries, self._slots = np.unique(self._slots, return_inverse=True)
-            self._columns, self._size = entries % columns, len(entries)
-            self._starts = np.searchsorted(entries, np.arange(rows + 1) * columns)
-
-    def __call__(self, values: Sequence[Array], count: int) -> Any:
-        """The matrices of ``count`` steps: an array, or a list of sparse ones."""
-        if count not in self._all:
-            self._all[count] = (self._slots + self._size * np.arange(count)[:, None]).ravel()
-        every = np.concatenate([np.empty((count, 0)), *(own.reshape(count, -1) for own in values)], axis=1)
-        sums = np.bincount(self._all[count], every.ravel(), count * self._size).reshape(count, -1)
-        rows, columns = self.shape
-        if self._full:
-            return sums.reshape(count, rows + 1, columns)[:, :rows]
-        kept = self._starts[-1]
-        own, starts = self._columns[:kept], self._starts
-        return [csr_array((data[:kept], own, starts), self.shape) for data in sums]

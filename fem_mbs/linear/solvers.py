@@ -16,7 +16,6 @@ and come right after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -129,17 +128,11 @@ SPARSE_COST = 0.5, 0.06
 """The same of SuperLU: constant, times the numbers in a column of ``L``. Measured on grids of 1 to 30 nodes across."""
 
 
-def no_transposed(right: Array) -> Array:
-    """Of factors that solve no transposed equations."""
-    raise SingularSystemError("these factors do not solve transposed equations")
-
-
 class Factors(NamedTuple):
-    """A factorised matrix: functions that solve with it and its transpose, and arrays from which it can be restored."""
+    """A factorised matrix: a function that solves with it, and arrays from which it can be restored."""
 
     solve: Solve
     arrays: tuple[Array, ...]
-    solve_transposed: Solve = no_transposed
 
 
 class LinearSolver:
@@ -151,6 +144,8 @@ class LinearSolver:
 
     slots: IntArray
     storage: int
+    place: IntArray
+    """Where each unknown stands in the order of the factors."""
     kind: str
     """What :class:`Stats` says of it."""
 
@@ -218,7 +213,7 @@ class DenseSolver(LinearSolver):
     kind = "dense"
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
-        self.size = size
+        self.size, self.place = size, np.arange(size)
         self.storage = size * size
         inside = (rows >= 0) & (columns >= 0)
         self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
@@ -239,7 +234,7 @@ class DenseSolver(LinearSolver):
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
         solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
-        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0])
+        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -276,11 +271,7 @@ class BandedSolver(LinearSolver):
     def factors(self, lu: Array, pivots: Array) -> Factors:
         """What solves with factors as LAPACK has them."""
         k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
-        return Factors(
-            lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place],
-            (lu, pivots),
-            lambda b: solve(lu, k, k, b[self.order], pivots, trans=1)[0][self.place],
-        )
+        return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -314,18 +305,8 @@ class SparseSolver(LinearSolver):
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        matrix = self._ordered(values)
-        solve = factorize(matrix)
-
-        @cache
-        def transposed() -> Solve:  # few ask for it
-            return factorize(csc_array(matrix.T))
-
-        self._last = Factors(
-            lambda b: solve(b[self.order])[self.place],
-            (values,),
-            lambda b: transposed()(b[self.order])[self.place],
-        )
+        solve = factorize(self._ordered(values))
+        self._last = Factors(lambda b: solve(b[self.order])[self.place], (values,))
         return self._last
 
     def restore(self, arrays: Sequence[Array]) -> Factors:

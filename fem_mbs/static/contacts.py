@@ -19,7 +19,7 @@ from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.contracts import Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, MotionError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
@@ -27,6 +27,7 @@ from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.contact_step import AWAY, ContactPathProblem
 from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, unstable_motions
 from fem_mbs.static.path import CAREFUL, CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
+from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix
 from fem_mbs.system.states import from_user
@@ -43,6 +44,8 @@ SETS = 20
 """Sets of contacts that may touch which are tried in a step."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
+RESTS = 1e-6
+"""Increments, over the extent of the model or in rad, of a given state that is an equilibrium."""
 MOVES, LARGEST, LONGER, SINKS = 0.1, 0.3, 4.0, 150
 """Increments of steps in time up to which the next are longer, and the largest ones; the square of how much longer, or
 shorter where they fail; how many there are."""
@@ -92,13 +95,20 @@ class ContactPath:
         evaluation = equations.evaluate(point)
         values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular
         handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
-        ends = evaluation, equations.evaluate(point._replace(load=loading.end))
+        ends = [evaluation]
+        with suppress(MotionError):  # drives that turn further than they may in a step
+            ends.append(equations.evaluate(point._replace(load=loading.end)))
         self._kappa = max(float(own.scale[0]) for own in ends) / system.length
         gaps = self.contacts.gaps(system.motion(state))
         self.here = ContactPlace(point, state, self.contacts.forces(state), gaps)
         try:
-            self.here = self._solve(point.load, np.inf if ramp else FARTHEST).place
+            found = self._solve(point.load, np.inf if ramp else FARTHEST)
+            if initial is not None and found.moved > RESTS:
+                refuse_turning(system, state, "statics")
+            self.here = found.place
         except FAILURES as failure:
+            if initial is not None:
+                refuse_turning(system, state, "statics")
             if ramp or self._sink(point.load) is None:
                 raise self.explain(failure) from failure
             if self.contacts.friction.any():  # where it comes to rest depends on the way

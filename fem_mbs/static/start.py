@@ -64,7 +64,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         if initial is not None:
-            _refuse_turning(equations.system, initial, caller)
+            refuse_turning(equations.system, initial, caller)
         point = settle(equations, point, newton)
     if text := equations.mechanism(point, f"at load factor {point.load:g}"):
         if equations.range == 0.0:
@@ -74,7 +74,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     return point
 
 
-def _refuse_turning(system: System, initial: State, caller: str) -> None:
+def refuse_turning(system: System, initial: State, caller: str) -> None:
     """Refuse a state that centrifugal forces hold in equilibrium."""
     if len(speeds := turning_speeds(system, system.motion(initial))):
         raise ModelError(

@@ -43,6 +43,8 @@ from fem_mbs.system.workspace import Workspace
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""
+ONE_PLACE = 1e-12
+"""What is no further apart than this share of how far it is from the origin is at one place, but for rounding."""
 
 
 def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tuple[Array, float]:
@@ -52,8 +54,10 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     where its joints are, and its own place plays no part.
     """
     places = _places(nodes, joints)
-    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
-    if size > 0.0 and np.abs(places).max() > FAR * size:
+    if not len(places):
+        return np.zeros(3), extent(list(nodes)) or 1.0
+    size, away = float(np.ptp(places, axis=0).max()), float(np.abs(places).max())
+    if size > ONE_PLACE * away and away > FAR * size:
         return places[0], size
     return np.zeros(3), extent(list(nodes)) or 1.0
 
@@ -61,7 +65,10 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
 def diameter(nodes: Sequence[Node], joints: Iterable[Constraint]) -> float:
     """Twice the largest distance of nodes and joints from their mean, which turns and moves with them; 1 m for none."""
     places = _places(nodes, joints)
-    return 2.0 * float(np.linalg.norm(places - places.mean(axis=0), axis=1).max()) or 1.0 if len(places) else 1.0
+    if not len(places):
+        return 1.0
+    radius = float(np.linalg.norm(places - places.mean(axis=0), axis=1).max())
+    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else 1.0
 
 
 def _places(nodes: Sequence[Node], joints: Iterable[Constraint]) -> Array:

@@ -402,3 +402,16 @@ def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
     model.add(Moment(body.node("b"), (0, 40.0, 0)))
     with pytest.raises(mbs.FemMbsError, match="more than linear elasticity can mean"):
         mbs.statics(model)
+
+
+@pytest.mark.parametrize("far", [1e20, 1e37, 1e150])
+def test_interfaces_that_are_anywhere_have_no_frame(far: float) -> None:
+    """Where an iterate may throw them: an error of ours, and none of linear algebra."""
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, block(modes=0)))
+    system = mbs.System(model)
+    motion = system.motion(mbs.start(system))
+    places = motion.x + far * np.random.default_rng(0).normal(size=motion.x.shape)
+    batch = next(batch for batch in system.batches if body in batch.owners)
+    with np.errstate(all="ignore"), pytest.raises(mbs.MotionError, match="more than linear elasticity can mean"):
+        batch.frame(replace(motion, x=places))

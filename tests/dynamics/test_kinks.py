@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from kinked import LAWS, judged
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
@@ -115,6 +116,23 @@ def shaken(turn: float, add: Callable[[mbs.Node, float], mbs.Element]) -> tuple[
     solution = mbs.simulate(model, 4.0, 0.1)
     exact = 10.0 * (solution.t / rate - np.sin(rate * solution.t) / rate**2)
     return solution, float(np.abs(solution.x[:, 1, 0] - 1.0 - exact).max())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_body_at_one_place_but_for_rounding_has_no_extent(seed: int) -> None:
+    """A block slides up a slope, with friction, and back: as fast in whichever direction the slope is."""
+    turn, slope, mu, v = Rotation.random(random_state=seed), np.radians(35.0), 0.3, 4.0
+    up = turn.apply((np.cos(slope), 0, np.sin(slope)))
+    model = mbs.Model(gravity=turn.apply((0, 0, -9.81)))
+    block = model.add_node(turn.apply((-0.05 * np.sin(slope), 0, 0.05 * np.cos(slope))), velocity=v * up)
+    model.add(RigidBody(block, 2.0, (0.01, 0.01, 0.01)))
+    rail = model.add(PrismaticJoint(model.ground, block, up))
+    model.add(JointFriction(rail, mu))
+    solution = mbs.simulate(model, 1.0, 0.01)
+    slows, speeds = (9.81 * (np.sin(slope) + sign * mu * np.cos(slope)) for sign in (1, -1))
+    exact = v * v / (2 * slows) - 0.5 * speeds * (1.0 - v / slows) ** 2
+    assert solution.coordinate(rail)[-1] == pytest.approx(exact, abs=5e-3)
+    assert len(solution.t) < 130
 
 
 @pytest.mark.parametrize(

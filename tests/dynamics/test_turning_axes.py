@@ -28,6 +28,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    Rope,
     SphericalJoint,
     SpringDamper,
 )
@@ -491,5 +492,10 @@ def test_an_equilibrium_at_rest_is_not_one_that_turns() -> None:
     for at_rest in (lambda s: mbs.statics(model, initial=s), lambda s: mbs.buckling(model, initial=s)):
         with pytest.raises(mbs.ModelError, match="turns at 40 rad/s and is no equilibrium at rest"):
             at_rest(state)
+    rope = model.add(Rope(model.ground, beam.nodes[-1], 2.0))
+    none = np.zeros(8)  # of what the rope carries
+    with pytest.raises(mbs.ModelError, match="turns at 40 rad/s and is no equilibrium at rest"):
+        mbs.statics(model, initial=replace(state, u=none, udot=none, uddot=none, source=None))
+    model.remove(rope)
     still = replace(state, v=0 * state.v, vdot=0 * state.vdot)
     np.testing.assert_allclose(mbs.statics(model, ramp=False, initial=still).position(beam.nodes[-1])[0], [1, 0, 0])

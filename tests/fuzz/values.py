@@ -692,7 +692,7 @@ SCALED = (
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 
-SCALAR = ("other", "num", "den", "initial", "initial_output", "GA", "EI", "GJ", "EA")
+SCALAR = ("other", "sigma", "num", "den", "initial", "initial_output", "GA", "EI", "GJ", "EA")
 """Arguments that may be one number or several."""
 
 # Junk

@@ -380,3 +380,19 @@ def test_a_rope_slides_round_a_drum() -> None:
         out, force = path.position(node)[-1] / np.linalg.norm(path.position(node)[-1]), path.contact_force(own)[-1, 0]
         assert np.linalg.norm(np.cross(out, force)) == pytest.approx(mu * (out @ force), rel=1e-2, abs=1e-2)
     assert np.log(ratio) == pytest.approx(mu * angle * radius / side, rel=4e-3)
+
+
+def test_a_drive_turns_farther_than_it_may_in_a_step() -> None:
+    """A crank that gets a rope taut on its way, which pulls a slider from its spring: where the length of it says."""
+    model = mbs.Model()
+    crank, slider = model.add_node((0.3, 0, 0)), model.add_node((1, 0, 0))
+    for node in (crank, slider):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), (0, 0, 0), drive=lambda t: 3.0 * t))
+    model.add(JointSpring(model.add(PrismaticJoint(model.ground, slider, (1, 0, 0))), 10.0))
+    rope = model.add(Rope(crank, slider, 0.9))
+    solution = mbs.statics(model)
+    place = 0.3 * np.cos(3.0) + np.sqrt(0.9**2 - (0.3 * np.sin(3.0)) ** 2)
+    assert solution.position(slider)[-1, 0] == pytest.approx(place, abs=1e-9)
+    pull = 10.0 * (1.0 - place) / np.cos(np.arcsin(0.3 * np.sin(3.0) / 0.9))
+    assert np.linalg.norm(solution.contact_force(rope)[-1]) == pytest.approx(pull, rel=1e-6)
