@@ -73,7 +73,7 @@ class Contact(Element):
     -----
     Without a stiffness, for ``NonsmoothAlpha`` alone. ``solution.gap``, ``solution.contact_force`` and
     ``solution.impulses`` have what happens. Each body rests on as many points as its pair has: a box on eight corners,
-    a capsule on two ends.
+    a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reach", "geometry")
