@@ -251,6 +251,7 @@ def test_a_node_of_the_script_asked_of_a_loaded_run_leads_to_its_name(tmp_path: 
     model = mbs.Model()
     node = model.add_node((0, 0, 0), name="mass")
     model.add(PointMass(node, 1.0))
+    model.fix(node, translation=False, rotation=True)
     mbs.simulate(model, 0.02, 0.01).save(tmp_path / "run.db")
     loaded = mbs.load(tmp_path / "run.db")
     with pytest.raises(mbs.ModelError, match="another one of this name.*ask by the name"):
