@@ -296,7 +296,8 @@ def _solid(
 
 def _equivalent_rectangle(stiffness: Array, density: float, j: Array) -> Array:
     """Rectangle with the radii of gyration of the inertia, or of the stiffness where those are smaller."""
-    squared = np.minimum(j[1:] / density, stiffness[4:] / stiffness[0])
+    with np.errstate(over="ignore"):  # of the two, the smaller one counts
+        squared = np.minimum(j[1:] / density, stiffness[4:] / stiffness[0])
     height, width = np.sqrt(12.0 * squared)
     return _rectangle(width, height)
 

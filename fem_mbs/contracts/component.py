@@ -99,6 +99,14 @@ def check_internal_variables(part: Any) -> None:
             raise ModelError(f"{part}: {count} of its internal variables are called '{name}'; names tell them apart")
 
 
+def _foreign(part: Node | Part, known: Iterable[Node | Part]) -> str:
+    """What is no part of a model, and whether the model has another of its name, as that of a run which was loaded."""
+    named = part.name is not None and any(other.name == part.name for other in known)
+    return f"{part} is not part of this model" + (
+        ", which has another one of this name, as that of a run that was loaded has: ask by the name" if named else ""
+    )
+
+
 class Numbering:
     """Rows of nodes and of internal variables; called with a node, it returns the row of the node.
 
@@ -137,7 +145,7 @@ class Numbering:
         try:
             return self._rows[node]
         except KeyError:
-            raise ModelError(f"{node} is not part of this model") from None
+            raise ModelError(_foreign(node, self._rows)) from None
 
     def __contains__(self, part: Part) -> bool:
         return part in self._own
@@ -153,7 +161,7 @@ class Numbering:
         try:
             return self._own[part]
         except KeyError:
-            raise ModelError(f"{part} is not part of this model") from None
+            raise ModelError(_foreign(part, self._own)) from None
 
     def multipliers(self, part: Part) -> IntArray:
         """Rows of the multipliers of a constraint in ``motion.multipliers``, in the order of its equations."""

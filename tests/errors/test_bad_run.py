@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.errors import LawError
 
 NAN = float("nan")
@@ -244,3 +245,15 @@ def test_questions_that_a_solution_cannot_answer(name: str) -> None:
     with pytest.raises(mbs.ModelError) as refusal:
         answer(mbs.simulate(model, 0.2, 0.1), model)
     assert words in str(refusal.value)
+
+
+def test_a_node_of_the_script_asked_of_a_loaded_run_leads_to_its_name(tmp_path: Path) -> None:
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), name="mass")
+    model.add(PointMass(node, 1.0))
+    model.fix(node, translation=False, rotation=True)
+    mbs.simulate(model, 0.02, 0.01).save(tmp_path / "run.db")
+    loaded = mbs.load(tmp_path / "run.db")
+    with pytest.raises(mbs.ModelError, match="another one of this name.*ask by the name"):
+        loaded.position(node)
+    assert loaded.position("mass").shape == (3, 3)
