@@ -340,7 +340,7 @@ def meshed(modes: int, stiffness: tuple[float, float], eccentric: float = 0.0) -
 
 
 def test_amplitudes_of_a_meshed_rotor_turn_with_the_axes() -> None:
-    """From the ground, those that whirl are those of its own axes, shifted by the speed; on unequal bearings Floquet's."""
+    """What whirls has the frequencies of its own axes, shifted by the speed; on unequal bearings those of Floquet."""
     speed, rotor = 2.0, meshed(5, (1e5, 1e5))
     own = mbs.modes(rotor, state=mbs.steady_rotation(rotor, (speed, 0, 0)).state(-1)).angular
     diagram = mbs.campbell(rotor, [speed], count=6)
