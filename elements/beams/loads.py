@@ -95,6 +95,10 @@ class DistributedLoad(Element):
         return self.follows, self.beam.cells.shape[1]
 
 
+SHARPEST = 150.0
+"""Angle in degrees by which a line may turn at a node: nodes out of order turn it back."""
+
+
 @checked
 class EdgeLoad(Element):
     """A force and a moment per length along a chain of nodes, such as an edge of a shell: ``panel.edge("right")``.
@@ -126,6 +130,13 @@ class EdgeLoad(Element):
         length = np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
         if not (length > 0.0).all():
             raise ModelError(f"{label}: two successive nodes are at the same place")
+        along = (x[:, 1] - x[:, 0]) / length[:, None]
+        back = np.flatnonzero(np.vecdot(along[1:], along[:-1]) < np.cos(np.radians(SHARPEST)))
+        if len(back):
+            raise ModelError(
+                f"{label}: the line turns back at its {chain[back[0] + 1]}, by more than {SHARPEST:.0f} degrees; list "
+                "the nodes one after the other along the edge"
+            )
         self.shared = length[:, None, None] * LINEAR
         self.offsets = np.zeros((len(length), 2, 3))
 

@@ -36,7 +36,7 @@ from fem_mbs.contracts import (
     so3,
 )
 from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
-from fem_mbs.elements.flexible.inertia import InertiaDerivatives, LinearField, Moved
+from fem_mbs.elements.flexible.inertia import InertiaDerivatives, LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.flexible.stiffening import CASES, SecondOrderField, ShortenedElasticity
@@ -474,6 +474,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def with_stress(self, context: Linearised, stress: Array) -> Linearised:
         return context.with_strained(stress)
+
+    def turning(self, spins: Array) -> Array | None:
+        if self.own is None or not spins.any():
+            return None
+        result = np.zeros((*self.own.shape, self.own.shape[1]))
+        for k in np.flatnonzero(spins.any(axis=1)):
+            own, spin = self._reductions[k], self._axes[k, 0] @ spins[k]
+            result[k] = turned_amplitudes(own.stiffness, own.moments, own.rest, own.modes, spin)
+        return result
 
     def energy(self, motion: Motion) -> Energy:
         now = Linearised(self, replace(motion, momentum=None))

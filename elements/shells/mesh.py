@@ -13,27 +13,43 @@ from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.errors import ModelError
 
 LABEL = "Shell.from_mesh"
+KINDS = {"quad": 4, "triangle": 3}
+"""Corners of the cells of surfaces that are taken; those of lines and volumes are left out."""
 
 
 def quads_of(mesh: Any, split_triangles: bool) -> tuple[Array, IntArray]:
     """Points ``(n, 3)`` and quads ``(k, 4)`` of a mesh or a file; neighbours go round the same way."""
-    mesh = read_mesh(mesh)
+    mesh = read_mesh(mesh, LABEL)
     points = np.pad(mesh.points, ((0, 0), (0, 3 - mesh.points.shape[1])))
-    quads = [block.data for block in mesh.cells if block.type == "quad"]
-    triangles = [block.data for block in mesh.cells if block.type == "triangle"]
-    count = sum(map(len, triangles))
-    if count and not split_triangles:
+    for block in mesh.cells:
+        if block.dim == 2 and block.type not in KINDS and len(block.data):
+            raise ModelError(
+                f"{LABEL}: the mesh has {len(block.data)} cells of the type {block.type}, the first of the points "
+                f"{np.asarray(block.data[0]).tolist()}; shells are made of quad, and of triangle with "
+                "split_triangles=True: mesh with elements of first order"
+            )
+    quads, triangles = (_cells_of(mesh, kind, corners) for kind, corners in KINDS.items())
+    collapsed = (quads == np.roll(quads, -1, axis=1)).sum(axis=1) == 1
+    ordered = [list(dict.fromkeys(corners)) for corners in quads[collapsed].tolist()]
+    triangles = np.concatenate([triangles, np.array(ordered, np.intp).reshape(-1, 3)])
+    quads = quads[~collapsed]
+    if len(triangles) and not split_triangles:
         raise ModelError(
-            f"{LABEL}: the mesh has {count} triangles, the first of the points {triangles[0][0].tolist()}; "
-            "split_triangles=True makes three quads of each, and with them halves all edges"
+            f"{LABEL}: the mesh has {len(triangles)} triangles, the first of the points {triangles[0].tolist()} (a "
+            "quad with a point twice is one); split_triangles=True makes three quads of each, and with them halves all "
+            "edges"
         )
-    if not quads and not count:
+    if not len(quads) and not len(triangles):
         kinds = ", ".join(sorted({block.type for block in mesh.cells})) or "none"
         raise ModelError(f"{LABEL}: the mesh has no cells of the type quad; it has {kinds}")
-    cells = np.concatenate([*quads, np.zeros((0, 4), np.intp)]).astype(np.intp)
-    if count:
-        points, cells = _split(points, cells, np.concatenate(triangles).astype(np.intp))
-    return points, _one_side(cells)
+    if len(triangles):
+        points, quads = _split(points, quads, triangles)
+    return points, _one_side(quads)
+
+
+def _cells_of(mesh: Any, kind: str, corners: int) -> IntArray:
+    blocks = [block.data for block in mesh.cells if block.type == kind]
+    return np.concatenate([np.zeros((0, corners), np.intp), *blocks]).astype(np.intp)
 
 
 def _split(points: Array, quads: IntArray, triangles: IntArray) -> tuple[Array, IntArray]:

@@ -210,6 +210,22 @@ class Shell(Element):
             [[_slope(partial(_called, place, v=v), u) for v in t] for u in s],
             [[_slope(partial(_called, place, u), v) for v in t] for u in s],
         )
+        size = np.ptp(places.reshape(-1, 3), axis=0).max()
+        slopes = np.linalg.norm(normals, axis=-1)
+        flat = np.argwhere(slopes <= 1e-6 * slopes.max())
+        if len(flat):
+            i, j = flat[0]
+            raise ModelError(
+                f"Shell.surface: place has no normal at ({s[i]:g}, {t[j]:g}), as a pole where lines meet in one point; "
+                "leave a small hole there, or mesh the surface by quads for Shell.from_mesh"
+            )
+        for axis, ends in enumerate(closed):
+            gap = np.linalg.norm(places.take(-1, axis) - places.take(0, axis), axis=-1).max() if ends else 0.0
+            if gap > 1e-6 * size:
+                raise ModelError(
+                    f"Shell.surface: closed={tuple(closed)}, but at the ends 0 and 1 of parameter {'uv'[axis]} place "
+                    f"differs by {gap:.3g}; a surface with one side, as a Moebius strip, cannot be closed"
+                )
         where = (slice(0, count if around else None), slice(0, other if about else None))
         return _add_grid(
             cls, model, places[where], normals[where], (around, about), section, direction, name, given, thick
@@ -315,17 +331,20 @@ class Shell(Element):
         corners = x[self.cells]
         apart = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
         middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+        around = np.cross(corners[:, 1:3] - corners[:, :1], corners[:, 2:] - corners[:, :1])
         size = np.ptp(x, axis=0).max()
         self._refuse(
-            (apart <= 1e-9 * size).any(axis=1) | (np.linalg.norm(middle, axis=-1) <= 1e-12 * size**2),
+            (apart <= 1e-9 * size).any(axis=1) | (np.linalg.norm(around, axis=-1) <= 1e-12 * size**2).all(axis=1),
             label,
-            "is collapsed: it needs four corners at different places; a triangle becomes three quads by "
-            "Shell.from_mesh(..., split_triangles=True)",
+            "is collapsed: it needs four corners at different places, not in a line; points of a mesh at one place "
+            "must be merged, and a quad with a point twice is a triangle, of which Shell.from_mesh(..., "
+            "split_triangles=True) makes three quads",
         )
         self._refuse(
-            (np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1),
+            (np.vecdot(corner_normals(corners), middle[:, None]) <= 1e-12 * size**2).any(axis=1),
             label,
-            "has a corner of 180 degrees or more; list its nodes one after the other around it, and avoid such corners",
+            "crosses itself, or has a corner of 180 degrees or more; list its nodes one after the other around it, and "
+            "avoid such corners",
         )
 
     def _normals(self, x: Array, normals: Any, fold: float, label: str) -> Array:

@@ -104,6 +104,7 @@ class Elimination(LinearSolver):
             pivot: Any = at.get((k, k), 0.0)
             if not isinstance(pivot, Number) or not abs(pivot) > LEAST * reduce(partial(extreme, "larger"), seen[k]):  # type: ignore[arg-type]
                 raise CannotRecordError("a matrix has no pivot on its diagonal")
+            pivot.tape.check()
             inverse = 1.0 / pivot
             factors = [at[i, k] * inverse for i in below]
             stored += [inverse, *factors, *(at[k, j] for j in beside)]

@@ -71,22 +71,33 @@ class Tape:
     """A straight line of operations, of which there may be so many."""
 
     def __init__(self, most: int = 10**6) -> None:
-        self.most = most
+        self.most, self.full = most, False
         self.operations: list[Operation] = []
         self.samples: list[float] = []
         self.guards: dict[Guard, None] = {}
         self._known: dict[Operation, int] = {}
 
     def add(self, name: str, *operands: Any, sample: float) -> int:
-        """The number of an operation, which is recorded unless it has been."""
+        """The number of an operation, which is recorded unless it has been.
+
+        Of a full tape that of any other: NumPy's products of object arrays go on after an error, and free what is used.
+        """
         operation = Operation(name, operands)
         if operation not in self._known:
             if len(self.operations) == self.most:
-                raise CannotRecordError(f"it takes more than {self.most} operations")
+                if not self.full:
+                    self.full = True
+                    _FULL.append(self)
+                return 0
             self._known[operation] = len(self.operations)
             self.operations.append(operation)
             self.samples.append(sample)
         return self._known[operation]
+
+    def check(self) -> None:
+        """Raise :class:`CannotRecordError` if there were more operations than there may be."""
+        if self.full:
+            raise CannotRecordError(f"it takes more than {self.most} operations")
 
     def number_of(self, value: Any) -> int:
         """The operation that has a value."""
@@ -103,6 +114,7 @@ class Tape:
 
     def needed(self, results: Sequence[int], guards: Iterable[Guard]) -> list[int]:
         """The operations that results and guards need, in order."""
+        self.check()
         needed: set[int] = set()
         left = [*results, *(place for guard in guards for place in guard[1:3])]
         while left:
@@ -113,6 +125,10 @@ class Tape:
                 if name not in ("input", "constant"):
                     left += operands
         return sorted(needed)
+
+
+_FULL: list[Tape] = []
+"""Of what is recorded at the moment."""
 
 
 class Number:
@@ -291,13 +307,15 @@ def _max(*values: Any, **options: Any) -> Any:
 
 
 class RecordingNumPy(ModuleType):
-    """NumPy whose new arrays, in the thread that records, can hold numbers on a tape."""
+    """NumPy whose new arrays, in the thread that records, can hold numbers on a tape; it stops when that is full."""
 
     def __init__(self) -> None:
         super().__init__("numpy")
         self._thread = get_ident()
 
     def __getattr__(self, name: str) -> Any:
+        if _FULL and get_ident() == self._thread:
+            _FULL[0].check()
         return vars(np)[name]
 
     def zeros(self, shape: Any, dtype: Any = float) -> Array:
@@ -344,6 +362,7 @@ def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
     with _ONE_AT_A_TIME:
         spaces = [vars(module) for module in modules if vars(module).get("np") is np]
         numpy = RecordingNumPy()
+        _FULL.clear()
         for space in spaces:
             space.update(np=numpy, max=_max)
         try:

@@ -268,7 +268,8 @@ CALLED: dict[Any, str] = {
 def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
     """A part, if it is of a kind, or a :class:`ModelError`."""
     if not isinstance(part, kind):
-        raise ModelError(f"{label} must be {CALLED[kind]}, or its name, received {shown(part)}{hint}")
+        called = CALLED.get(kind, f"a {kind.__name__} that was added to the model")
+        raise ModelError(f"{label} must be {called}, or its name, received {shown(part)}{hint}")
     return part
 
 

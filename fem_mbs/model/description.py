@@ -320,7 +320,10 @@ class ModelDescription(PartNames):
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
         if text(name, "Model.check_name: name") in self._parts:
-            raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
+            raise ModelError(
+                f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model; give another "
+                "name="
+            )
 
     def __str__(self) -> str:
         return summary(self.group, self.gravity, self.nodes, [*self.elements, *self.constraints])

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.compiled import batches, machine, nodes, whole  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
-from fem_mbs.compiled.tape import Number, Tape  # noqa: E402
+from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
 from fem_mbs.lie import so3  # noqa: E402
 from fem_mbs.system.kinematics import GROUPS  # noqa: E402
 
@@ -162,6 +163,22 @@ def test_a_number_folds_what_does_not_depend_on_inputs() -> None:
     assert not tape.guards
     assert x > 1.0
     assert len(tape.guards) == 1
+
+
+def test_a_full_tape_raises_nothing_within_products_of_arrays() -> None:
+    """NumPy's products of object arrays go on after an error, and free what is in use: processes broke down by it."""
+    tape = Tape(most=60)
+    A = tape.inputs("A", np.arange(45.0).reshape(5, 3, 3))
+    B = A @ A
+    assert all(isinstance(value, Number) for value in B.flat)
+    with pytest.raises(CannotRecordError, match="more than 60 operations"):
+        tape.needed([B.flat[-1].place], [])
+    space = ModuleType("of a law")
+    space.np = np  # type: ignore[attr-defined]
+    with pytest.raises(CannotRecordError), recording([space]):
+        full = Tape(most=2)
+        full.inputs("x", np.ones(3))
+        space.np.sin(1.0)
 
 
 def kept(folder: Path) -> list[Path]:

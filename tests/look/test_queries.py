@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from inspect import isfunction, signature
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,8 @@ from fem_mbs.solution import balance
 from fem_mbs.solution import balance as reactions
 from fem_mbs.solution import copies as copies_of
 from fem_mbs.solution import copies as over_time
-from fem_mbs.solution.history import History
+from fem_mbs.solution.history import History, Outcome
+from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 from fem_mbs.testing import ElementTrial, JointTrial
@@ -179,6 +182,39 @@ def test_unknown_names_are_refused_with_those_that_are_near() -> None:
         solution.reaction("bar 0")
     assert "bar 0" in model and model["bar 0"] in model and "bar" not in model
     assert mbs.Model().add_node((0, 0, 0)) not in model
+
+
+ASKED = ("node", "joint", "beam", "shell", "body", "contact", "part", "source")
+"""What queries call the part of a model that they take."""
+
+
+def one_of_each_class() -> list[System]:
+    """Small models of the catalogue, one for each class."""
+    trials = [ElementTrial.of(ELEMENTS[name], 0).system for name in ELEMENTS]
+    trials += [JointTrial.of(JOINTS[name], 0).system for name in JOINTS]
+    return list({type([*system.elements, *system.number.equations][-1]): system for system in trials}.values())
+
+
+def test_every_query_answers_or_refuses_every_class_in_words() -> None:
+    """All queries by all parts, of which most do not fit: no bare error comes out."""
+    queries = [
+        (name, [own for own in list(signature(ask).parameters.values())[1:] if own.default is own.empty])
+        for name, ask in vars(Queries).items()
+        if isfunction(ask) and not name.startswith("_")
+    ]
+    queries = [(name, needed) for name, needed in queries if needed and needed[0].name in ASKED]
+    assert {"position", "reaction", "shell_stress", "largest_stress", "signal"} <= {name for name, _ in queries}
+    refused, stats = Counter[str](), mbs.simulate(pendulums(), 0.01, 0.005).stats
+    for system in one_of_each_class():
+        states = history(system, 3)
+        solution = Solution(system, [states.state(k) for k in range(3)], Outcome.FINISHED, stats)
+        for part in (system.nodes[1], *system.elements, *system.number.equations):
+            for query, needed in queries:
+                try:
+                    getattr(solution, query)(part, *["a"] * (len(needed) - 1))
+                except mbs.FemMbsError:
+                    refused[query] += 1
+    assert len(refused) == len(queries)
 
 
 def test_completion_shows_what_a_user_may_use() -> None:

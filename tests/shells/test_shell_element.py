@@ -184,6 +184,9 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell(quad(model, (0, 0, 0), (1, 0, 0), (0.2, 0.2, 0), (0, 1, 0)), SHEET)
     with pytest.raises(ModelError, match="collapsed"):
         Shell(quad(model, (0, 0, 0), (1, 0, 0), (1, 0, 0), (0, 1, 0)), SHEET)
+    for order in ([a, c, b, d], [a, b, d, c]):
+        with pytest.raises(ModelError, match="crosses itself"):
+            Shell(order, SHEET)
     with pytest.raises(ModelError, match=r"normal at element 1 is 180 degrees"):
         Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, -1))
     with pytest.raises(
@@ -204,6 +207,27 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (2, 0, 0), SHEET)
     with pytest.raises(ModelError, match=r"place failed at \(0, 0\)"):
         Shell.surface(model, lambda u, v: (u, v), SHEET, (2, 2))
+
+
+def sphere(u: float, v: float) -> tuple[float, ...]:
+    return np.cos(2 * np.pi * u) * np.sin(np.pi * v), np.sin(2 * np.pi * u) * np.sin(np.pi * v), np.cos(np.pi * v)
+
+
+def moebius(u: float, v: float) -> tuple[float, ...]:
+    a, w = np.pi * u, v - 0.5
+    return (2 + w * np.cos(a)) * np.cos(2 * a), (2 + w * np.cos(a)) * np.sin(2 * a), w * np.sin(a)
+
+
+def test_surfaces_that_no_grid_of_quads_covers_are_refused() -> None:
+    """Poles, ends that do not meet and a surface of one side; not a sphere with holes, nor the strip left open."""
+    model = mbs.Model()
+    with pytest.raises(ModelError, match=r"no normal at \(0, 0\), as a pole"):
+        Shell.surface(model, sphere, SHEET, (8, 4), closed=(True, False))
+    Shell.surface(model, lambda u, v: sphere(u, 0.1 + 0.8 * v), SHEET, (8, 4), closed=(True, False))
+    for place in (moebius, lambda u, v: (u, v, 0.0)):
+        with pytest.raises(ModelError, match="at the ends 0 and 1 of parameter u place differs by 1"):
+            Shell.surface(model, place, SHEET, (16, 2), closed=(True, False))
+    Shell.surface(model, moebius, SHEET, (16, 2))
 
 
 def test_nodes_of_grids() -> None:

@@ -116,8 +116,54 @@ def test_triangles_are_refused_or_split() -> None:
     box = Shell.from_mesh(model, cube_mesh(quads=False), SHEET, split_triangles=True)
     assert len(box.cells) == 144
     assert box.area.sum() == pytest.approx(6.0, rel=1e-12)
+    with pytest.raises(ModelError, match="^Shell.from_mesh: meshio cannot read 'none.msh'"):
+        Shell.from_mesh(model, "none.msh", SHEET)
+    with pytest.raises(ModelError, match=r"'shell\[0\]' is taken; .* in a model; give another name="):
+        Shell.from_mesh(model, cube_mesh(), SHEET)
     with pytest.raises(ModelError, match="no cells of the type quad; it has line"):
         Shell.from_mesh(model, meshio.Mesh(np.eye(3), [("line", [[0, 1]])]), SHEET)
+
+
+@pytest.mark.parametrize("kind", ["quad8", "quad9", "triangle6"])
+def test_no_cell_of_a_surface_is_left_out(kind: str) -> None:
+    """Those of second order are refused, alone and beside quads; lines and volumes of a mesh are no shell."""
+    number = int(kind[-1])
+    other = (kind, np.arange(4, 4 + number)[None])
+    points = np.random.default_rng(0).random((4 + number, 3))
+    quads = ("quad", np.arange(4)[None])
+    for cells in ([other], [quads, other]):
+        with pytest.raises(ModelError, match=f"has 1 cells of the type {kind}, .* mesh with elements of first order"):
+            Shell.from_mesh(mbs.Model(), meshio.Mesh(points, cells), SHEET, split_triangles=True)
+    box = cube_mesh()
+    more = meshio.Mesh(box.points, [*box.cells, ("line", [[0, 1]]), ("hexahedron", [range(8)])])
+    assert len(Shell.from_mesh(mbs.Model(), more, SHEET).cells) == 24
+
+
+def test_quads_with_a_point_twice_are_triangles() -> None:
+    points = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (2, 0, 0), (2, 1, 0.0)])
+    for corners in ([1, 4, 5, 5], [1, 1, 4, 5], [5, 1, 4, 5]):
+        mesh = meshio.Mesh(points, [("quad", [[0, 1, 2, 3], corners])])
+        with pytest.raises(ModelError, match=r"has 1 triangles, .* \(a quad with a point twice is one\)"):
+            Shell.from_mesh(mbs.Model(), mesh, SHEET)
+        shell = Shell.from_mesh(mbs.Model(), mesh, SHEET, split_triangles=True)
+        assert len(shell.cells) == 7 and shell.area.sum() == pytest.approx(1.5, rel=1e-12)
+
+
+def test_loads_on_edges_refuse_nodes_out_of_order() -> None:
+    """Any shuffled order, by which the pieces would be longer than the edge; not corners, nor a closed rim."""
+    rng = np.random.default_rng(5)
+    model = mbs.Model()
+    tube = half_tube(model)
+    flat = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (9, 4), name="flat")
+    for edge in (tube.edge("bottom"), flat.edge("top")):
+        EdgeLoad(edge, (1.0, 0, 0))
+        for _ in range(50):
+            order = rng.permutation(len(edge))
+            with pytest.raises(ModelError, match="the line turns back at its node .* one after the other"):
+                EdgeLoad([edge[k] for k in order], (1.0, 0, 0))
+    rim = [*flat.edge("bottom"), *flat.edge("right")[1:], *flat.edge("top")[-2::-1], *flat.edge("left")[-2::-1]]
+    load = EdgeLoad(rim, (1.0, 0, 0))
+    assert load.shared.sum() == pytest.approx(4.0, rel=1e-12)
 
 
 def test_normals_of_a_mesh_are_those_of_the_surface() -> None:
