@@ -28,6 +28,8 @@ _PLACED = -AXES.swapaxes(1, 2).reshape(9, 3)
 """The permutation symbol as ``(a c, b)``: moments of forces ``c`` at places ``b``."""
 SINGULAR = 1e-10
 """Smallest inertia, against the largest, in units of mass and size, that settles a mean frame."""
+EQUAL = 1e-6
+"""Difference of squares of frequencies, relative, that are equal by symmetry."""
 
 
 class Moved(NamedTuple):
@@ -204,6 +206,36 @@ def mass_of(moments: Array) -> Array:
     K = len(moments) // 3 - 1
     W = moments[4:, 4:].reshape(K, 3, K, 3)
     result: Array = np.einsum("jaka->jk", W)
+    return result
+
+
+def turned_amplitudes(stiffness: Array, moments: Array, rest: Array, m: int, spin: Array) -> Array:
+    """``G`` (m, m), with which amplitudes go round, ``eta' = G eta``, as the body turns about the line of interfaces.
+
+    Coordinates turn by ``q' = P q``. Of a body that is alike all round, all that its mass does as it turns steadily
+    stays: ``P^T T + T P = 0`` for ``T_jk`` of ``int Psi_j . Psi_k``, ``int e . Psi_j x Psi_k`` and ``int e . Psi_j e .
+    Psi_k``. That settles ``G`` of modes of one frequency, which alone turn into each other; others do not turn, ``G =
+    0``. Whether the body is alike all round is not asked here.
+    """
+    K, speed = len(stiffness), float(np.linalg.norm(spin))
+    e, masses = spin / speed, np.diag(mass_of(moments) + rest)
+    squares, free = np.diag(stiffness) / masses, range(K - m, K)
+    pairs = [(j, k) for k in free for j in free[: k - K + m] if abs(squares[j] - squares[k]) < EQUAL * squares[k]]
+    if not pairs:
+        return np.zeros((m, m))
+    ends = np.pad(np.kron(np.eye((K - m) // 3), so3.skew(e)), (0, m))
+    units = np.zeros((len(pairs), K, K))
+    for unit, (j, k) in zip(units, pairs, strict=True):
+        unit[k, j] = np.sqrt(masses[j] / masses[k])
+        unit[j, k] = -1.0 / unit[k, j]
+    tensors = np.array([np.eye(3), so3.skew(e), np.outer(e, e)])
+    T = np.einsum("jakb,tab->tjk", moments[4:, 4:].reshape(K, 3, K, 3), tensors)
+
+    def change(P: Array) -> Array:
+        return (P.T @ T + T @ P).ravel()
+
+    turns = np.linalg.lstsq(np.stack([change(unit) for unit in units], axis=1), -change(ends))[0]
+    result: Array = speed * np.tensordot(turns, units, 1)[K - m :, K - m :]
     return result
 
 

@@ -16,6 +16,9 @@ from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, Un
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
 
+EDGE = 1e-6
+"""What is left of a cone of friction at its edge."""
+
 
 class Contacts:
     """All contacts of a system, numbered through."""
@@ -143,6 +146,13 @@ class Contacts:
         """Contacts ``(C,)`` with a force."""
         pushes: BoolArray = state.u[self.carried[:, FORCES.start]] > 0.0
         return pushes
+
+    def at_edge(self, state: State) -> BoolArray:
+        """Contacts ``(C,)`` that slide, or are about to: their friction is all that their cones allow."""
+        P = self.forces(state)
+        limit = (1.0 - EDGE) * self.friction * P[:, 0]
+        edge: BoolArray = (limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)
+        return edge
 
 
 _CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()

@@ -86,6 +86,8 @@ class Smooth(NamedTuple):
     """Whether it is one of Euler's method."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
+    turned: BoolArray | None = None
+    """Contacts ``(C,)`` that have stopped to slide and begin to slide again at its end; None where none has stopped."""
 
 
 def fastest(system: System, state: State) -> float:

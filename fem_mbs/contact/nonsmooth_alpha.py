@@ -31,7 +31,7 @@ from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import placed, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file, still
 from fem_mbs.contact.smooth import SHORTER, balanced, begun, begun_with_forces, frame, smooth_part, touching
-from fem_mbs.contact.watch import hits, located
+from fem_mbs.contact.watch import hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.errors import ModelError
@@ -169,23 +169,26 @@ class NonsmoothAlpha(Method):
         end, left, point, error = state.t + h, h, Standing(state, from_file(memory)), 0.0
         report: Report | None = None
         for count in range(self.locate + 1):
-            begin, smooth = point, smooth_part(contacts, method, point, left)
-            hit, there, done = hits(contacts, begin, smooth, left), None, True
+            begin, most, there = point, self.locate - count, None
+            smooth = whole = smooth_part(contacts, method, begin, left)
+            part = self._part_from(contacts, begin)
+            if most and smooth.turned is not None and smooth.turned.any():
+                smooth = stopped(contacts, part, begin.state, smooth, smooth.turned)
+            hit = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t)
             if hit is not None and not smooth.impulsive:
-                part, most = self._part_from(contacts, begin), self.locate - count
                 there = located(contacts, part, begin.state, smooth, hit, most)
+            if there is not None:
+                smooth = there
+            left = 0.0 if smooth is whole else left - (smooth.point.state.t - begin.state.t)
             if hit is None:
                 point = smooth.point
             elif there is None:
                 point = self._pushed_out(contacts, begin, smooth, h)
             else:
-                smooth = there
-                left -= smooth.point.state.t - begin.state.t
-                done = left <= LEFT_OVER * h
                 point = self._struck(contacts, begin, smooth, max(left, LEFT_OVER * h))
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
-            if done:
+            if left <= LEFT_OVER * h:
                 break
         assert report is not None
         memory = point.memory

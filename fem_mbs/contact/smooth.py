@@ -75,8 +75,9 @@ def part_of(
     """
     memory = point.memory
     touches = np.zeros_like(memory.touches) if impulsive else memory.touches
+    stops = None
     if touches.any():
-        step, state, anew = _in_contact(method, point, touching_of(contacts, touches), h, damped)
+        step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
         step, state, anew = _open(contacts, method, point, h, damped, impulsive)
     watch = watched(contacts, memory.watch, state, h)
@@ -90,6 +91,8 @@ def part_of(
     left = touches & (watch.gap > TOUCHING * contacts.system.length) & contacts.pushing(state)
     if anew or left.any():  # beyond the end of a face or an edge
         end = begun_with_forces(contacts, method, end, after, h)
+        if stops is not None:
+            smooth = smooth._replace(turned=stops & contacts.at_edge(end.state))
     elif (after != touches).any():
         alpha = step.memory._replace(predictor=None, convergence=None, matrix=None)
         end = Standing(state, end.memory._replace(alpha=alpha))
@@ -124,8 +127,8 @@ def _open(
 @np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up
 def _in_contact(
     method: GeneralizedAlpha, point: Standing, touching: Touching, h: float, damped: bool
-) -> tuple[Step, State, bool]:
-    """A step in which contacts obey their laws at its end, its state, and whether forces of contact jump there.
+) -> tuple[Step, State, bool, BoolArray | None]:
+    """A step in which contacts obey their laws at its end, its state, whether forces of contact jump, and what stops.
 
     One whose slip reverses has stuck in between, and sticks at the end, whatever its cone then: unless no force of
     friction can hold it, as at the dead centre of a slider.
@@ -139,11 +142,12 @@ def _in_contact(
     else:
         alpha = starting(stepper, system, inner, h, point.memory.alpha)
     before, slow = _slip(touching, inner), still(contacts.system, point.state, h)
-    slides = (np.linalg.norm(before, axis=1) > slow) & (touching.friction > 0.0)
+    speed = np.linalg.norm(before, axis=1)
+    slides = (speed > slow) & (touching.friction > 0.0)
     step, holds, alike = stepper.inner_step(system, inner, h, alpha), none, none
     for _ in range(REVERSALS if slides.any() else 0):
         after = _slip(touching, step.state)
-        alike = (after * before).sum(axis=1) > 0.0
+        alike = (after * before).sum(axis=1) > slow * speed
         if not (reverses := slides & ~alike & ~holds & (np.linalg.norm(after, axis=1) > slow)).any():
             break
         holds = holds | reverses
@@ -153,8 +157,11 @@ def _in_contact(
             break
     state = touching.outer(point.state, step.state)
     closes = contacts.pushing(state) & ~contacts.pushing(point.state)
-    anew = damped or bool((slides & ~alike).any() or closes[touching.numbers].any())
-    return step, state, anew
+    stops = None
+    if (slides & ~alike).any():
+        stops = np.zeros(contacts.count, np.bool_)
+        stops[touching.numbers] = slides & ~alike
+    return step, state, damped or stops is not None or bool(closes[touching.numbers].any()), stops
 
 
 def _slip(touching: Touching, inner: State) -> Array:

@@ -1,4 +1,4 @@
-"""Which open contacts a smooth part has closed, and when the first of them was.
+"""Which open contacts a smooth part has closed, what has turned round in it, and when the first of that was.
 
 While the fastest point of the model moves less than any gap allows, nothing is measured.
 """
@@ -15,7 +15,7 @@ from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.elements.contact.curves import hermite
-from fem_mbs.newton import NotConvergedError
+from fem_mbs.newton import FAILURES, NotConvergedError
 
 SLACK = 1e-8
 """Of paths, over the extent of the model: gaps that close on less are near."""
@@ -24,6 +24,8 @@ AWAY = 1e6
 DEEP = 1e-11
 """Depth that is rounding, over the extent of the model."""
 ROOTS = 30
+ENDS = 1e-4
+"""Share of a part to which it is found when a contact stops to slide."""
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
@@ -117,6 +119,42 @@ def located(
         if high - low <= 1e-14 * h:
             break
     return smooth
+
+
+def stopped(
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray
+) -> Smooth:
+    """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
+
+    What stops within a part sticks to the end of it. Until then slips get less at rates that change little.
+    """
+    own, h = Selection(contacts, which), last.point.state.t - first.t
+    here, slow = own.here(first), still(contacts.system, first, h)
+    before = here.rates()[:, 1:]
+    speed = np.linalg.norm(before, axis=1)
+    low, high, slip, back = 0.0, h, speed, ENDS * h
+    loss = -np.vecdot(before, here.accelerations()[:, 1:]) / speed
+    guess = _stop(slip, loss, h)
+    for _ in range(ROOTS):
+        tau = guess if low < guess < high else 0.5 * (low + high)
+        try:
+            smooth = part(tau, last.damped)
+        except FAILURES:  # as at the dead centre of a slider, where nothing sticks
+            break
+        along = np.vecdot(own.here(smooth.point.state).rates()[:, 1:], before) / speed
+        if (along > slow).all():
+            loss, slip, low = (slip - along) / (tau - low), along, tau
+            guess, back = low + _stop(slip, loss, h), ENDS * h
+        else:
+            high, last, guess, back = tau, smooth, tau - 0.6 * back, 4.0 * back
+        if high - low <= ENDS * h:
+            break
+    return last
+
+
+def _stop(slip: Array, loss: Array, h: float) -> float:
+    """When the first of some slips has ended that get less at these rates, and a little later."""
+    return float(np.divide(slip, loss, out=np.full_like(slip, h), where=loss > 0.0).min()) + 0.3 * ENDS * h
 
 
 def _paths(h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:

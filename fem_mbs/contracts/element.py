@@ -155,6 +155,8 @@ class ElementBatch(Batch):
         are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
     13. ``coarse(motion)`` returns how much more each cell carries ``(n,)`` than what a mesh of such cells can follow,
         and what to say of one that carries more: a run asks for it now and then, and says it once.
+    14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
+        into each other: a body that is alike all round is then the same from axes that do not turn with it.
     """
 
     owners: Sequence[Element]
@@ -222,6 +224,13 @@ class ElementBatch(Batch):
                 force: Array = np.matvec(matrix, change)
                 result = force if result is None else result + force
         return result
+
+    def turning(self, spins: Array) -> Array | None:
+        """How fast internal variables turn into each other ``(n, s, s)``, None for not at all.
+
+        ``spins`` (n, 3) are angular velocities of the first nodes, in their own axes.
+        """
+        return None
 
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""

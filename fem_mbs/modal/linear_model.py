@@ -290,9 +290,9 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
         G = tangent.gradient_matrix(system, tangent.velocity_derivatives(system, evaluation, V_d, 1.0))
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
-    axes, varies = steady_axes(system, evaluation, still)
+    axes, own_axes, varies = steady_axes(system, evaluation, still)
     damping, circulatory = _dissipation(system, evaluation, V_d)
-    S = _against_bodies(system, evaluation.motion, axes)
+    S = _against_bodies(system, evaluation.motion, axes, own_axes)
     if S.nnz:
         MS, circulatory = M @ S, csc_array(circulatory - damping @ S)
         C, K = csc_array(C - 2.0 * MS), csc_array(K - C @ S + MS @ S)
@@ -343,11 +343,17 @@ def _check_held(system: System, state: State) -> None:
         )
 
 
-def _against_bodies(system: System, motion: Motion, axes: Array) -> csc_array:
+def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array) -> csc_array:
     """``S`` of all free components: how fast bodies turn in the axes from which they are seen."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     S = so3.skew(np.vecmat(spins[:, None] - axes, motion.R[:, None]))
     whole = tangent.scattered(S.reshape(-1, 3, 3), np.arange(6 * system.n).reshape(-1, 3), system.N)
+    for batch in system.batches:
+        if batch.own is not None and batch.nodes.size:
+            first = batch.nodes[:, 0]
+            turning = batch.turning(np.vecmat(spins[first] - own_axes[batch.own[:, 0]], motion.R[first]))
+            if turning is not None:
+                whole = whole + tangent.scattered(turning, 6 * system.n + batch.own, system.N)
     result = csc_array(whole[system.free_rows][:, system.free_rows])
     result.eliminate_zeros()
     return result

@@ -42,6 +42,8 @@ class SteadyAxes(NamedTuple):
 
     rates: Array
     """Their angular velocities ``(n, 2, 3)`` in rad/s, world frame."""
+    own: Array
+    """The same of internal variables ``(k, 3)``."""
     varies: str
     """What keeps the equations from being constant in any axes; empty if they are, or if nothing turns steadily."""
 
@@ -53,19 +55,26 @@ def steady_axes(system: System, evaluation: Evaluation, still: bool = False) -> 
     """
     motion = evaluation.motion
     spins = np.matvec(motion.R, motion.V[:, 3:])
-    rates = np.repeat(spins, 2, axis=0)
+    rates = np.concatenate([np.repeat(spins, 2, axis=0), np.zeros((system.k, 3))])
+    for batch in system.batches:
+        if batch.own is not None and batch.nodes.size:
+            rates[2 * system.n + batch.own] = spins[batch.nodes[:, 0], None]
     speeds = turning_speeds(system, motion)
     if not len(speeds) or not _balanced(system, evaluation, speeds):
-        return SteadyAxes(rates.reshape(-1, 2, 3), "")
+        return _split(rates, system.n, "")
     try:
         rates, varies = _chosen(system, motion, speeds, rates, still)
     except MotionError as failure:
         varies = f"{WHY}: as it turns on, {failure}"
-    return SteadyAxes(rates.reshape(-1, 2, 3), varies)
+    return _split(rates, system.n, varies)
+
+
+def _split(rates: Array, n: int, varies: str) -> SteadyAxes:
+    return SteadyAxes(rates[: 2 * n].reshape(-1, 2, 3), rates[2 * n :], varies)
 
 
 def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first: bool) -> tuple[Array, str]:
-    """The axes of each displacement and rotation, ``(2n, 3)``, and what varies all the same."""
+    """The axes of each displacement, rotation and internal variable, ``(2n + k, 3)``, and what varies all the same."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates, looks = bodies.copy(), list[_Changes]()
     still = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds)
@@ -76,7 +85,7 @@ def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first:
         looks.append(_Changes(TurnedModel(system, motion, w + np.zeros_like(spins)), speeds) if w.any() else still)
         settled = np.setdiff1d(left, label[looks[-1].parts])
         if w is not spins:
-            rates[np.isin(label[: len(rates)], settled)] = w
+            rates[np.isin(label, settled)] = w
         if not len(left := np.setdiff1d(left, settled)):
             return rates, ""
     return bodies, _told([still, *looks[2:]], label == left[0])
@@ -140,7 +149,9 @@ class _Changes:
         self.free: BoolArray = np.append(system.free[:, ::3].ravel(), system.order >= 0)
         """Parts of the motion that may move."""
         first, *later = (turned.at(s) for s in (0.0, *_times(speeds)))
-        self.first, self.cells = first, [_Cells(rows, system.n) for rows in turned.rows]
+        amplitudes = [own is not None for own in turned.own] + [False] * len(system.constraint_batches)
+        pairs = zip(turned.rows, amplitudes, strict=True)
+        self.first, self.cells = first, [_Cells(rows, system.n, moves) for rows, moves in pairs]
         fastest = float(np.linalg.norm(speeds[0]))
         self.sizes = [
             _sizes(np.max([cells.blocks(part) for part in parts], axis=0), fastest)
@@ -206,12 +217,14 @@ class _Changes:
 class _Cells:
     """Where the parts of elements or joints stand in their matrices."""
 
-    def __init__(self, rows: IntArray, n: int) -> None:
+    def __init__(self, rows: IntArray, n: int, moves: bool) -> None:
         own: BoolArray = rows[0] >= 6 * n
         self.rows = rows
         self.starts = np.flatnonzero(own | (np.arange(rows.shape[1]) % 3 == 0))
         self.parts = _part(rows[:, self.starts], n)
         self.kinds = np.where(own[self.starts], 2, (self.starts // 3) % 2)
+        self.moves: BoolArray = ~own[self.starts] | moves
+        """Whether they are motions: of nodes, or amplitudes of shapes."""
 
     def blocks(self, matrices: Array) -> Array:
         """Largest entries ``(..., q, q)`` of the blocks of matrices ``(..., b, b)``."""
@@ -232,9 +245,9 @@ def _sizes(blocks: Array, fastest: float) -> Array:
 
 
 def _between(size: Array, cells: _Cells) -> Array:
-    """What the blocks of two motions of nodes say of the one that couples them."""
-    of_nodes = np.where(cells.kinds < 2, np.diagonal(size, axis1=-2, axis2=-1), 0.0)
-    return np.sqrt(of_nodes[..., :, None] * of_nodes[..., None, :])
+    """What the blocks of two motions say of the one that couples them."""
+    own = np.where(cells.moves, np.diagonal(size, axis1=-2, axis2=-1), 0.0)
+    return np.sqrt(own[..., :, None] * own[..., None, :])
 
 
 def _largest(cells: list[_Cells], sizes: list[Array]) -> Array:
@@ -256,8 +269,9 @@ def _told(looks: list[_Changes], group: BoolArray) -> str:
     else:
         text = f"{still[0]} is not alike all round, nor is the rest, or the state is none that lasts"
     return (
-        f"{WHY}: {text}. Make one of the two alike all round, as are equal moments of inertia and equal stiffnesses "
-        "across the axis, take mbs.campbell(..., floquet=True), or let mbs.simulate follow the motion"
+        f"{WHY}: {text}. Make one of the two alike all round, as are equal moments of inertia, equal stiffnesses "
+        "across the axis and both modes of each pair that bends a FlexibleBody, take mbs.campbell(..., floquet=True), "
+        "or let mbs.simulate follow the motion"
     )
 
 

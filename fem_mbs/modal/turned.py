@@ -5,6 +5,7 @@ the skew matrix of ``Omega - R^T w``, and
 
     M_y = N M N^T,   C_y = N (C - 2 M S) N^T,   K_y = N (K - C S + M S S) N^T.
 
+Amplitudes of shapes of a body turn into each other, by no orthogonal ``N``: there ``N^-T`` stands for ``N``.
 The stiffness of an element is that of its force as a vector in space: that body components turn with the node adds
 nothing in sum, but to each element.
 """
@@ -66,6 +67,10 @@ class TurnedModel:
         self._free = [free[rows] for rows in self.rows]
         self._rate = float(np.abs([np.matvec(motion.R, motion.V[:, 3:]), w]).max()) or 1.0
         self._precession = steady_precession(system, motion)
+        first = [batch.nodes[:, 0] for batch in system.batches]
+        relative = motion.V[:, 3:] - np.vecmat(w, motion.R)
+        self.own = [batch.turning(relative[own]) for batch, own in zip(system.batches, first, strict=True)]
+        """How fast internal variables of elements go round, as they are seen."""
         self._start = [joint.padded for joint in self._joints(motion, *self._seen(motion, 0.0))]
 
     def at(self, s: float) -> TurnedMatrices:
@@ -89,16 +94,17 @@ class TurnedModel:
         for k, element in enumerate(system.batches):
             force, context = element.force(motion, prescribed.elements[k])
             force = force.reshape(len(element.nodes), -1, force.shape[-1])
-            forces.append(np.matvec(self._turn(k, N)[:, None], force))
-            cells.append(self._turned(k, N, S, _of_elements(system, element, context, follow), force.sum(axis=1)))
+            turn = self._turn(k, N, s)
+            forces.append(np.matvec(turn[:, None], force))
+            cells.append(self._turned(k, turn, S, _of_elements(system, element, context, follow), force.sum(axis=1)))
             if k in system.readers:
-                readings.append(self._reading(k, N, context, changes))
+                readings.append(self._reading(k, turn, context, changes))
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
             shape = self.rows[k := len(cells)].shape
             K = np.zeros((3, *shape, shape[1]))
             K[0] = whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
-            cells.append(self._turned(k, N, S, K, force))
+            cells.append(self._turned(k, self._turn(k, N, s), S, K, force))
         return TurnedMatrices(
             cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
         )
@@ -130,25 +136,32 @@ class TurnedModel:
             result.append(_Joints(B, evaluation.constraint_contexts[k], padded, sizes, space))
         return result
 
-    def _turned(self, k: int, N: Array, S: Array, matrices: Array, force: Array) -> Array:
+    def _turned(self, k: int, turn: Array, S: Array, matrices: Array, force: Array) -> Array:
         """Matrices ``(3, n, b, b)`` of a batch as they are seen; zero where the model holds nodes."""
         nodes, b = self.batches[k].nodes, matrices.shape[-1]
         K, C, M = matrices
         K = K - _of_components(force, nodes.shape[1])
         S = _diagonal(S, nodes, b, 0.0)
+        if k < len(self.own) and (own := self.own[k]) is not None:
+            S[:, 6 * nodes.shape[1] :, 6 * nodes.shape[1] :] = own
         MS = M @ S
-        turn = self._turn(k, N)
         return turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
 
-    def _turn(self, k: int, N: Array) -> Array:
-        """``N`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
-        return _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
+    def _turn(self, k: int, N: Array, s: float) -> Array:
+        """``N^-T`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
+        nodes = self.batches[k].nodes
+        result = _diagonal(N, nodes, self.rows[k].shape[1])
+        if k < len(self.own) and (own := self.own[k]) is not None:
+            from scipy.linalg import expm  # which takes long to import
 
-    def _reading(self, k: int, N: Array, context: object, changes: list[Array]) -> csr_array:
+            result[:, 6 * nodes.shape[1] :, 6 * nodes.shape[1] :] = expm(-s * own.mT)
+        return result * self._free[k][:, :, None]
+
+    def _reading(self, k: int, turn: Array, context: object, changes: list[Array]) -> csr_array:
         """How forces of a batch depend on the multipliers that are such and such at the start."""
         system, batch, rows = self.system, self.system.batches[k], self.rows[k]
         assert batch.reads is not None
-        values = self._turn(k, N) @ batch.by_multipliers(context)
+        values = turn @ batch.by_multipliers(context)
         places = np.arange(rows.size).reshape(*rows.shape, 1), batch.reads[:, None]
         columns = np.broadcast_arrays(*places)
         read = csr_array((values.ravel(), tuple(part.ravel() for part in columns)), (rows.size, system.m))

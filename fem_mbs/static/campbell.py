@@ -78,7 +78,8 @@ class Rotor:
         if self._turn(linear, speed):
             raise ModelError(
                 f"{self.label}: at {speed:g} rad/s the equations are constant only in axes that turn: the rotor is not "
-                "alike all round; mbs.campbell(..., floquet=True) has the frequencies from the ground, "
+                "alike all round (of a FlexibleBody that is, modes may cut a pair of one frequency: take one more); "
+                "mbs.campbell(..., floquet=True) has the frequencies from the ground, "
                 "mbs.modes(model, state=...) about mbs.steady_rotation those in its own axes"
             )
         return linear

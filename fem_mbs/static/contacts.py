@@ -42,8 +42,6 @@ BARELY = 1e-9
 """Force, over the largest, of contacts that touch without one: what sticks is tried first."""
 SETS = 20
 """Sets of contacts that may touch which are tried in a step."""
-EDGE = 1e-6
-"""What is left of a cone of friction at its edge."""
 RESTS = 1e-6
 """Increments, over the extent of the model or in rad, of a given state that is an equilibrium."""
 MOVES, LARGEST, LONGER, SINKS = 0.1, 0.3, 4.0, 150
@@ -262,9 +260,7 @@ class ContactPath:
         """The error that says how far the path was followed, and which contacts are about to slide there."""
         if isinstance(failure, LawError):
             return failure
-        forces, mu = self.here.forces, self.contacts.friction
-        edge = (forces[:, 0] > 0.0) & (np.linalg.norm(forces[:, 1:], axis=1) >= (1.0 - EDGE) * mu * forces[:, 0])
-        parts = (self.contacts.names[c] for c in np.flatnonzero(edge & (mu > 0.0)))
+        parts = (self.contacts.names[c] for c in np.flatnonzero(self.contacts.at_edge(self.here.state)))
         if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
             why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
         elif why := self.equations.mechanism(self.here.point, "without contacts"):

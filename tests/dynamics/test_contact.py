@@ -165,6 +165,44 @@ def test_a_block_slides_to_rest(group: str) -> None:
     np.testing.assert_allclose(solution.contact_force(floor)[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
+    """It stops within a step, and does not stick to the end of it: its place is right to the order of the method."""
+    rng = np.random.default_rng(seed)
+    step, angle, mu, v = rng.uniform(0.004, 0.02), rng.uniform(0.4, 0.8), rng.uniform(0.1, 0.3), rng.uniform(1.0, 3.0)
+    up, normal = np.array([np.cos(angle), 0, np.sin(angle)]), np.array([-np.sin(angle), 0, np.cos(angle)])
+    model = mbs.Model(gravity=(0, 0, -G))
+    block = model.add_node(0.05 * normal, velocity=v * up)
+    model.add(RigidBody(block, 1.0, [0.01] * 3))
+    shape = Box((0.4, 0.4, 0.1), rotation=np.column_stack([up, [0, 1, 0], normal]))
+    model.add(Contact(model.ground, block, Plane(normal, (0, 0, 0)), shape, friction=mu))
+    solution = mbs.simulate(model, 1.0, step)
+    rise, fall = (G * (np.sin(angle) + sign * mu * np.cos(angle)) for sign in (1, -1))
+    back = np.maximum(solution.t - v / rise, 0.0)
+    way = np.where(back > 0.0, 0.5 * v * v / rise - 0.5 * fall * back**2, v * solution.t - 0.5 * rise * solution.t**2)
+    np.testing.assert_allclose(solution.position(block) @ up, way, rtol=0, atol=0.25 * G * step**2)
+
+
+def test_what_slides_to_and_fro_on_a_spring_keeps_order_two() -> None:
+    """Coulomb's oscillator: each half swing loses twice ``mu m g / k``, until it sticks."""
+    k, mu, x0 = 100.0, 0.2, 0.3
+    omega, dead = np.sqrt(k), mu * G / k
+    errors = []
+    for step in (0.01, 0.005, 0.0025):
+        model = mbs.Model(gravity=(0, 0, -G))
+        block = model.add_node((x0, 0, 0.05))
+        model.add(RigidBody(block, 1.0, [0.01] * 3))
+        model.add(Contact(model.ground, block, Plane(point=(0, 0, 0)), Box((0.2, 0.2, 0.1)), friction=mu))
+        model.add(SpringDamper(model.ground, block, k, free_length=1.0, point_a=(-1.0, 0, 0.05)))
+        solution = mbs.simulate(model, 1.2, step)
+        swings = int(1.2 * omega / np.pi)
+        middle, side = dead * (-1) ** swings, (-1) ** swings * (x0 - 2 * swings * dead)
+        exact = middle + (side - middle) * np.cos(omega * 1.2 - swings * np.pi)
+        errors.append(abs(solution.position(block)[-1, 0] - exact))
+        assert solution.stats.error is not None and errors[-1] < 1.5 * solution.stats.error.length
+    assert errors[0] > 3.0 * errors[1] > 9.0 * errors[2]
+
+
 def test_a_bowling_ball_begins_to_roll() -> None:
     """With 5/7 of its speed, after 2 v/(7 mu g)."""
     solution = mbs.simulate(model_with_ball(0.0, 0.0, 0.2, (3, 0, 0)), 1.0, 0.02)

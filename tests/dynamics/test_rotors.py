@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from meshes import brick, chain
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, JournalBearing, RevoluteJoint, RigidBody
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Bearing,
+    Bushing,
+    FlexibleBody,
+    GeneralJoint,
+    Interface,
+    JournalBearing,
+    Reduction,
+    RevoluteJoint,
+    RigidBody,
+)
 from fem_mbs.elements.forces.bearing import film
 from fem_mbs.modal.floquet import floquet_modes
 from fem_mbs.modal.linear_model import linear_equations
@@ -309,3 +322,68 @@ def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)
     exact = [np.sqrt(3.2e3 / 0.5), np.sqrt(2e3), np.sqrt(3.2e3 / 0.1)]
     assert np.unique(np.round(diagram.critical(), 4)) == pytest.approx(sorted(exact), abs=1e-4)
+
+
+def meshed(modes: int, stiffness: tuple[float, float], eccentric: float = 0.0) -> mbs.Model:
+    """A square rod of bricks on two bearings, with a small mass beside the axis at an end."""
+    points, K, M = brick((8, 2, 2), (4.0, 0.5, 0.5), 2e6, 1000.0)
+    ends = {"a": Interface.rigid(lambda p: p[:, 0] == 0.0), "b": Interface.rigid(lambda p: p[:, 0] == 4.0)}
+    model = mbs.Model("SE3")
+    body = model.add(
+        FlexibleBody.place(model, Reduction(points - [0, 0.25, 0.25], K, M, ends, modes=modes), name="rod")
+    )
+    for end in body.nodes:
+        model.add(Bearing(model.ground, end, X, (*stiffness, 1e6, 0, 0), across=(0, 1, 0)))
+    if eccentric:
+        model.add(RigidBody(body.node("a"), eccentric, (1e-9, 1e-9, 1e-9), (0.0, 1.0, 0.0)))
+    return model
+
+
+def test_amplitudes_of_a_meshed_rotor_turn_with_the_axes() -> None:
+    """What whirls has the frequencies of its own axes, shifted by the speed; on unequal bearings those of Floquet."""
+    speed, rotor = 2.0, meshed(5, (1e5, 1e5))
+    own = mbs.modes(rotor, state=mbs.steady_rotation(rotor, (speed, 0, 0)).state(-1)).angular
+    diagram = mbs.campbell(rotor, [speed], count=6)
+    for frequency, whirl in zip(diagram.angular[0], diagram.whirl[0], strict=True):
+        assert abs(whirl) < 1e-6 or abs(whirl) > 0.999
+        assert np.abs(own - abs(frequency - round(whirl) * speed)).min() < 1e-7 * frequency
+    np.testing.assert_allclose(np.round(diagram.whirl[0]), [-1, 1, -1, 1, 0, -1])
+    unequal_bearings = meshed(5, (1e5, 5e4))
+    both = [mbs.campbell(unequal_bearings, [speed], count=6, floquet=way).angular for way in (False, True)]
+    np.testing.assert_allclose(*both, rtol=1e-6)
+    with pytest.raises(mbs.ModelError, match="modes may cut a pair of one frequency"):
+        mbs.campbell(meshed(4, (1e5, 1e5)), [speed])
+
+
+def test_unbalance_of_a_meshed_rotor_is_a_steady_rotation_with_a_mass_beside_its_axis() -> None:
+    speed, small = 2.0, 1e-4
+    answer = mbs.unbalance_response(meshed(5, (1e5, 1e5)), [speed], {"rod.a": small})
+    bent = mbs.steady_rotation(meshed(5, (1e5, 1e5), small), (speed, 0, 0))
+    for end in ("rod.a", "rod.b"):
+        moved = np.linalg.norm(bent.position(end)[-1, 1:])
+        assert answer.forward(end)[0] == pytest.approx(moved, rel=1e-4)
+        assert answer.backward(end)[0] < 1e-6 * moved
+
+
+def test_a_shaft_with_modes_whirls_as_a_row_of_beams() -> None:
+    """A shaft with a disc in the middle, on unequal bearings: one body with 8 modes, four of Guyan."""
+    mesh, dofs = chain(24, 1.0, J=2e-2)
+    whole = {name: Interface.rigid([node]) for name, node in (("l", 0), ("m", 12), ("r", 24))}
+    quarter = chain(24, 0.25, J=2e-2)
+    part = {name: Interface.rigid([node]) for name, node in (("l", 0), ("r", 24))}
+    found = []
+    for row in (False, True):
+        model = mbs.Model("SE3")
+        if row:
+            own = Reduction(*quarter[0], part, dofs=quarter[1], method="guyan")
+            bodies = FlexibleBody.chain(model, [own] * 4)
+            left, middle, right = bodies[0].nodes[0], bodies[1].nodes[1], bodies[3].nodes[1]
+        else:
+            bodies = [FlexibleBody.place(model, Reduction(*mesh, whole, dofs=dofs, modes=8))]
+            left, middle, right = bodies[0].nodes
+        model.add(bodies)
+        model.add(RigidBody(middle, 2.0, (0.4, 0.2, 0.2)))
+        for end in (left, right):
+            model.add(Bearing(model.ground, end, X, (100.0, 60.0, 1e3, 0, 0), (0.1, 0.1, 0, 0, 0), across=(0, 1, 0)))
+        found.append(mbs.campbell(model, [3.0], count=5).angular)
+    np.testing.assert_allclose(*found, rtol=4e-3)
