@@ -128,7 +128,7 @@ def test_stress_where_materials_meet_is_that_of_the_stiffer() -> None:
 
 
 def test_pictures_move_as_their_velocities_say() -> None:
-    """Of a mesh that is thrown and swings, of a body without surface and of a spring: what differences of places say."""
+    """Of a mesh that is thrown and swings, a body without surface and a spring: as differences of places."""
     model, spin = mbs.Model("SE3"), (1.0, 3.0, 2.0)
     turned = so3.exp(np.array([0.3, 0.4, 0.5]))
     soft = Reduction.solid(mesh("tetra"), 70e5, 0.3, 2700.0, ENDS, modes=6)
