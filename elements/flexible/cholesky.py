@@ -85,6 +85,9 @@ class Cholesky:
                 raise ModelError(
                     f"Reduction: the stiffness lets node {node} of the mesh move by itself: it belongs to no element, "
                     "or to a mechanism within the body"
+                    if node >= 0
+                    else "Reduction: the stiffness lets an interface move by itself: pieces of the mesh that nothing "
+                    "joins are bodies of their own, or have a rigid interface in common"
                 )
             L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1) if r else F21
             if r:
@@ -176,17 +179,19 @@ def dissected(graph: csr_array, points: Array, hubs: IntArray) -> list[MeshPart]
         parts.append(MeshPart(nodes, children))
         return len(parts) - 1
 
-    def cut(nodes: IntArray, own: csr_array) -> int:
+    def cut(nodes: IntArray, own: csr_array) -> tuple[int, ...]:
         found = _separated(own, points[nodes]) if len(nodes) > LEAF else None
         if found is None:
-            return add(nodes, ())
-        sides = tuple(cut(nodes[side], own[side][:, side]) for side in found[:2] if len(side))
-        return add(nodes[found[2]], sides)
+            return (add(nodes, ()),) if len(nodes) else ()
+        first, second, between = found
+        sides = tuple(part for side in (first, second) for part in cut(nodes[side], own[side][:, side]))
+        # loose pieces have nothing between them, and go on side by side
+        return (add(nodes[between], sides),) if len(between) else sides
 
     inner = np.setdiff1d(np.arange(graph.shape[0]), hubs)
     top = cut(inner, graph[inner][:, inner])
     if len(hubs):
-        add(hubs, (top,))
+        add(hubs, top)
     return parts
 
 
@@ -194,6 +199,8 @@ def _separated(graph: csr_array, points: Array) -> tuple[IntArray, IntArray, Int
     """Two sides and what is between them, or None if there is no cut."""
     t = points[:, np.argmax(np.ptp(points, axis=0))]
     levels = np.unique(np.quantile(t, CUTS, method="lower"))
+    if not len(levels := levels[levels < t.max()]):
+        return None
     left = (t[:, None] <= levels).astype(np.float32)
     right = 1.0 - left
     rims = np.concatenate([(graph @ right) * left, (graph @ left) * right], axis=1) > 0.0

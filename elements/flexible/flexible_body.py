@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -299,6 +300,7 @@ class Linearised:
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
+        self.strained = self.q if batch.shortened is None else batch.shortened.strained(self.q)
         self.damped, self._by_q = rates.q_dot, rates.E
         if motion.momentum is not None and batch.damps:
             self.damped, self._by_q = rates.rates_at(batch.joined(motion.V[batch.nodes], motion.udot))
@@ -308,12 +310,31 @@ class Linearised:
         batch, rates = self.batch, self.rates
         self._inertia = batch.field.forces(self.moved)
         own = rates.wrench(self._inertia.frame, self._inertia.modes + np.matvec(batch.rest, self.moved.q_ddot))
-        elastic = np.matvec(batch.K, self.q) if batch.shortened is None else batch.shortened.forces(self.q)
+        elastic = self._elastic(self.strained)
         if batch.damps:
             elastic += np.matvec(batch.D, self.damped)
         p = rates.wrench(np.zeros((len(own), 6)), elastic)
         self._p = own + p
         return rates.at_interfaces(own), rates.at_interfaces(p)
+
+    def _elastic(self, strained: Array) -> Array:
+        """Forces ``(n, K)`` on the coordinates as they stand of what is strained."""
+        batch = self.batch
+        return np.matvec(batch.K, strained) if batch.shortened is None else batch.shortened.forces(self.q, strained)
+
+    def strained_after(self, d: Array) -> Array:
+        """What is strained ``(n, K)`` after increments ``d`` (n, K) of interfaces and amplitudes, linear in them."""
+        _, change = self.rates.follow(d)
+        if self.batch.shortened is not None:
+            change = np.matvec(self.batch.shortened.gradient(self.q), change)
+        return self.strained + change
+
+    def with_strained(self, strained: Array) -> Linearised:
+        """The same body with other strains, and their stress."""
+        result = copy(self)
+        change = self._elastic(strained) - self._elastic(self.strained)
+        result.strained, result._p = strained, self._p + self.rates.wrench(np.zeros((len(change), 6)), change)
+        return result
 
     @cached_property
     def _field(self) -> InertiaDerivatives:
@@ -339,7 +360,7 @@ class Linearised:
         """Forces and directions in which they act."""
         rates, batch, by = self.rates, self.batch, self._field
         own = by.coordinates.copy()
-        own[:, 6:] += batch.K if batch.shortened is None else batch.shortened.stiffness(self.q)
+        own[:, 6:] += batch.K if batch.shortened is None else batch.shortened.stiffness(self.q, self.strained)
         by_z = self._tangents[2].copy()
         if self._by_q is not rates.E:
             own[:, 6:] += rates.damped(batch.D, self._by_q - rates.E)
@@ -412,13 +433,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, interface = divmod(int(np.argmax(turns)), turns.shape[1])
         owner = self.owners[cell]
-        what = (
-            f"{owner}: interface '{owner.reduction.names[interface]}' turns by {turns.max():.2f} rad against the body"
-        )
+        what = f"interface '{owner.reduction.names[interface]}' turns by {turns.max():.2f} rad against the body"
         if not frame.settled.all() or turns.max() > MOST:
-            raise MotionError(f"{what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row")
+            raise MotionError(
+                f"{owner}: {what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row"
+            )
         if not self._warned:
-            LOG.warning(f"{what} at t = {t:.6g} s: its elasticity is linear; several bodies in a row bend further")
+            LOG.warning(
+                "%s: %s at t = %.6g s: its elasticity is linear; several bodies in a row bend further", owner, what, t
+            )
             self._warned = True
 
     def _check_spin(self, Omega: Array, t: float) -> None:
@@ -427,7 +450,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning(f"{self.owners[cell]} at t = {t:.6g} s: {told}")
+        LOG.warning("%s at t = %.6g s: %s", self.owners[cell], t, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
@@ -447,6 +470,13 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def mass(self, context: Linearised) -> Array:
         return context.mass
 
+    def stress_ahead(self, context: Linearised, d: Array) -> Array:
+        """What is strained of the coordinates, by which stress is known, ``(n, K)``."""
+        return context.strained_after(d)
+
+    def with_stress(self, context: Linearised, stress: Array) -> Linearised:
+        return context.with_strained(stress)
+
     def turning(self, spins: Array) -> Array | None:
         if self.own is None or not spins.any():
             return None
@@ -461,9 +491,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         moment = self.field.mass[:, None] * now.frame.x + np.matvec(now.frame.R, self.field.first_moment(now.q))
         rates = now.rates
         kinetic = self.field.kinetic(rates.V, now.q, rates.q_dot)
-        q = now.q if self.shortened is None else self.shortened.strained(now.q)
         return Energy(
             kinetic=kinetic + 0.5 * np.vecdot(rates.q_dot, np.matvec(self.rest, rates.q_dot)),
-            strain=0.5 * np.vecdot(q, np.matvec(self.K, q)),
+            strain=0.5 * np.vecdot(now.strained, np.matvec(self.K, now.strained)),
             gravity=-(moment @ motion.gravity),
         )

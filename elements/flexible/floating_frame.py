@@ -120,7 +120,7 @@ class FrameRates:
         self.L = columns((forward - se3.bracket(d)) @ A)
         self.D = forward @ turned
         self.N = np.linalg.solve(P[..., : 6 * self.p] @ self.L, P)
-        self.V, self.q_dot = self.project(self._onto(self.D, v))
+        self.V, self.q_dot = self.follow(v)
         self._against = self._ends(v, self.V)
         self.E = self._changes(*self._against)
         z_dot = self._onto(self.D, v_dot)
@@ -140,6 +140,10 @@ class FrameRates:
     def _inside(self) -> Array:
         return self._interfaces(self.q_dot)
 
+    def follow(self, v: Array) -> tuple[Array, Array]:
+        """``V_0`` and ``q'`` of velocities ``v`` (n, K)."""
+        return self.project(self._onto(self.D, v))
+
     def project(self, z: Array) -> tuple[Array, Array]:
         """``V_0`` and ``q'`` of ``z`` (n, K)."""
         V, q_dot = np.matvec(self.N, z), z.copy()
@@ -148,7 +152,7 @@ class FrameRates:
 
     def rates_at(self, v: Array) -> tuple[Array, Array]:
         """``q'`` (n, K) of other velocities, and how it changes with ``q``, ``(n, p, 6, 6)``, but for ``Pi``."""
-        V, q_dot = self.project(self._onto(self.D, v))
+        V, q_dot = self.follow(v)
         return q_dot, self._changes(*self._ends(v, V))
 
     def _ends(self, v: Array, V: Array) -> tuple[Array, Array]:

@@ -126,16 +126,20 @@ class ShortenedElasticity:
         result[:, : self._ends] -= np.matvec(self._flexibility, 0.5 * np.matvec(self._along(q), q))
         return result
 
-    def forces(self, q: Array) -> Array:
+    def gradient(self, q: Array) -> Array:
+        """Of ``q - e2`` against ``q``, ``(n, K, K)``."""
+        _, J, K, _ = self._Z.shape
+        return np.eye(K) - np.pad(self._flexibility @ self._along(q), ((0, 0), (0, K - J), (0, 0)))
+
+    def forces(self, q: Array, strained: Array) -> Array:
         """``(n, K)``."""
-        strained = self.strained(q)
         return np.matvec(self._K, strained) - np.vecmat(strained[:, : self._ends], self._along(q))
 
-    def stiffness(self, q: Array) -> Array:
+    def stiffness(self, q: Array, strained: Array) -> Array:
         """``(n, K, K)``."""
         n, J, K, _ = self._Z.shape
-        by_q = np.eye(K) - np.pad(self._flexibility @ self._along(q), ((0, 0), (0, K - J), (0, 0)))
-        bent = (self.strained(q)[:, None, :J] @ self._Z.reshape(n, J, K * K)).reshape(-1, K, K)
+        by_q = self.gradient(q)
+        bent = (strained[:, None, :J] @ self._Z.reshape(n, J, K * K)).reshape(-1, K, K)
         return by_q.mT @ self._K @ by_q - bent
 
     def _along(self, q: Array) -> Array:

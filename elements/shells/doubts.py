@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ModelContext, Node
 from fem_mbs.elements.beams.beam import Beam
-from fem_mbs.elements.joints.lower_pairs import FixedJoint
+from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.shells.geometry import corner_normals, shared_sides
 
 if TYPE_CHECKING:
@@ -21,11 +21,14 @@ CORNERS = 20.0, 160.0
 """Angles in degrees that corners should be between."""
 WARP, ASPECT, THICK = 15.0, 20.0, 1.0
 """Largest angle in degrees between normals of corners, longest edge over shortest, thickness over shortest edge."""
+LEAST = 0.1
+"""Of a normal that is off the free axes of a joint: by more, the joint turns what it holds along."""
 
 
 def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
     """What looks wrong, a sentence each."""
     yield from shapes(shell)
+    yield from _against_others(shell, around)
     for node, part in _held_by_drilling(shell, around):
         yield (
             f"{part} joins its {node} to what nothing else holds: only the weak stiffness of one node against drilling "
@@ -33,8 +36,33 @@ def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
         )
 
 
-def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node, Beam | FixedJoint]]:
-    """Beams and welds from a node of the shell to what has no other way to a shell, the ground or a held node."""
+def _against_others(shell: Shell, around: ModelContext) -> Iterator[str]:
+    """Shells before it with which it has edges in common, along which both go in the same direction."""
+    shells: list[Shell] = [part for part in around.number.parts if isinstance(part, type(shell))]
+    number = around.number
+    rows = [np.array([number(node) for node in own.nodes])[own.cells] for own in shells]
+    owner = np.repeat(np.arange(len(shells)), [len(own) for own in rows])
+    here, there = opposite(np.concatenate(rows))
+    first, second = np.sort([owner[here], owner[there]], axis=0)
+    for k in np.unique(first[(first != second) & (second == shells.index(shell))]):
+        yield (
+            f"goes round an edge that it has in common with {shells[k]} the same way, so that their normals are "
+            "opposite; list the nodes of both counter-clockwise about one side, or swap u and v of one"
+        )
+
+
+def _turns_with(part: object, node: Node, normal: Array) -> bool:
+    """Whether what a part joins to a node turns with it about a direction: a beam, and a joint with no such axis."""
+    if not isinstance(part, RelativeJoint):
+        return isinstance(part, Beam)
+    axes = node.rotation @ part.axes[0 if node is part.nodes[0] else -1]
+    turning = [own.name for own in part.coordinates if own.angle and own.name not in part.driven]
+    free = axes[:, ["xyz".index(name[-1]) for name in turning]]
+    return bool(np.linalg.norm(normal - free @ (normal @ free)) > LEAST)
+
+
+def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node, Beam | RelativeJoint]]:
+    """Beams and joints from a node of the shell to what has no other way to a shell, the ground or a held node."""
     links = defaultdict(list)
     shells: set[Node] = set()
     for part in around.number.parts:
@@ -43,9 +71,10 @@ def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node
         else:
             for node in part.nodes:
                 links[node].append(part)
-    for node in shell.nodes:
+    normals = dict(zip(shell.cells.ravel().tolist(), shell.frames[..., 2].reshape(-1, 3), strict=True))
+    for k, node in enumerate(shell.nodes):
         for part in links[node]:
-            if not isinstance(part, Beam | FixedJoint):
+            if not _turns_with(part, node, node.rotation @ normals[k]):
                 continue
             reached, waiting, held = {node}, [node], False
             while waiting and not held:
@@ -85,12 +114,11 @@ def shapes(shell: Shell) -> Iterator[str]:
         shortest,
         f"has an edge of {{:.3g}}, shorter than the thickness {h:.3g}; look at units",
     )
-    opposite = _opposite(shell)
-    if opposite:
-        a, b = opposite[0]
+    here, there = opposite(shell.cells)
+    if len(here):
         yield (
-            f"its elements {a + 1} and {b + 1} go round their common edge the same way, so that their normals are "
-            f"opposite{_more(len(opposite))}; list the nodes of all elements counter-clockwise about one side"
+            f"its elements {here[0] + 1} and {there[0] + 1} go round their common edge the same way, so that their "
+            f"normals are opposite{_more(len(here))}; list the nodes of all elements counter-clockwise about one side"
         )
 
 
@@ -106,9 +134,9 @@ def _more(count: int) -> str:
     return f" ({count} in all)" if count > 1 else ""
 
 
-def _opposite(shell: Shell) -> list[tuple[int, int]]:
+def opposite(cells: IntArray) -> tuple[IntArray, IntArray]:
     """Pairs of elements that have an edge to themselves, and go along it in the same direction."""
-    here, there, alone = shared_sides(shell.cells)
-    start = shell.cells.ravel()
+    here, there, alone = shared_sides(cells)
+    start = cells.ravel()
     same = alone & (start[here] == start[there])
-    return list(zip((here[same] // 4).tolist(), (there[same] // 4).tolist(), strict=True))
+    return here[same] // 4, there[same] // 4

@@ -80,7 +80,10 @@ class Closing:
         self.columns = system.equation[self.components]
         self.rows = np.flatnonzero(~system.velocity_level)
         self.units = 1.0 / system.weight[self.components]
-        self.solid, self.weight = self._stiffness(built_pose(system))
+        stiffness = self._stiffness(built_pose(system))
+        largest = abs(stiffness).max() if stiffness.nnz else 0.0
+        self.weight = SOLID / largest if largest > 0.0 else 0.0
+        self.solid = self.weight * stiffness
 
     def gap(self, pose: Pose) -> float:
         """Largest gap, lengths against the extent of the model."""
@@ -110,20 +113,28 @@ class Closing:
 
     def smallest(self, pose: Pose) -> Pose:
         """Closed joints nearest to where the model is built, from closed joints."""
-        size = self._size(pose)
+        size, built = self._size(pose), self.solid
         for _ in range(IMPROVEMENTS):
-            d = self._correction(self._evaluate(pose), CLOSED, self._half_gradient(pose))
-            for share in _shares(d):
-                with suppress(ModelError, MotionError):
-                    moved = self.close(self._moved(pose, d, share))
-                    if (nearer := self._size(moved)) < size:
-                        break
-            else:
+            # what is stretched turns as its tangent tells; what is pressed may have none that leads on
+            here = self.weight * self._stiffness(pose)
+            nearer = self._nearer(pose, size, here) or self._nearer(pose, size, built)
+            if nearer is None:
                 break
-            pose, size = moved, nearer
-            if np.abs(d).max() <= SETTLED:
+            pose, size, correction = nearer
+            if correction <= SETTLED:
                 break
         return pose
+
+    def _nearer(self, pose: Pose, size: float, solid: csc_array) -> tuple[Pose, float, float] | None:
+        """Closed joints nearer by a correction with this stiffness, how near, and the correction."""
+        self.solid = solid
+        d = self._correction(self._evaluate(pose), CLOSED, self._half_gradient(pose))
+        for share in _shares(d):
+            with suppress(ModelError, MotionError):
+                moved = self.close(self._moved(pose, d, share))
+                if (nearer := self._size(moved)) < size:
+                    return moved, nearer, float(np.abs(d).max())
+        return None
 
     def _evaluate(self, pose: Pose) -> Evaluation:
         return self.system.evaluate(self._motion(pose), np.zeros(self.system.m), self.system.prescribe(0.0))
@@ -184,8 +195,8 @@ class Closing:
                 size += 2.0 * self.weight * batch.energy(motion).summed().strain
         return float(size)
 
-    def _stiffness(self, pose: Pose) -> tuple[csc_array, float]:
-        """Stiffness of beams as built, dimensionless and weighted, and its weight; in body components it goes along."""
+    def _stiffness(self, pose: Pose) -> csc_array:
+        """Half the tangent of beams and bodies, dimensionless, which in body components goes along."""
         system, evaluation = self.system, self._evaluate(pose)
         blocks = [
             batch.stiffness(context) if _is_solid(batch, context) else np.zeros((*rows.shape, rows.shape[1]))
@@ -196,9 +207,7 @@ class Closing:
         values[: len(stored)] = stored
         units = diags_array(self.units)
         K = units @ tangent.force_matrix(system, values)[self.columns][:, self.columns] @ units
-        largest = abs(K).max() if K.nnz else 0.0
-        weight = SOLID / largest if largest > 0.0 else 0.0
-        return csc_array(0.5 * weight * (K + K.T)), weight
+        return csc_array(0.5 * (K + K.T))
 
     def _open(self, evaluation: Evaluation) -> str:
         system = self.system
@@ -223,7 +232,9 @@ def _shares(d: Array) -> Iterator[float]:
 
 def _is_solid(batch: ElementBatch, context: Any) -> bool:
     """Whether elements have stresses, as beams do: their nodes belong together."""
-    return batch.stress_ahead(context, np.zeros((len(batch.nodes), 6 * batch.nodes.shape[1]))) is not None
+    n, p = batch.nodes.shape
+    own = 0 if batch.own is None else batch.own.shape[1]
+    return batch.stress_ahead(context, np.zeros((n, 6 * p + own))) is not None
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,14 +158,18 @@ REACH = 100.0
 
 def look_at_nodes(system: System) -> Iterator[Finding]:
     """What looks wrong of them."""
-    connected = [sorted({system.number(node) for node in part.nodes}) for part in system.number.parts]
-    used = {row for rows in connected for row in rows}
+    parts = list(enumerate(system.number.parts))
+    used = {system.number(node): k for k, part in reversed(parts) for node in part.nodes}
     unused = [str(system.nodes[row]) for row in range(1, system.n) if row not in used]
     if unused:
         yield Finding("used by no element and no joint; connect it, or leave it out", tuple(unused))
-    for first, second in _unconnected(system, connected):
+    seams = defaultdict(list)
+    for first, second in _unconnected(system):
+        seams[used.get(first, first - system.n), used.get(second, second - system.n)].append((first, second))
+    for (first, second), *more in seams.values():
+        slit = f" ({len(more) + 1} such pairs: a surface is not closed, or points of a mesh not merged)" if more else ""
         yield Finding(
-            "at the same place, but nothing connects them; use one node for both, or add a joint",
+            f"at the same place, but nothing connects them{slit}; use one node for both, or add a joint",
             (str(system.nodes[first]), str(system.nodes[second])),
         )
 
@@ -185,18 +189,23 @@ def look_at_masses(system: System, carried: set[int]) -> Iterator[Finding]:
         yield Finding("joints move it and it has no mass; if it is to be a body, give it a RigidBody", names)
 
 
-def _unconnected(system: System, connected: list[list[int]]) -> Iterator[tuple[int, int]]:
-    """Pairs of nodes at one place that nothing connects there; not with the ground, whose place means little."""
+def _unconnected(system: System) -> Iterator[tuple[int, int]]:
+    """Pairs of nodes at one place that nothing connects there; not with the ground, whose place means little.
+
+    Cells of batches connect: a beam or a shell whose ends meet at two nodes is slit there.
+    """
     from scipy.spatial import cKDTree  # which takes long to import
 
     pairs = cKDTree(system.x0[1:]).query_pairs(NEAR * system.length, output_type="ndarray") + 1
     if not len(pairs):
         return
     _, place = connected_components(_graph(pairs, system.n), directed=False)
-    here = [(a, b) for rows in connected for a in rows for b in rows if a < b and place[a] == place[b]]
-    _, joined = connected_components(_graph(np.array(here).reshape(-1, 2), system.n), directed=False)
+    cells = [batch.nodes[:, np.triu_indices(batch.nodes.shape[1], 1)] for batch in system.all_batches]
+    linked = np.concatenate([pairs[:0], *(ends.swapaxes(1, 2).reshape(-1, 2) for ends in cells)])
+    here = linked[place[linked[:, 0]] == place[linked[:, 1]]]
+    _, joined = connected_components(_graph(here, system.n), directed=False)
     seen = set()
-    for a, b in pairs.tolist():
+    for a, b in sorted(pairs.tolist()):
         key = joined[a], joined[b]
         if joined[a] != joined[b] and key not in seen:
             seen |= {key, key[::-1]}

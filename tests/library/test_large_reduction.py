@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from meshes import brick
 from scipy.linalg import eigh
-from scipy.sparse import csc_array
+from scipy.sparse import block_diag, csc_array
+from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
 from fem_mbs.elements import Interface, Reduction
 from fem_mbs.elements.flexible.cholesky import LEAF, Cholesky, dissected
+from fem_mbs.errors import ModelError
 
 SHAPE, SIZES = (12, 4, 5), (6.0, 2.0, 2.5)
 ENDS = {
@@ -39,6 +41,47 @@ def test_factors_solve(columns: int) -> None:
     right = rng.normal(size=(len(nodes), columns))
     solve = Cholesky(csc_array(K[mixed][:, mixed]), nodes[mixed], np.concatenate([points, points[:1]]))
     assert K[mixed][:, mixed] @ solve(right) == pytest.approx(right, abs=1e-9)
+
+
+def test_factors_of_loose_pieces() -> None:
+    """Pieces between which nothing is, of several parts each: a factor for each of them."""
+    points, K, _ = brick((20, 3, 3), (10.0, 2.0, 2.0), 2e3, 1.0)
+    K = csc_array(block_diag([K, K, K])) + 10.0 * csc_array(np.eye(3 * points.size))
+    places = np.concatenate([points + [30.0 * k, 0, 0] for k in range(3)])
+    right = np.random.default_rng(2).normal(size=(places.size, 2))
+    solve = Cholesky(csc_array(K), np.repeat(np.arange(len(places)), 3), places)
+    assert K @ solve(right) == pytest.approx(right, abs=1e-9)
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("method", ["guyan", "craig-bampton", "free"])
+def test_rigid_sections_within_a_mesh(pieces: int, method: str) -> None:
+    """A bar whose middle is rigid, or pieces that a rigid interface joins: as with factors of SuperLU."""
+    points, K, M = brick((20, 3, 3), (10.0, 2.0, 2.0), 2e3, 1.0)
+    if pieces == 2:
+        points = np.concatenate([points, points + (10.0, 0, 0)])
+        K, M = (csc_array(block_diag([part, part])) for part in (K, M))
+    end = points[:, 0].max()
+    ends = {
+        name: Interface.rigid(lambda p, x=x: np.abs(p[:, 0] - x) < 1e-9)
+        for name, x in (("a", 0.0), ("middle", end / 2), ("b", end))
+    }
+    options = dict(method=method, modes=0 if method == "guyan" else 4)
+    own, other = (
+        Reduction(points, K, M, ends, **options, **solve) for solve in ({}, {"solve": lambda K: splu(K).solve})
+    )
+    assert own.frequencies == pytest.approx(other.frequencies, rel=1e-7)
+    motions = np.ix_(range(18), range(18))
+    assert own.stiffness[motions] == pytest.approx(other.stiffness[motions], abs=1e-7 * np.abs(own.stiffness).max())
+
+
+def test_pieces_that_nothing_joins_are_told() -> None:
+    """They are no body."""
+    points, K, M = brick((20, 3, 3), (10.0, 2.0, 2.0), 2e3, 1.0)
+    places = np.concatenate([points, points + (30.0, 0, 0)])
+    ends = {"a": Interface.rigid(lambda p: p[:, 0] == 0.0), "b": Interface.rigid(lambda p: p[:, 0] == 40.0)}
+    with pytest.raises(ModelError, match="pieces of the mesh that nothing joins"):
+        Reduction(places, block_diag([K, K]), block_diag([M, M]), ends, method="guyan")
 
 
 def test_parts_are_apart() -> None:

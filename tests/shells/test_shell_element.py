@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
+import meshio
 import numpy as np
 import pytest
 from quads import PATCH, SHEET, apart, bent, force, patch, warped
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, RigidBody, Shell, ShellSection
+from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, Shell, ShellSection
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
@@ -270,6 +273,41 @@ def test_doubts_name_elements() -> None:
         assert expected in text, text
 
 
+def test_seams_are_named() -> None:
+    """A tube that is not closed and a mesh whose points are not merged, once each; not what is closed, or joined."""
+    model = mbs.Model()
+    tube = partial(Shell.surface, model, lambda u, v: (np.cos(2 * np.pi * u), np.sin(2 * np.pi * u), v), SHEET, (8, 2))
+    tube(closed=(True, False), name="closed")
+    assert "same place" not in str(model.check())
+    slit = mbs.Model()
+    tube = Shell.surface(slit, *tube.args[1:], name="slit")
+    slit.add(Force(tube.node(0, 1), (1, 0, 0)))
+    text = str(slit.check())
+    assert text.count("same place") == 1 and "node 'slit[0,0]', node 'slit[8,0]'" in text and "(3 such pairs" in text
+    for k in range(3):
+        slit.add(FixedJoint(tube.node(0, k), tube.node(8, k)))
+    assert "same place" not in str(slit.check())
+    points = np.array([*SQUARE, *(np.array(SQUARE) + (1, 0, 0))])
+    model = mbs.Model()
+    Shell.from_mesh(model, meshio.Mesh(points, [("quad", np.arange(8).reshape(2, 4))]), SHEET)
+    assert "(2 such pairs" in str(model.check())
+
+
+def test_shells_of_one_edge_and_opposite_normals_are_named() -> None:
+    model = mbs.Model()
+    a = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (2, 2), name="a")
+    given = {(0, k): node for k, node in enumerate(a.edge("right"))}
+    Shell.rectangle(model, (1, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (2, 2), given=given, name="b")
+    assert "opposite" not in str(model.check())
+    given = {(k, 0): node for k, node in enumerate(a.edge("left"))}
+    Shell.rectangle(model, (0, 0, 0), (0, 1, 0), (-1, 0, 0.5), SHEET, (2, 2), given=given, name="c")
+    assert "opposite" not in str(model.check())
+    given = {(k, 0): node for k, node in enumerate(a.edge("bottom"))}
+    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, -1, 0), SHEET, (2, 2), given=given, name="d")
+    told = [text for text in str(model.check()).splitlines() if "opposite" in text]
+    assert len(told) == 1 and "'d'" in told[0] and "in common with Shell 'a'" in told[0], told
+
+
 def test_three_sheets_may_meet_at_an_edge() -> None:
     """Two of them go along it the same way, however they are listed."""
     model = mbs.Model()
@@ -303,3 +341,19 @@ def test_parts_that_one_node_holds_by_drilling_are_named() -> None:
     model.add(FixedJoint(plate.node(1, 3), body))
     assert str(model.check()).count("drilling") == 1
     assert weld.nodes[1] is body
+
+
+@pytest.mark.parametrize(
+    ("axis", "drive", "named"),
+    [((0, 0, 1), abs, True), ((0, 0, 1), None, False), ((0, 1, 0), None, True), ((1, 0, 1), None, True)],
+)
+def test_joints_that_turn_with_one_node_about_its_normal_are_named(
+    axis: tuple[float, ...], drive: Callable[[float], float] | None, named: bool
+) -> None:
+    """A driven hinge about the normal and one about any other axis; a free one about it needs no drilling."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (3, 3), name="plate")
+    body = model.add_node((1 / 3, 1 / 3, 0.1))
+    model.add(RigidBody(body, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(plate.node(1, 1), body, axis, drive=drive), name="hinge")
+    assert ("RevoluteJoint 'hinge' joins" in str(model.check())) == named, str(model.check())

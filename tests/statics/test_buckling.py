@@ -6,12 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from meshes import chain, pulled
 from scipy.optimize import brentq
 from scipy.special import jv
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend, frame
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, Moment
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    FlexibleBody,
+    Force,
+    Interface,
+    Moment,
+    Reduction,
+    SphericalJoint,
+)
 from fem_mbs.elements.joints.relative import RelativeJoint
 
 TAN = brentq(lambda x: np.tan(x) - x, 4.4, 4.6)
@@ -83,6 +94,47 @@ def test_own_weight() -> None:
     exact = 9 / 4 * brentq(lambda x: jv(-1 / 3, x), 1.5, 2.2) ** 2
     assert exact == pytest.approx(7.8373, abs=1e-4)
     assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(exact, rel=1e-4)
+
+
+def reduced_column(ends: str, parts: int, stiffens: bool) -> mbs.Model:
+    """Reduced bodies along x, length 1, EI = mu = 1, with a force of 1, or gravity, against x."""
+    n = 48 // parts
+    mesh, dofs = chain(n, 1 / parts)
+    tips = {"a": Interface.rigid([0]), "b": Interface.rigid([n])}
+    part = Reduction(*mesh, tips, dofs=dofs, modes=4, geometric=pulled(n, 1 / parts) if stiffens else None)
+    model = mbs.Model("SE3", gravity=(-1, 0, 0) if ends == "own weight" else (0, 0, 0))
+    bodies = FlexibleBody.chain(model, [part] * parts)
+    model.add(bodies)
+    foot, head = bodies[0].nodes[0], bodies[-1].nodes[-1]
+    if ends == "hinged":
+        model.add(SphericalJoint(model.ground, foot))
+        model.fix(head, translation=(False, True, True), rotation=(True, False, False))
+    else:
+        model.fix(foot)
+    if ends == "clamped":
+        model.fix(head, translation=(False, True, True), rotation=True)
+    if ends != "own weight":
+        model.add(Force(head, (-1, 0, 0)))
+    return model
+
+
+@pytest.mark.parametrize("ends", ["clamped and free", "hinged", "clamped", "own weight"])
+def test_columns_of_reduced_bodies(ends: str) -> None:
+    """Of Euler and Greenhill: with the stress within bodies one or four do, without it there must be some."""
+    exact = COLUMNS[ends] if ends in COLUMNS else 7.8373
+    one, four = (mbs.buckling(reduced_column(ends, parts, True), 2).factors for parts in (1, 4))
+    assert one == pytest.approx([exact, exact], rel=0.032 if ends == "clamped" else 3e-4)
+    assert four == pytest.approx([exact, exact], rel=2e-4)
+    coarse, fine = (mbs.buckling(reduced_column(ends, parts, False)).factors[0] for parts in (4, 8))
+    assert coarse == pytest.approx(exact, rel=0.008)
+    assert fine == pytest.approx(exact, rel=0.002)
+
+
+def test_column_of_reduced_bodies_that_is_loaded_already() -> None:
+    """The factor counts from the state, which is compressed and no more."""
+    model = reduced_column("clamped and free", 2, True)
+    loaded = mbs.statics(model, 1.5).state(-1)
+    assert mbs.buckling(model, initial=loaded).factors[0] == pytest.approx(mbs.buckling(model).factors[0], rel=1e-5)
 
 
 def narrow(elements: int, EI_y: float = 1e6) -> tuple[mbs.Model, Beam]:
