@@ -12,7 +12,17 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
 import fem_mbs as mbs
-from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    FlexibleBody,
+    Force,
+    Interface,
+    Reduction,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.files.scene import Scene
 from fem_mbs.lie import so3
 
@@ -436,3 +446,26 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
         Reduction.solid(flat, 1.0, 0.3, 1.0, ENDS)
     with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
         Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
+
+
+def test_joints_of_a_model_are_no_stiffness() -> None:
+    """Two beams that share a node are one body; with a joint between two nodes they are refused with what to do."""
+    steel = BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7800)
+
+    def whole(joined: bool) -> Reduction:
+        part = mbs.Model()
+        first = Beam.line(part, (0, 0, 0), (1, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
+        if joined:
+            second = Beam.line(part, (1, 0, 0), (2, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
+            part.add(FixedJoint(first.nodes[-1], second.nodes[0]))
+            nodes = [*first.nodes, *second.nodes]
+        else:
+            nodes = list(first.nodes)
+        linear, count = mbs.linearize(part), len(nodes)
+        six = [(node, k) for node in range(count) for k in range(1, 7)]
+        ends = {"left": Interface.rigid([0]), "right": Interface.rigid([count - 1])}
+        return Reduction([node.position for node in nodes], linear.K, linear.M, ends, dofs=six, modes=2)
+
+    assert whole(joined=False).modes == 2
+    with pytest.raises(mbs.ModelError, match="joints of a model are no part of the stiffness"):
+        whole(joined=True)
