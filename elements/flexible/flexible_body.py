@@ -433,13 +433,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, interface = divmod(int(np.argmax(turns)), turns.shape[1])
         owner = self.owners[cell]
-        what = (
-            f"{owner}: interface '{owner.reduction.names[interface]}' turns by {turns.max():.2f} rad against the body"
-        )
+        what = f"interface '{owner.reduction.names[interface]}' turns by {turns.max():.2f} rad against the body"
         if not frame.settled.all() or turns.max() > MOST:
-            raise MotionError(f"{what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row")
+            raise MotionError(
+                f"{owner}: {what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row"
+            )
         if not self._warned:
-            LOG.warning(f"{what} at t = {t:.6g} s: its elasticity is linear; several bodies in a row bend further")
+            LOG.warning(
+                "%s: %s at t = %.6g s: its elasticity is linear; several bodies in a row bend further", owner, what, t
+            )
             self._warned = True
 
     def _check_spin(self, Omega: Array, t: float) -> None:
@@ -448,7 +450,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning(f"{self.owners[cell]} at t = {t:.6g} s: {told}")
+        LOG.warning("%s at t = %.6g s: %s", self.owners[cell], t, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.flexible.floating_frame import carried, find
+from fem_mbs.elements.flexible.floating_frame import FrameRates, carried, find
 from fem_mbs.elements.flexible.reduction import Reduction, Skin
 from fem_mbs.elements.flexible.stiffening import CASES, ShortenedElasticity
 
@@ -28,12 +28,16 @@ class BodyPicture:
         self.cells = [Cells(shape, cells, numbers)]
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Points where they are."""
-        x = motion.x[self._rows]
-        body = self._recovered(x[None], motion.R[self._rows][None], motion.u[self._own][None])
+        """Points where they are, and their velocities; the surface turns as the frame."""
+        x, R, V = motion.x[self._rows], motion.R[self._rows], motion.V[self._rows]
+        body = self._recovered(x[None], R[None], motion.u[self._own][None])
+        frame, velocity = body.velocities(V[None], motion.udot[self._own][None])
         if not len(self._skin.triangles):
-            return {"points": np.concatenate([body.frame.x, x])}
-        result = {"points": body.points()[0]}
+            fields = {"points": (body.frame.x, x), "velocity": (frame[:, :3], np.matvec(R, V[:, :3]))}
+            fields["angular_velocity"] = (frame[:, 3:], np.matvec(R, V[:, 3:]))
+            return {name: np.concatenate(parts) for name, parts in fields.items()}
+        result = {"points": body.points()[0], "velocity": velocity[0]}
+        result["angular_velocity"] = np.broadcast_to(frame[:, 3:], velocity[0].shape)
         if len(self._skin.stress):
             stress = body.stress(slice(None))[0]
             result |= {"normal_stress": stress[:, :3], "shear_stress": stress[:, 3:], "von_mises": von_mises(stress)}
@@ -64,6 +68,8 @@ class Recovered:
         self.reduction = reduction
         own = reduction.places[None], carried(reduction.places)[None], reduction.projection[None]
         places, A, P = (np.broadcast_to(part, (len(x), *part.shape[1:])) for part in own)
+        self._A, self._P, self._turned = A, P, np.zeros_like(A)
+        self._turned[..., :3, :3] = self._turned[..., 3:, 3:] = axes
         self.frame = find(x, R @ axes.swapaxes(-1, -2), eta, places, A, P, np.full(len(x), reduction.size))
         self.q = self.strained = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
         if len(reduction.second_order) > CASES:
@@ -72,13 +78,28 @@ class Recovered:
 
     def points(self, rows: Any = slice(None)) -> Array:
         """Those kept of the mesh, or some ``(nt, k, 3)``, or one ``(nt, 3)``, from the origin of ``x``."""
-        skin = self.reduction.surface
-        # (k, 3, nt), or (3, nt) of one
-        seen = np.moveaxis(skin.points[rows][..., None] + skin.shapes[rows] @ self.q.T, -1, 0)
+        seen = self.reduction.surface.points[rows] + self._displaced(rows, self.q)
         if seen.ndim == 2:
             return self.frame.x + np.matvec(self.frame.R, seen)
         result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
         return result
+
+    def _displaced(self, rows: Any, q: Array) -> Array:
+        result: Array = np.moveaxis(self.reduction.surface.shapes[rows] @ q.T, -1, 0)
+        return result
+
+    def velocities(self, V: Array, eta_dot: Array) -> tuple[Array, Array]:
+        """Of the frame ``(nt, 6)`` and of the points kept ``(nt, k, 3)``, world frame.
+
+        With ``V`` (nt, p, 6) of the nodes, body axes, and rates of the amplitudes ``(nt, m)``.
+        """
+        v = np.concatenate([V.reshape(len(V), -1), eta_dot], axis=1)
+        rates = FrameRates(self.frame.d, self._A, self._P, self._turned, v, np.zeros_like(v))
+        seen = self.reduction.surface.points + self._displaced(slice(None), self.q)
+        moves, spin = rates.V[:, None, :3], rates.V[:, None, 3:]
+        inside = moves + np.cross(spin, seen) + self._displaced(slice(None), rates.q_dot)
+        frame = (rates.V.reshape(-1, 2, 3) @ self.frame.R.mT).reshape(-1, 6)
+        return frame, inside @ self.frame.R.mT
 
     def stress(self, rows: Any) -> Array:
         """Stress ``(nt, k, 6)`` of some points, or ``(nt, 6)`` of one, in the axes of the body."""

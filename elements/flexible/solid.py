@@ -196,7 +196,10 @@ class Material(NamedTuple):
 
 
 class Stress(NamedTuple):
-    """Stresses of nodes, the mean of the cells that they belong to: at nodes, ``C`` times the strain there."""
+    """Stresses of nodes, ``C`` times the strain there: the mean of the cells that they belong to.
+
+    Where materials meet, of those of the stiffest; a node of no cell bears none.
+    """
 
     mesh: Any
     element: Any
@@ -213,13 +216,15 @@ class Stress(NamedTuple):
         places = self.element.doflocs.T
         at = skfem.Basis(self.mesh, self.element, elements=cells, quadrature=(places, np.ones(places.shape[1])))
         result, k = np.zeros((len(kept), 6 * K)), self.nodes.shape[1]
+        shear, stiffest = self.material.shear[cells][:, None], np.zeros(len(row))
+        np.maximum.at(stiffest, self.nodes[cells], shear)
+        rows = np.where(shear == stiffest[self.nodes[cells]], row[self.nodes[cells]], -1)
         for some in _chunks(len(cells), k * K):
-            nodes = self.nodes[cells[some]]
-            stress = self._stress(_gradients(at, some, nodes, T), cells[some])
-            seen = row[nodes].ravel()
+            stress = self._stress(_gradients(at, some, self.nodes[cells[some]], T), cells[some])
+            seen = rows[some].ravel()
             own = stress[:, :, [0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]].reshape(len(seen), -1)
             result += _gathering(seen, len(kept)) @ own
-        counts = np.bincount(row[self.nodes[cells]].ravel() + 1, minlength=len(kept) + 1)[1:]
+        counts = np.bincount(rows.ravel() + 1, minlength=len(kept) + 1)[1:].clip(1)
         return (result / counts[:, None]).reshape(len(kept), 6, K)
 
     def _stress(self, grad: Array, cells: IntArray) -> Array:

@@ -80,18 +80,33 @@ class LinePicture:
         """Two directions in the frame of node a, of which the line turns to one at most."""
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """The points."""
-        R = motion.R[self._rows]
+        """The points, and velocities of the line between its ends."""
+        R, V = motion.R[self._rows], motion.V[self._rows]
         a, b = motion.x[self._rows] + np.matvec(R, self._points)
         length = np.linalg.norm(b - a)
         e = (b - a) / length
-        first, second = R[0] @ self._sides[0], R[0] @ self._sides[1]
-        across = first - (first @ e) * e
-        if across @ across < 0.1:
-            across = second - (second @ e) * e
-        across /= np.linalg.norm(across)
+        side, second = R[0] @ self._sides[0], R[0] @ self._sides[1]
+        if 1.0 - (side @ e) ** 2 < 0.1:
+            side = second
+        across = side - (side @ e) * e
+        size = np.linalg.norm(across)
+        across, beyond = across / size, np.cross(e, across) / size
         along = self._along @ np.array([1.0, length])
-        return {"points": a + along[:, None] * e + self._across @ np.stack([across, np.cross(e, across)])}
+        beside = self._across @ np.stack([across, beyond])
+        v_a, v_b = np.matvec(R, V[:, :3] + np.cross(V[:, 3:], self._points))
+        longer = (v_b - v_a) @ e
+        e_dot = (v_b - v_a - longer * e) / length
+        # what is beside the line turns with it, and about it with node a
+        twist = (np.cross(R[0] @ V[0, 3:], side) - (side @ e) * e_dot) @ beyond / size
+        turning = np.cross(e, e_dot) + twist * e
+        return {
+            "points": a + along[:, None] * e + beside,
+            "velocity": v_a
+            + np.outer(along, e_dot)
+            + np.outer(self._along[:, 1], longer * e)
+            + np.cross(turning, beside),
+            "angular_velocity": np.broadcast_to(turning, beside.shape),
+        }
 
 
 def _line() -> tuple[Array, Array, list[tuple[str, IntArray]]]:

@@ -78,7 +78,8 @@ def write_paraview(
 
     ``displacement``, ``velocity``, ``angular_velocity``
         Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
-        linear and the velocity exact for rigid motions.
+        linear and the velocity exact for rigid motions; the mesh of a body has the angular velocity of its frame, and
+        points of contact have none.
     ``e1``, ``e2``, ``e3``
         Axes of the section, of the node or body, or of the joint on its node b (``e3`` along a hinge).
     ``section_force`` (N, V_y, V_z), ``section_moment`` (T, M_y, M_z)

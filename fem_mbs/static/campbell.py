@@ -7,6 +7,7 @@ sections 4.5, 6.4). docs/rotors.md.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -45,6 +46,7 @@ from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
+LOG = logging.getLogger("fem_mbs")
 ALIKE = 0.3
 """Likeness of the shapes of a mode at two speeds, below which it is another one."""
 STANDS = 1e-9
@@ -62,10 +64,34 @@ RUNAWAY = 1e-6
 Speeds = Annotated[ArrayLike, shaped((None,), what="numbers, rad/s")]
 
 
+class Once(logging.Filter):
+    """While it is entered, what is doubtful is told once of each part, not at every speed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: set[tuple[str, str]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether nothing of the kind was told of the part, the first argument of a message."""
+        part = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+        if record.levelno < logging.WARNING:
+            return True
+        new = (kind := (str(record.msg), part)) not in self.told
+        self.told.add(kind)
+        return new
+
+    def __enter__(self) -> None:
+        LOG.addFilter(self)
+
+    def __exit__(self, *failure: object) -> None:
+        LOG.removeFilter(self)
+
+
 class Rotor:
     """A model whose ``turning`` nodes spin about an axis."""
 
     def __init__(self, model: Model, turning: Iterable[NodeOrName] | None, axis: Array, label: str) -> None:
+        self.once = Once()
         self.model, self.turning, self.axis, self.label = model, turning, axis, label
         self.last: State | None = None
         """Where it was at the speed before."""
@@ -221,7 +247,8 @@ def campbell(
     curves: list[dict[int, Vibration]] = []
     last: list[tuple[int, Vibration]] = []
     for k, speed in enumerate(given):
-        found = rotor.vibrations(float(speed), count, damped, floquet)
+        with rotor.once:
+            found = rotor.vibrations(float(speed), count, damped, floquet)
         taken = _followed([own for _, own in last], found)
         begun, last = last, []
         for own, place in zip(found, taken, strict=True):
@@ -297,7 +324,8 @@ class Campbell(Public):
         from scipy.optimize import brentq  # which takes long to import
 
         def gap(speed: float) -> float:
-            found = self.rotor.vibrations(speed, len(self.curves), self.damped, self.floquet)
+            with self.rotor.once:
+                found = self.rotor.vibrations(speed, len(self.curves), self.damped, self.floquet)
             # at rest, two planes of a round rotor are as like forward as backward
             best = max(found, key=lambda own: ends[0].near(own) + ends[1].near(own))
             return best.eigenvalue.imag - order * abs(speed)
@@ -395,7 +423,8 @@ def unbalance_response(
     pushes = {node: _complex(value, f"{label}: unbalance[{node!r}]") for node, value in unbalance.items()}
     answers, loads = [], []
     for speed in given:
-        linear = rotor.at(float(speed))
+        with rotor.once:
+            linear = rotor.at(float(speed))
         system, w = linear.system, abs(float(speed))
         force = np.zeros(system.N, complex)
         for node, push in pushes.items():

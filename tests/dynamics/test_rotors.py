@@ -387,3 +387,20 @@ def test_a_shaft_with_modes_whirls_as_a_row_of_beams() -> None:
             model.add(Bearing(model.ground, end, X, (100.0, 60.0, 1e3, 0, 0), (0.1, 0.1, 0, 0, 0), across=(0, 1, 0)))
         found.append(mbs.campbell(model, [3.0], count=5).angular)
     np.testing.assert_allclose(*found, rtol=4e-3)
+
+
+def test_what_is_doubtful_of_a_rotor_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Of each body by its name, not at every speed, nor again where critical speeds are sought."""
+    mesh, dofs = chain(24, 1.0, J=2e-2)
+    ends = {"a": Interface.rigid([0]), "b": Interface.rigid([24])}
+    shaft = Reduction(*mesh, ends, dofs=dofs, modes=2)
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, shaft, name="shaft"))
+    for node in body.nodes:
+        model.add(Bearing(model.ground, node, X, (100.0, 100.0, 1e3, 0.0, 0.0), across=(0, 1, 0)))
+    found = mbs.campbell(model, [5.0, 10.0, 15.0], count=6)
+    assert len(found.critical())
+    told = [line for line in caplog.messages if "it turns at" in line]
+    assert len(told) == 1 and told[0].startswith(str(body))
+    mbs.campbell(model, [6.0], count=2)
+    assert sum("it turns at" in line for line in caplog.messages) == 2

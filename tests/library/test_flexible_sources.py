@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
 import fem_mbs as mbs
-from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction
+from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction, RigidBody, SpringDamper
+from fem_mbs.files.scene import Scene
+from fem_mbs.lie import so3
 
 SIZES = (0.4, 0.05, 0.1)
 ENDS = {
@@ -96,6 +99,52 @@ def test_materials_by_the_sets_of_the_mesh() -> None:
         Reduction.solid(marked, {"middle": 70e9}, 0.3, 2700.0, ENDS)
     with pytest.raises(mbs.ModelError, match="are in none of 'left'"):
         Reduction.solid(marked, {"left": 70e9}, 0.3, 2700.0, ENDS)
+
+
+def test_stress_where_materials_meet_is_that_of_the_stiffer() -> None:
+    """Steel between layers of aluminium, without contraction: ``E`` times one strain; a loose node bears none."""
+    skfem = pytest.importorskip("skfem")
+    from skfem.io.meshio import to_meshio
+
+    own = skfem.MeshHex.init_tensor(*(np.linspace(0, size, n + 1) for size, n in zip(SIZES, (4, 1, 4), strict=True)))
+    core = own.elements_satisfying(lambda x: np.abs(x[2] - SIZES[2] / 2) < SIZES[2] / 4)
+    own = own.with_subdomains({"steel": core, "light": np.setdiff1d(np.arange(own.t.shape[1]), core)})
+    marked = to_meshio(own)
+    ends = {name: Interface.rigid(lambda p, x=x: np.abs(p[:, 0] - x) < 1e-9) for name, x in (("a", 0.0), ("b", 0.4))}
+    marked.points = np.concatenate([marked.points, [[0.0, 0.01, 0.02]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        layers = Reduction.solid(marked, {"steel": 210e9, "light": 70e9}, 0.0, 2700.0, ends, modes=0)
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, layers))
+    model.fix(body.node("a"))
+    model.add(Force(body.node("b"), (1000.0, 0, 0)))
+    solution = mbs.statics(model)
+    strain = 1000.0 / (SIZES[1] * SIZES[2] / 2 * (210e9 + 70e9))
+    for z, E in ((0.0, 70e9), (0.25, 210e9), (0.5, 210e9), (0.75, 210e9), (1.0, 70e9)):
+        found = solution.stress(body, (0.2, 0.0, z * SIZES[2]))[-1, 0]
+        assert found == pytest.approx(E * strain, rel=1e-6)
+    assert solution.largest_stress(body).von_mises[-1] == pytest.approx(210e9 * strain, rel=1e-6)
+
+
+def test_pictures_move_as_their_velocities_say() -> None:
+    """Of a mesh that is thrown and swings, a body without surface and a spring: as differences of places."""
+    model, spin = mbs.Model("SE3"), (1.0, 3.0, 2.0)
+    turned = so3.exp(np.array([0.3, 0.4, 0.5]))
+    soft = Reduction.solid(mesh("tetra"), 70e5, 0.3, 2700.0, ENDS, modes=6)
+    body = model.add(FlexibleBody.place(model, soft, (0, 0, 0), turned, velocity=(1, 0, 0), angular_velocity=spin))
+    model.add(RigidBody(body.node("b"), 30.0, (1.0, 2.0, 1.5), (0.0, 0.3, 0.0)))
+    plain = Reduction(*brick((3, 1, 1), SIZES, 70e5, 2700.0), ENDS, modes=2)
+    other = model.add(FlexibleBody.place(model, plain, (0, 1, 0), velocity=(0, 1, 0), angular_velocity=spin, name="o"))
+    model.add(SpringDamper(body.node("a"), other.node("b"), 1e3, free_length=0.5))
+    h = 1e-5
+    solution = mbs.simulate(model, 60 * h, h)
+    scene = Scene(solution.system, 8, shapes=True)
+    before, now, after = (scene.frame(solution.motion(k), solution.multipliers_all[k]) for k in (49, 50, 51))
+    moved = (after[0] - before[0]) / (2 * h)
+    assert np.abs(moved).max() > 1.0
+    assert now[1]["velocity"] == pytest.approx(moved, abs=1e-3 * np.abs(moved).max())
+    assert np.linalg.norm(now[1]["angular_velocity"], axis=1).min() > 0.1
 
 
 def abaqus_files(folder: Path, coordinate: bool, triangle: bool) -> tuple[Path, Path, Path]:
