@@ -95,6 +95,12 @@ def test_stresses_of_plies_in_their_axes() -> None:
     strain = np.linalg.inv(section.stiffness[:3, :3])[:, 0] * 1e3
     q = 1 - NU**2 * E2 / E1
     Q = np.array([[E1, NU * E2, 0], [NU * E2, E2, 0], [0, 0, q * G12]]) / q
+    s11, s22, s12 = np.moveaxis(stress := solution.shell_stress(shell, "bottom", ply=1), -1, 0)
+    tensor = np.moveaxis([[s11, s12], [s12, s22]], (0, 1), (-2, -1))
+    mises = np.sqrt(s11**2 - s11 * s22 + s22**2 + 3 * s12**2)
+    expected = np.concatenate([np.linalg.eigvalsh(tensor)[..., ::-1], mises[..., None]], axis=-1)
+    told = solution.shell_principal_stress(shell, "bottom", ply=1)
+    np.testing.assert_allclose(told, expected, atol=1e-12 * np.abs(stress).max())
     middle = solution.shell_stress(shell, ply=1)[-1, 2:4].mean(axis=0)
     expected = Q @ strain[[1, 0, 2]]
     np.testing.assert_allclose(middle, expected, atol=0.02 * np.abs(expected).max())
