@@ -126,3 +126,17 @@ def test_what_no_section_is() -> None:
         ShellSection.laminate([(0, 0)], **MATERIAL)
     with pytest.raises(ModelError, match="nu12 must be less than"):
         ShellSection.laminate([(0, 1)], 1.0, 1.0, 1.0, 1.5, 1.0)
+
+
+def test_shells_have_channels() -> None:
+    """Resultants and stresses by element and name, as beams have their section forces."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    sheet = ShellSection.isotropic(0.002, E=210e9, nu=0.3, rho=7850.0)
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), sheet, (2, 2), name="plate")
+    for node in plate.edge("left"):
+        model.fix(node)
+    solution = mbs.statics(model, load_end=1e-3)
+    forces, stress = solution.shell_forces(plate), solution.shell_stress(plate)
+    np.testing.assert_array_equal(solution.channel("plate.shell_forces.2.m12"), forces[:, 2, 5])
+    np.testing.assert_array_equal(solution.channel("plate.shell_forces.3"), forces[:, 3])
+    np.testing.assert_array_equal(solution.channel("plate.shell_stress.1.22"), stress[:, 1, 1])
