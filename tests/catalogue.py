@@ -477,6 +477,8 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     ),
     "pressure": lambda n: Pressure(_shell(n), -2.0),
     "pressure over time": lambda n: Pressure(_shell(n), lambda t: 3.0 * t),
+    "pressure at nodes": lambda n: Pressure(_shell(n), [1.0, -2.0, 0.5, 3.0, 1.5, -1.0]),
+    "pressure at nodes over time": lambda n: Pressure(_shell(n), lambda t: np.cos(t + np.arange(6.0))),
     "load per area of a shell": lambda n: DistributedLoad(_shell(n), n.vector((1, 2, 3))),
     "load per area that follows a shell": lambda n: DistributedLoad(
         _shell(n), (1, 2, 3), moment=(0.1, 0.2, 0.3), frame="body"

@@ -67,6 +67,8 @@ UNLIKE = 1e-6
 """Share of the mass matrix that the moments of the field leave out, above which it is told."""
 FREQUENCIES = (1e-3, 1e6)
 """Between which the first frequency of a body in Hz is likely."""
+DENSITIES, FLAT = (1e-3, 1e6), 1e-6
+"""Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 
 Square = Annotated[Any, square]
 Method = Annotated[str, choice(METHODS)]
@@ -303,11 +305,11 @@ class Reduction(Public):
         Parameters
         ----------
         mesh : str, Path or meshio.Mesh
-            Tetrahedra (``tetra``, ``tetra10``) or hexahedra (``hexahedron``, ``hexahedron27``).
+            Tetrahedra (``tetra``, ``tetra10``) or hexahedra (``hexahedron``, ``hexahedron20``, ``hexahedron27``).
         E, nu, rho : float or dict of str to float
             Young's modulus, Poisson's ratio, density; dicts have one for each named set of cells, several materials.
         interfaces : dict of str to Interface
-            Named sets of faces or cells, boxes, functions; numbers count vertices first, then middles.
+            Named sets of faces, cells or nodes, boxes, functions; numbers count vertices first, then middles.
         stiffening : bool
             Whether stress of inertia and weight stiffens it within itself, as of a blade that turns fast.
         options
@@ -537,6 +539,10 @@ class Reduction(Public):
         frequencies = self.frequencies
         if len(frequencies) and not FREQUENCIES[0] < frequencies[0] < FREQUENCIES[1]:
             yield f"its first frequency is {frequencies[0]:.3g} Hz; look at the units of stiffness, mass and points"
+        edges = np.sqrt(12.0 * np.maximum(np.linalg.eigvalsh(self.moments[1:4, 1:4]), 0.0) / self.mass)
+        density = self.mass / float(edges.prod()) if edges[0] > FLAT * edges[2] else DENSITIES[0]
+        if not DENSITIES[0] <= density <= DENSITIES[1]:
+            yield f"a brick of its mass and inertia has {density:.2g} kg/m^3; look at units= and the density"
 
     @checked
     def save(self, path: Path) -> None:

@@ -19,7 +19,11 @@ from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.elements.flexible.matrices import SourceMesh
 from fem_mbs.errors import MissingPackageError, ModelError
 
-CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron27")
+CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27")
+FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4}
+"""Corners of cells on a surface."""
+AT = 1e-6
+"""Distance of a node from that of the mesh, against its size, that is rounding of a file."""
 TRIANGLE, QUAD = np.repeat((3.0, 16.0), 3) / 57.0, np.repeat((1.0, 4.0, 16.0), (4, 4, 1)) / 36.0
 """Shares of the nodes of a face in its area, as the diagonals of their mass matrices."""
 CHUNK = 3_000_000
@@ -43,7 +47,16 @@ def _package() -> Any:
     return skfem
 
 
-def read(mesh: Any) -> Any:
+class NamedMesh(NamedTuple):
+    """A mesh of scikit-fem, and what its file names: cells and faces by their numbers, nodes by their places."""
+
+    mesh: Any
+    cells: dict[str, IntArray]
+    faces: dict[str, IntArray]
+    nodes: dict[str, Array]
+
+
+def read(mesh: Any) -> NamedMesh:
     """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`."""
     skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
@@ -51,29 +64,87 @@ def read(mesh: Any) -> Any:
     if len(solid) != 1 or solid[0] not in CELLS:
         raise ModelError(
             f"Reduction.solid: the mesh must have solid cells of one kind of {', '.join(CELLS)}, it has "
-            f"{', '.join(sorted(kinds)) or 'none'}"
+            f"{', '.join(sorted(kinds)) or 'none'}; mesh the body with tetrahedra alone, as gmsh does, or let a solver "
+            "that knows these cells write its matrices: Reduction.abaqus, .calculix, .nastran, .ansys"
         )
-    return skfem.io.meshio.from_meshio(mesh)
+    kind, points, cells = solid[0], np.asarray(mesh.points, dtype=float), mesh.cells_dict[solid[0]]
+    corners = cells[:, : 4 if kind.startswith("tetra") else 8]
+    own = kind, points, cells
+    if kind == "hexahedron20":
+        own = "hexahedron27", *_with_middles(points, cells)
+    data = {name: [values[kind]] for name, values in mesh.cell_data_dict.items() if kind in values}
+    plain = type(mesh)(own[1], [(own[0], own[2])], cell_data=data)
+    m = skfem.io.meshio.from_meshio(plain)
+    # scikit-fem numbers corners alone, where there are others
+    used = np.unique(corners) if cells.shape[1] > corners.shape[1] else np.arange(len(points))
+    inner, faces = dict(m.subdomains or {}), dict(m.boundaries or {})
+    every = np.sort(m.facets, axis=0).T
+    for name, parts in _named(mesh).items():
+        if kind in parts:
+            inner[name] = parts[kind]
+        found = [mesh.cells_dict[own][rows, : FACES[own]] for own, rows in parts.items() if own in FACES]
+        if found and found[0].shape[1] == every.shape[1]:
+            wanted = np.sort(np.searchsorted(used, np.concatenate(found)), axis=1)
+            alike = np.unique(np.concatenate([every, wanted]), axis=0, return_inverse=True)[1].ravel()
+            place = np.full(len(every) + len(wanted), -1)
+            place[alike[: len(every)]] = np.arange(len(every))
+            rows = place[alike[len(every) :]]
+            faces[name] = rows[rows >= 0]
+    nodes = {name: points[np.asarray(rows, np.intp)] for name, rows in mesh.point_sets.items()}
+    return NamedMesh(m, inner, faces, nodes)
+
+
+def _named(mesh: Any) -> dict[str, dict[str, IntArray]]:
+    """Numbers of cells of each kind by the names of sets; of gmsh and MED, which name numbers of groups, too."""
+    result = {name: dict(own) for name, own in mesh.cell_sets_dict.items() if not name.startswith("gmsh:")}
+    tags = [("gmsh:physical", int(own[0]), name) for name, own in mesh.field_data.items() if name not in result]
+    tags += [("cell_tags", tag, name) for tag, names in (vars(mesh).get("cell_tags") or {}).items() for name in names]
+    for source, tag, name in tags:
+        for kind, values in mesh.cell_data_dict.get(source, {}).items():
+            if len(rows := np.flatnonzero(values == tag)) and (name not in result or kind not in result[name]):
+                result.setdefault(name, {})[kind] = rows
+    return result
+
+
+def _with_middles(points: Array, cells: IntArray) -> tuple[Array, IntArray]:
+    """Hexahedra of 20 nodes with middles of faces and cells, which are where the shapes of the 20 have them."""
+    four = np.array([(0, 3, 7, 4), (1, 2, 6, 5), (0, 1, 5, 4), (3, 2, 6, 7), (0, 1, 2, 3), (4, 5, 6, 7)])
+    sides = np.array(
+        [(11, 19, 15, 16), (9, 18, 13, 17), (8, 17, 12, 16), (10, 18, 14, 19), (8, 9, 10, 11), (12, 13, 14, 15)]
+    )
+    keys, first, face = np.unique(
+        np.sort(cells[:, four].reshape(-1, 4), axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    corners, middles = (cells[:, rows].reshape(-1, 4)[first] for rows in (four, sides))
+    of_faces = 0.5 * points[middles].sum(axis=1) - 0.25 * points[corners].sum(axis=1)
+    of_cells = 0.25 * (points[cells[:, 8:]].sum(axis=1) - points[cells[:, :8]].sum(axis=1))
+    n = len(points)
+    more = n + face.reshape(len(cells), 6), n + len(keys) + np.arange(len(cells))[:, None]
+    return np.concatenate([points, of_faces, of_cells]), np.concatenate([cells, *more], axis=1)
 
 
 def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     """Matrices of a mesh, whose materials are numbers or dicts of these by the names of its sets of cells."""
     skfem = _package()
-    m = read(mesh)
+    m, cells, named_faces, named_nodes = read(mesh)
     tets = m.t.shape[0] == 4
     scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
     basis = skfem.Basis(m, scalar, intorder=4 if tets else 5)
-    young, poisson, density = (_of_cells(value, name, m) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho")))
+    young, poisson, density = (
+        _of_cells(value, name, cells, m.t.shape[1]) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho"))
+    )
     if not (-1.0 < poisson.min() and poisson.max() < 0.5):
         raise ModelError(f"Reduction.solid: nu must be above -1 and below 0.5, received {shown(nu)}")
     material = Material(young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson))
     K, M = _matrices(basis, material, density)
-    sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in (m.boundaries or {}).items()}
-    for name, cells in (m.subdomains or {}).items():
-        sets.setdefault(name, np.unique(basis.element_dofs[:, cells]))
+    sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in named_faces.items()}
+    for name, own in cells.items():
+        sets.setdefault(name, np.unique(basis.element_dofs[:, own]))
     faces = _faces(m, m.boundary_facets(), tets)
     triangles = np.concatenate([faces[:, list(part)] for part in HALVES[faces.shape[1]]])
     points = basis.doflocs.T
+    for name, at in named_nodes.items():
+        sets.setdefault(name, _nodes(at, points, faces))
     middles = m.p[:, m.t[:, m.f2t[0, m.boundary_facets()]]].mean(axis=1).T
     shares = _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD)
     facets = Facets(faces, shares, _pressures(points[faces], middles))
@@ -119,14 +190,23 @@ def _chunks(cells: int, k: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, cells, size))
 
 
-def _of_cells(value: Any, name: str, m: Any) -> Array:
+def _nodes(at: Array, points: Array, faces: IntArray) -> IntArray:
+    """Nodes at places ``(k, 3)``, and those within faces of the surface all of whose corners are among them."""
+    from scipy.spatial import cKDTree  # which takes long to import
+
+    near = cKDTree(at).query(points, distance_upper_bound=AT * float(np.ptp(points, axis=0).max()))[0]
+    inside = np.isfinite(near)
+    inside[faces[inside[faces[:, : 3 if faces.shape[1] == 6 else 4]].all(axis=1)]] = True
+    return np.flatnonzero(inside)
+
+
+def _of_cells(value: Any, name: str, known: Mapping[str, IntArray], count: int) -> Array:
     """A property of each cell."""
     label = f"Reduction.solid: {name}"
-    count = m.t.shape[1]
     positive = name != "nu"
     if not isinstance(value, Mapping):
         return np.full(count, number(value, label, positive=positive))
-    known, result = m.subdomains or {}, np.full(count, np.nan)
+    result = np.full(count, np.nan)
     for own, each in value.items():
         if own not in known:
             raise ModelError(

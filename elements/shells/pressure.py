@@ -1,33 +1,47 @@
 """Pressure on a shell: it stays normal to the surface, whose area changes.
 
-The surface is the bilinear one through the nodes: neighbours have their edges in common, so that the forces on a closed
-surface have no resultant in any motion, and its stiffness is symmetric. docs/shells.md, "Loads".
+The surface is the bilinear one through the nodes: neighbours have their edges in common, so that the forces of an even
+pressure on a closed surface have no resultant in any motion, and its stiffness is symmetric. One that is given at the
+nodes is bilinear between them, too, and goes with the material. docs/shells.md, "Loads".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, checked, evaluate, number, or_function
+from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked, evaluate, or_function
 from fem_mbs.elements.beams.inertia import element_rows
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.elements.shells.strains import GAUSS, bilinear
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
 
 def _volume() -> Array:
-    """``C_ijk = int N_i (N_j,1 N_k,2 - N_k,1 N_j,2)`` over the parameters, ``(4, 4, 4)``: the quadrature is exact."""
+    """``C_lijk = int N_l N_i (N_j,1 N_k,2 - N_k,1 N_j,2)`` over the parameters, ``(4, 4, 4, 4)``.
+
+    The quadrature is exact: of degree 3 in each parameter.
+    """
     values, slopes = bilinear(GAUSS)
-    products = np.einsum("gi,gj,gk->ijk", values, slopes[:, 0], slopes[:, 1])
-    return np.asarray(products - products.swapaxes(1, 2))
+    products = np.einsum("gl,gi,gj,gk->lijk", values, values, slopes[:, 0], slopes[:, 1])
+    return np.asarray(products - products.swapaxes(2, 3))
 
 
 VOLUME = _volume()
+
+
+def _at_nodes(value: Any, label: object) -> Any:
+    values = array(value, label, (), (None,), what="a number, or one for each node of the shell")
+    return float(values) if values.ndim == 0 else values
+
+
+Values = Annotated[ArrayLike | Callable[[float], ArrayLike], partial(or_function, _at_nodes)]
 
 
 @checked
@@ -38,35 +52,47 @@ class Pressure(Element):
     ----------
     shell : Shell
         What it acts on.
-    value : float or function of t
-        Force per area in N/m^2, positive along the normal, about which the nodes of elements go counter-clockwise.
+    value : float, (n,) or function of t
+        Force per area in N/m^2, positive along the normal, about which the nodes of elements go counter-clockwise: one
+        for the whole, or one at each of its ``n`` nodes and bilinear in between. A function takes the time in s and
+        returns either.
     """
 
     external = True
 
-    def __init__(
-        self, shell: Shell, value: Annotated[float | Callable[[float], float], partial(or_function, number)]
-    ) -> None:
+    def __init__(self, shell: Shell, value: Values) -> None:
         self.shell, self.nodes, self.cells, self.value = shell, shell.nodes, shell.cells, value
+        if not callable(value):
+            self.at_corners(value)
+
+    def at_corners(self, value: Any) -> Array:
+        """A pressure at the corners of each element, ``(k, 4)``."""
+        if np.shape(value) not in ((), (len(self.nodes),)):
+            raise ModelError(
+                f"Pressure on {self.shell}: value must be a number, or one for each of its {len(self.nodes)} nodes, "
+                f"received {np.shape(value)}"
+            )
+        return np.asarray(np.broadcast_to(value, len(self.nodes))[self.cells])
 
 
 class PressureContext(NamedTuple):
     """What the stiffness needs of the last force."""
 
-    pressure: Array
+    volume: Array
+    """``p_l C_lijk``, ``(n, 4, 4, 4)``."""
     x: Array
     R: Array
     nodal: Array
 
 
 class PressureBatch(ElementBatch, of=Pressure):
-    """All pressures, a cell for each element of their shells: ``f_i = p/2 C_ijk x_j x x_k`` on the nodes."""
+    """All pressures, a cell for each element of their shells: ``f_i = p_l/2 C_lijk x_j x x_k`` on the nodes."""
 
     def __init__(self, loads: Sequence[Pressure], number: Numbering) -> None:
         self.nodes = element_rows(loads, number)
         self.owners = [load for load in loads for _ in load.cells]
-        constant = [0.0 if callable(load.value) else load.value for load in loads]
-        self._constant = np.repeat(constant, [len(load.cells) for load in loads])
+        constant = [load.at_corners(0.0 if callable(load.value) else load.value) for load in loads]
+        self._constant = np.concatenate(constant)
         ends = np.cumsum([len(load.cells) for load in loads])
         self._functions = [
             (slice(end - len(load.cells), end), load, load.value)
@@ -75,10 +101,10 @@ class PressureBatch(ElementBatch, of=Pressure):
         ]
 
     def at(self, t: float) -> Array:
-        """Pressures ``(n,)``."""
+        """Pressures at the corners, ``(n, 4)``."""
         pressure = self._constant.copy()
         for cells, load, law in self._functions:
-            pressure[cells] = evaluate(law, t, load, None)
+            pressure[cells] = load.at_corners(evaluate(law, t, load, None, len(load.nodes)))
         return pressure
 
     def scaled(self, prescribed: Array, factor: float) -> Array:
@@ -89,17 +115,17 @@ class PressureBatch(ElementBatch, of=Pressure):
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         x = x - x[:, :1]
         products = np.cross(x[:, :, None], x[:, None])
-        world = -0.5 * prescribed[:, None, None] * np.tensordot(products, VOLUME, ((1, 2), (1, 2))).swapaxes(1, 2)
+        volume = np.tensordot(prescribed, VOLUME, 1)
+        world = -0.5 * volume.reshape(-1, 4, 16) @ products.reshape(-1, 16, 3)
         force = np.zeros((len(x), 4, 6))
         force[..., :3] = nodal = np.vecmat(world, R)
-        return force.reshape(-1, 24), PressureContext(prescribed, x, R, nodal)
+        return force.reshape(-1, 24), PressureContext(volume, x, R, nodal)
 
     def stiffness(self, context: PressureContext) -> Array:
         """Nodes move the surface, and body components turn against their node."""
-        pressure, x, R, nodal = context
+        volume, x, R, nodal = context
         n = len(x)
-        sides = np.tensordot(so3.skew(x), VOLUME, ((1,), (2,)))  # (n, 3, 3, i, j)
-        world = pressure[:, None, None, None, None] * np.moveaxis(sides, (3, 4), (1, 2))
+        world = (volume.reshape(n, 16, 4) @ so3.skew(x).reshape(n, 4, 9)).reshape(n, 4, 4, 3, 3)
         K = np.zeros((n, 4, 6, 4, 6))
         K[:, :, :3, :, :3] = (R.mT[:, :, None] @ world @ R[:, None]).swapaxes(2, 3)
         np.einsum("niaib->niab", K)[:, :, :3, 3:] += so3.skew(nodal)

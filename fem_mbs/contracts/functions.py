@@ -213,7 +213,8 @@ def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | N
     if size is None and type(given) is float and abs(given) <= LARGEST:
         return np.asarray(given)
     value = real(given)
-    expected = ((),) if size is None else ((size,), (rows, size))
+    one = () if size is None else (size,)
+    expected = (one,) if rows is None else (one, (rows, *one))
     if value is None or value.shape not in expected or not (np.abs(value) <= LARGEST).all():
         wanted = "one finite number" if size is None else f"{size} finite numbers"
         wanted += "" if rows is None else f", or {rows} times as many"

@@ -244,8 +244,8 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
 
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
-    """Say that joints change velocities at once, by far more than a run leaves their violation."""
-    if change <= BLOW * max(largest_speed(system, before.motion), largest_speed(system, after.motion)):
+    """Say that joints change velocities at once, by far more than rounding, and than a run leaves their violation."""
+    if change <= max(REST, BLOW * max(largest_speed(system, state.motion) for state in (before, after))):
         return
     if worst := worst_joint(system, system.velocity_residual(before), 0.0):
         LOG.warning(

@@ -16,6 +16,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, SectionForces, SignalSource, named_file, shown
+from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
@@ -33,6 +34,9 @@ SECTION_FORCES = {
     "bending_y": "N m",
     "bending_z": "N m",
 }
+SHELL_FORCES = dict.fromkeys(("n11", "n22", "n12"), "N/m") | dict.fromkeys(("m11", "m22", "m12"), "N")
+SHELL_FORCES |= dict.fromkeys(("q1", "q2"), "N/m")
+SHELL_STRESS = dict.fromkeys(("11", "22", "12"), "N/m^2")
 
 
 class ChannelQuantity(NamedTuple):
@@ -111,6 +115,17 @@ def _section_forces(element: Any) -> Columns:
     return {f"{k}.{name}": unit for k in range(len(element.stations)) for name, unit in SECTION_FORCES.items()}
 
 
+def _of_shell(columns: Columns, query: str) -> ChannelQuantity:
+    """What a shell has at the centre of each element; stresses are of its top, where its section knows any."""
+
+    def of(element: Any) -> Columns:
+        if not isinstance(element, Shell) or (columns is SHELL_STRESS and element.section.modulus is None):
+            return {}
+        return {f"{k}.{name}": unit for k in range(len(element.cells)) for name, unit in columns.items()}
+
+    return ChannelQuantity(of, _query(query))
+
+
 def _signal(element: Any) -> Columns:
     if not isinstance(element, SignalSource):
         return {}
@@ -176,6 +191,8 @@ OF_JOINT = {
 }
 OF_ELEMENT = {
     "section_forces": ChannelQuantity(_section_forces, _query("section_forces")),
+    "shell_forces": _of_shell(SHELL_FORCES, "shell_forces"),
+    "shell_stress": _of_shell(SHELL_STRESS, "shell_stress"),
     "signal": ChannelQuantity(_signal, _query("signal")),
     "gap": GAP,
     "contact_force": ChannelQuantity(_contacts("N", "xyz"), _query("contact_force")),

@@ -31,6 +31,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.recovery import LargestStress, Recovered
 from fem_mbs.elements.shells.results import FACES
+from fem_mbs.elements.shells.results import principal as of_plane_stress
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -299,6 +300,13 @@ class Queries(Public):
         found, x, R = self._shell(shell)
         with self.system.as_frozen():
             return found.results.stress(x, R, side, ply)
+
+    @checked
+    def shell_principal_stress(
+        self, shell: ElementOrName, side: Annotated[str, choice(FACES)] = "top", *, ply: int | None = None
+    ) -> Array:
+        """Largest and smallest principal stress and von Mises' ``(nt, elements, 3)`` of :meth:`shell_stress`, N/m^2."""
+        return of_plane_stress(self.shell_stress(shell, side, ply=ply))
 
     @checked
     def deformation(self, body: ElementOrName) -> Array:

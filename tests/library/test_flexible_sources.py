@@ -12,7 +12,17 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
 import fem_mbs as mbs
-from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    FlexibleBody,
+    Force,
+    Interface,
+    Reduction,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.files.scene import Scene
 from fem_mbs.lie import so3
 
@@ -51,6 +61,98 @@ def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
     euler = 4.730041**2 / 0.4**2 * np.sqrt(70e9 * 0.05**2 / 12 / 2700) / (2 * np.pi)
     # rotary inertia and shear, to first order (Timoshenko): r^2 (w/c)^2 (1 + E/(kappa G))
     assert 0.94 * euler < own.frequencies[0] < 0.985 * euler
+
+
+EDGES = {
+    "tetra": [(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)],
+    "hexahedron": [(k, k + 1) if k % 4 < 3 else (k, k - 3) for k in range(8)] + [(k, k + 4) for k in range(4)],
+    "triangle": [(0, 1), (1, 2), (2, 0)],
+    "quad": [(0, 1), (1, 2), (2, 3), (3, 0)],
+}
+
+
+def second_order(own: object) -> object:
+    """A mesh of meshio with a node in the middle of each edge."""
+    points, middles, cells = list(own.points), {}, []  # type: ignore[attr-defined]
+    for block in own.cells:  # type: ignore[attr-defined]
+        rows = []
+        for cell in block.data:
+            for a, b in EDGES[block.type]:
+                if (key := tuple(sorted((int(cell[a]), int(cell[b]))))) not in middles:
+                    middles[key] = len(points)
+                    points.append(0.5 * (points[key[0]] + points[key[1]]))
+            rows.append([*cell, *(middles[tuple(sorted((int(cell[a]), int(cell[b]))))] for a, b in EDGES[block.type])])
+        kinds = {"tetra": "tetra10", "hexahedron": "hexahedron20", "triangle": "triangle6", "quad": "quad8"}
+        cells.append((kinds[block.type], np.array(rows)))
+    return type(own)(np.array(points), cells, cell_sets=own.cell_sets)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+@pytest.mark.parametrize("form", ["inp", "msh"])
+def test_faces_and_nodes_by_name_are_those_of_a_box(tmp_path: Path, kind: str, form: str) -> None:
+    """Of meshes of both orders, in memory and in a file."""
+    import meshio
+
+    plain = mesh(kind)
+    corners = np.flatnonzero(plain.points[:, 0] < 1e-9)  # type: ignore[attr-defined]
+    solids = plain.cells_dict[kind]  # type: ignore[attr-defined]
+    four = (
+        [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+        if kind == "tetra"
+        else [(0, 3, 7, 4), (1, 2, 6, 5), (0, 1, 5, 4), (3, 2, 6, 7), (0, 1, 2, 3), (4, 5, 6, 7)]
+    )
+    faces = solids[:, four].reshape(-1, len(four[0]))
+    faces = faces[np.isin(faces, corners).all(axis=1)]
+    flat = "triangle" if kind == "tetra" else "quad"
+    sets = {"face": [np.arange(len(faces)), np.empty(0, int)]}
+    named = meshio.Mesh(plain.points, [(flat, faces), (kind, solids)], cell_sets=sets)  # type: ignore[attr-defined]
+    expected = Reduction.solid(plain, 70e9, 0.3, 2700.0, ENDS, modes=2)
+    by_name = {"a": Interface.average("face"), "b": ENDS["b"]}
+    for own in (named, second_order(named)):
+        np.testing.assert_allclose(
+            Reduction.solid(own, 70e9, 0.3, 2700.0, by_name, modes=2).frequencies, expected.frequencies, rtol=1e-7
+        )
+    nodes = meshio.Mesh(plain.points, [(kind, solids)], point_sets={"ROOT": corners})  # type: ignore[attr-defined]
+    file = tmp_path / f"bar.{form}"
+    meshio.write(
+        file,
+        nodes
+        if form == "inp"
+        else meshio.Mesh(
+            plain.points,
+            [(flat, faces), (kind, solids)],  # type: ignore[attr-defined]
+            cell_data={"gmsh:physical": [np.full(len(faces), 3), np.full(len(solids), 1)]},
+            field_data={"ROOT": np.array([3, 2]), "steel": np.array([1, 3])},
+        ),
+        **({} if form == "inp" else {"file_format": "gmsh22"}),
+    )
+    by_name["a"] = Interface.average("ROOT")
+    found = Reduction.solid(file, 70e9, 0.3, 2700.0, by_name, modes=2)
+    np.testing.assert_allclose(found.frequencies, expected.frequencies, rtol=1e-7)
+
+
+def test_sides_of_hexahedra_of_twenty_nodes_are_curved() -> None:
+    """A quarter of a ring of 1 and 2 m, 1 m high, of four of them: its mass, and a moment of inertia about its axis."""
+
+    skfem = pytest.importorskip("skfem")
+    from skfem.io.meshio import to_meshio
+
+    own = second_order(to_meshio(skfem.MeshHex.init_tensor([1.0, 2.0], np.linspace(0, np.pi / 2, 5), [0.0, 1.0])))
+    r, angle, z = own.points.T  # type: ignore[attr-defined]
+    own.points = np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)  # type: ignore[attr-defined]
+    ring = Reduction.solid(own, 70e9, 0.3, 1.0, {"a": Interface.rigid(lambda p: p[:, 1] < 1e-9)}, modes=0)
+    assert ring.mass == pytest.approx(np.pi / 4 * 3.0, rel=2e-4)
+    axis = ring.inertia[2, 2] + ring.mass * (ring.center[:2] @ ring.center[:2])
+    assert axis == pytest.approx(np.pi / 8 * 15.0, rel=4e-4)
+
+
+def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
+    own = mesh("hexahedron")
+    own.points = 1e3 * own.points  # type: ignore[attr-defined]
+    ends = {"a": Interface.rigid(lambda p: p[:, 0] < 1e-6)}
+    for units, doubts in (("mm-t-s", 0), ("SI", 1)):
+        found = list(Reduction.solid(own, 70e3, 0.3, 2.7e-9, ends, modes=0, units=units).doubts())
+        assert len(found) == doubts and all("2.7e-09 kg/m^3; look at units=" in text for text in found)
 
 
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
@@ -344,3 +446,26 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
         Reduction.solid(flat, 1.0, 0.3, 1.0, ENDS)
     with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
         Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
+
+
+def test_joints_of_a_model_are_no_stiffness() -> None:
+    """Two beams that share a node are one body; with a joint between two nodes they are refused with what to do."""
+    steel = BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7800)
+
+    def whole(joined: bool) -> Reduction:
+        part = mbs.Model()
+        first = Beam.line(part, (0, 0, 0), (1, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
+        if joined:
+            second = Beam.line(part, (1, 0, 0), (2, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
+            part.add(FixedJoint(first.nodes[-1], second.nodes[0]))
+            nodes = [*first.nodes, *second.nodes]
+        else:
+            nodes = list(first.nodes)
+        linear, count = mbs.linearize(part), len(nodes)
+        six = [(node, k) for node in range(count) for k in range(1, 7)]
+        ends = {"left": Interface.rigid([0]), "right": Interface.rigid([count - 1])}
+        return Reduction([node.position for node in nodes], linear.K, linear.M, ends, dofs=six, modes=2)
+
+    assert whole(joined=False).modes == 2
+    with pytest.raises(mbs.ModelError, match="joints of a model are no part of the stiffness"):
+        whole(joined=True)

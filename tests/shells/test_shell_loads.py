@@ -97,6 +97,21 @@ def test_a_closed_box_has_no_resultant_of_pressure_in_any_shape() -> None:
     np.testing.assert_allclose(K, K.T, atol=1e-13)
 
 
+def test_a_box_under_water_is_lifted_by_what_it_displaces() -> None:
+    """Archimedes, exactly: pressure that is linear over the faces, as an array and as a function of time."""
+    for over_time in (False, True):
+        model = mbs.Model()
+        box = Shell.from_mesh(model, cube_mesh(), SHEET)
+        depth = np.array([2.0 - node.position[2] for node in box.nodes])
+        value = (lambda t, depth=depth: depth) if over_time else depth
+        outward = np.sign(box.frames[0, 0, :, 2] @ (box.nodes[box.cells[0, 0]].position - 0.5))
+        model.add(Pressure(box, value))
+        np.testing.assert_allclose(-outward * resultant(System(model), 1), [0, 0, 1.0], atol=1e-13)
+    for wrong in (depth[:-1], np.ones((26, 1)), "high"):
+        with pytest.raises(ModelError, match="a number, or one for each "):
+            Pressure(box, wrong)
+
+
 def test_edges_of_a_box_are_folds() -> None:
     """A node has the normal of each of its faces."""
     model = mbs.Model()

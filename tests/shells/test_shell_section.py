@@ -95,6 +95,12 @@ def test_stresses_of_plies_in_their_axes() -> None:
     strain = np.linalg.inv(section.stiffness[:3, :3])[:, 0] * 1e3
     q = 1 - NU**2 * E2 / E1
     Q = np.array([[E1, NU * E2, 0], [NU * E2, E2, 0], [0, 0, q * G12]]) / q
+    s11, s22, s12 = np.moveaxis(stress := solution.shell_stress(shell, "bottom", ply=1), -1, 0)
+    tensor = np.moveaxis([[s11, s12], [s12, s22]], (0, 1), (-2, -1))
+    mises = np.sqrt(s11**2 - s11 * s22 + s22**2 + 3 * s12**2)
+    expected = np.concatenate([np.linalg.eigvalsh(tensor)[..., ::-1], mises[..., None]], axis=-1)
+    told = solution.shell_principal_stress(shell, "bottom", ply=1)
+    np.testing.assert_allclose(told, expected, atol=1e-12 * np.abs(stress).max())
     middle = solution.shell_stress(shell, ply=1)[-1, 2:4].mean(axis=0)
     expected = Q @ strain[[1, 0, 2]]
     np.testing.assert_allclose(middle, expected, atol=0.02 * np.abs(expected).max())
@@ -120,3 +126,17 @@ def test_what_no_section_is() -> None:
         ShellSection.laminate([(0, 0)], **MATERIAL)
     with pytest.raises(ModelError, match="nu12 must be less than"):
         ShellSection.laminate([(0, 1)], 1.0, 1.0, 1.0, 1.5, 1.0)
+
+
+def test_shells_have_channels() -> None:
+    """Resultants and stresses by element and name, as beams have their section forces."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    sheet = ShellSection.isotropic(0.002, E=210e9, nu=0.3, rho=7850.0)
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), sheet, (2, 2), name="plate")
+    for node in plate.edge("left"):
+        model.fix(node)
+    solution = mbs.statics(model, load_end=1e-3)
+    forces, stress = solution.shell_forces(plate), solution.shell_stress(plate)
+    np.testing.assert_array_equal(solution.channel("plate.shell_forces.2.m12"), forces[:, 2, 5])
+    np.testing.assert_array_equal(solution.channel("plate.shell_forces.3"), forces[:, 3])
+    np.testing.assert_array_equal(solution.channel("plate.shell_stress.1.22"), stress[:, 1, 1])

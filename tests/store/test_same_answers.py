@@ -39,7 +39,7 @@ OF_NODES = (
 )
 OF_JOINTS = ("multipliers", "reaction", "coordinate", "coordinate_rate", "angle", "internal_variables")
 OF_DRIVES = (".reaction", "table")
-OF_ELEMENTS = ("section_forces", "signal", "internal_variables")
+OF_ELEMENTS = ("section_forces", "shell_forces", "shell_stress", "signal", "internal_variables")
 
 
 class Enough(BaseException):
