@@ -213,6 +213,10 @@ class RatioBatch(LineBatch):
         K[:, 12, 12] = 1.0 + 3.0 * s[:, 0] ** 2
         return K
 
+    def stressed(self, context: tuple, d: Array) -> tuple:  # type: ignore[override,type-arg]
+        line, s = context
+        return line, s + d[:, 12:]
+
     def damping(self, context: tuple) -> None:  # type: ignore[override,type-arg]
         return None
 
@@ -302,6 +306,9 @@ class BrakeBatch(CoordinateLawBatch):
 
     def stiffness(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
         return super().stiffness(context[0])
+
+    def stressed(self, context: tuple[Acting, Array], d: Array) -> tuple[Acting, Array]:  # type: ignore[override]
+        return super().stressed(context[0], d), context[1]
 
     def damping(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
         return super().damping(context[0])

@@ -94,6 +94,9 @@ class TrussBatch(LineBatch, of=Truss):
         """Of the pull, and of the weight."""
         return super().stiffness(context[0]) + self._inertia.stiffness(context[1])
 
+    def stressed(self, context: Context, d: Array) -> Context:  # type: ignore[override]
+        return super().stressed(context[0], d), context[1]
+
     def damping(self, context: Context) -> Array:  # type: ignore[override]
         """Of the pull, and centrifugal terms."""
         return super().damping(context[0]) + self._inertia.damping(context[1])

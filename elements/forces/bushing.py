@@ -187,10 +187,20 @@ class BushingBatch(ElementBatch, of=Bushing):
         bend = b.mT @ (self._K @ b + self._C @ rate) + operator.transposed_derivative(stress) @ b
         return self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
 
+    def stressed(self, context: BushingContext, d: Array) -> BushingContext:
+        """With the stress at rest after increments ``d``."""
+        stress = context.stress + np.matvec(self._K @ self._rates(context), d)
+        return context._replace(stress=stress, wrench=np.vecmat(stress, context.b))
+
     def damping(self, context: BushingContext) -> Array:
-        J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
-        rates = context.b @ J @ self._to_frames
+        rates = self._rates(context)
         return rates.mT @ self._C @ rates
+
+    def _rates(self, context: BushingContext) -> Array:
+        """Rates of the deformation against velocities of the nodes, ``(n, 6, 12)``."""
+        J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
+        rates: Array = context.b @ J @ self._to_frames
+        return rates
 
     def energy(self, motion: Motion) -> Energy:
         _, operator = self._deformation(motion)

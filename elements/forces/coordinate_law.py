@@ -201,6 +201,14 @@ class CoordinateLawBatch(ElementBatch):
         K[:, : self._width, : self._width] += law.value[:, :1, None] * H
         return K
 
+    def stressed(self, context: Acting, d: Array) -> Acting:
+        """With what resists at rest after increments ``d``."""
+        law, value = context.law, context.law.value.copy()
+        value[:, 0] += law.by_length[:, 0] * np.vecdot(context.measured.gradient, d[:, : self._width])
+        if self.states:
+            value[:, 0] += np.vecdot(law.by_state[:, 0], d[:, -self.states :])
+        return context._replace(law=law._replace(value=value))
+
     def damping(self, context: Acting) -> Array:
         """``G^T dN/drate G``, and ``u'`` of each state."""
         G, law = context.measured.gradient[:, None], context.law

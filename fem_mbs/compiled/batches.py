@@ -228,6 +228,7 @@ class CompiledElements(ElementBatch):
     jump = _of_batch("jump")
     stress_ahead = _of_batch("stress_ahead")
     with_stress = _of_batch("with_stress")
+    stressed = _of_batch("stressed")
     energy = _of_batch("energy")
 
 

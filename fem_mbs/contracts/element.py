@@ -148,7 +148,9 @@ class ElementBatch(Batch):
         jump, of which those of kind "history" are taken. ``at(t)`` is asked just before and just after.
     11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
         statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
-        linearly, the second the context of a stiffness with these stresses in place of its own.
+        linearly, the second the context of a stiffness with these stresses in place of its own. Linear buckling asks
+        for ``stressed(context, d)``, which is both; what carries forces and has no law of stress for statics, as
+        springs do, defines that alone.
     12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
         ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
         which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
@@ -253,6 +255,11 @@ class ElementBatch(Batch):
     def with_stress(self, context: Any, stress: Any) -> Any:
         """The context of a stiffness with other stresses."""
         return context
+
+    def stressed(self, context: Any, d: Array) -> Any:
+        """The context of a stiffness at the same place, with the stresses after increments."""
+        stress = self.stress_ahead(context, d)
+        return context if stress is None else self.with_stress(context, stress)
 
     def branches(self, context: Any) -> Array:
         """On which side of each kink of the law the cells are, ``(n, j)``."""

@@ -180,8 +180,12 @@ class _Stiffness:
         equations, point = self.equations, self.point
         multipliers = point.multipliers + change * self.multipliers
         evaluation = equations.evaluate(point._replace(multipliers=multipliers, load=point.load + change))
-        stressed = equations.with_stresses(evaluation, equations.stresses_ahead(evaluation, change * self.d))
-        return tangent.assemble(equations.system, equations.entries(stressed, equations.force_factor))
+        system = equations.system
+        triples = zip(system.batches, evaluation.contexts, system.components, strict=True)
+        contexts = [batch.stressed(context, change * self.d[rows]) for batch, context, rows in triples]
+        return tangent.assemble(
+            system, equations.entries(evaluation._replace(contexts=contexts), equations.force_factor)
+        )
 
 
 def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:

@@ -168,6 +168,8 @@ def stresses_are_extrapolated_linearly(trial: ElementTrial) -> str | None:
     _, context = trial.force(rest)
     own = np.random.default_rng(trial.seed).normal(size=trial.system.N)
     d = own[trial.rows]
+    K, same = (trial.batch.stiffness(each) for each in (context, trial.batch.stressed(context, 0.0 * d)))
+    near(f"{trial.name}: stiffness when stressed by nothing more", same, K, 1e-12 * np.abs(K).max(initial=0.0))
     here = trial.batch.stress_ahead(context, 0.0 * d)
     if here is None:
         return "it has no law of stress"

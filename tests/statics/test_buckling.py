@@ -15,13 +15,19 @@ from fem_mbs.benchmarks.beams import bend, frame
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    Bushing,
     FixedJoint,
     FlexibleBody,
     Force,
     Interface,
     Moment,
+    OrientationJoint,
+    PointMass,
+    PrismaticJoint,
     Reduction,
     SphericalJoint,
+    SpringDamper,
+    Truss,
 )
 from fem_mbs.elements.joints.relative import RelativeJoint
 
@@ -142,6 +148,57 @@ def narrow(elements: int, EI_y: float = 1e6) -> tuple[mbs.Model, Beam]:
     model = mbs.Model()
     section = BeamSection(1e8, 1e8, 0.7, (EI_y, 1.0), mass=1, inertia=(1, 1, 1))
     return model, Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
+
+
+def guyed(kind: str, k: float, c: float) -> mbs.Model:
+    """Two springs or trusses in line, held across where they meet by a stiffness."""
+    model = mbs.Model()
+    middle, top = model.add_node((0, 0, 1)), model.add_node((0, 0, 2))
+    for node in (middle, top):
+        model.add(PointMass(node, 1.0))
+    model.add(OrientationJoint(model.ground, middle))
+    model.add(PrismaticJoint(model.ground, top, (0, 0, 1)))
+    for a, b in ((model.ground, middle), (middle, top)):
+        model.add(
+            SpringDamper(a, b, k)
+            if kind == "spring"
+            else Truss(a, b, BeamSection(k, k, 1.0, (1.0, 1.0), 1.0, (1e-3, 5e-4, 5e-4)))
+        )
+    for far in ((-100, 0, 1), (0, -100, 1)):
+        model.add(SpringDamper(model.ground, middle, c, point_a=far))
+    model.add(Force(top, (0, 0, -1.0)))
+    return model
+
+
+@pytest.mark.parametrize("kind", ["spring", "truss"])
+def test_a_strut_of_two_springs(kind: str) -> None:
+    """``P (1/l + 1/l) = c``."""
+    np.testing.assert_allclose(mbs.buckling(guyed(kind, 1e5, 10.0)).factors[0], 5.0, rtol=1e-4)
+
+
+def test_links_on_a_bushing_that_carries_them() -> None:
+    """A rigid bar on a bushing, upright: ``P L = k`` of its turning."""
+    model, k = mbs.Model(), 3.0
+    bar = model.add_node((0, 0, 2))
+    model.add(PointMass(bar, 1.0))
+    model.add(Bushing(model.ground, bar, np.diag([1e7, 1e7, 1e7, k, 2.0 * k, k]), point=(0, 0, 0)))
+    model.add(Force(bar, (0, 0, -1.0)))
+    np.testing.assert_allclose(mbs.buckling(model, 2).factors, [k / 2.0, k], rtol=1e-4)
+
+
+def test_a_column_below_a_strut_that_is_a_spring() -> None:
+    """Its tip has the stiffness ``P / (tan(a L) / (a L) - 1)``, ``a^2 = P / EI``; the strut pushes it out by ``P``."""
+    model, EI, k = mbs.Model(), 1.0, 1e5
+    section = BeamSection(1e6, 1e6, 50.0, (EI, EI), 1.0, (1e-3, 5e-4, 5e-4))
+    beam = Beam.line(model, (0, 0, 0), (0, 0, 1), section, 16)
+    model.fix(beam.nodes[0])
+    top = model.add_node((0, 0, 2))
+    model.add(PointMass(top, 1.0))
+    model.add(PrismaticJoint(model.ground, top, (0, 0, 1)))
+    model.add(SpringDamper(beam.nodes[-1], top, k))
+    model.add(Force(top, (0, 0, -1.0)))
+    exact = brentq(lambda a: 1.0 / (np.tan(a) / a - 1.0) - 1.0, 0.5, 1.5) ** 2
+    np.testing.assert_allclose(mbs.buckling(model).factors[0], exact, rtol=1e-3)
 
 
 def test_cantilever_that_tips_over() -> None:
