@@ -236,7 +236,7 @@ def _obeying(
         return normal, -radius * along[0], -radius * along[1]
     first, second = (P[k] - r_T * (xi[k] + c[k]) for k in (1, 2))
     size = hypot(first, second)
-    share = 1.0 if size <= radius else radius / size
+    share = radius / size if size > radius else 1.0
     return normal, share * first, share * second
 
 

@@ -110,3 +110,9 @@ def test_of_two_solutions_one_is_found() -> None:
 
 def test_without_contacts() -> None:
     assert push(np.zeros((0, 0)), np.zeros((0, 3)), np.zeros(0)).P.shape == (0, 3)
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+def test_forces_beyond_all_numbers_are_no_solution() -> None:
+    """As in trials of steps that lead away: nothing is divided by the friction that is not there."""
+    assert not push(1e-300 * np.eye(3), np.array([[-1e300, 0.0, 0.0]]), np.zeros(1)).solved
