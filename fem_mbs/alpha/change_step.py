@@ -66,7 +66,7 @@ def _growing_velocity(scheme: Scheme, state: State, memory: AlphaMemory) -> Arra
     left = memory.h**3 * defect(scheme, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
     if (kept := kept_matrix(scheme, state, memory)) is not None:
-        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        evaluation = system.evaluate_at(state)
         w = (left - response(scheme, evaluation, left, kept.factors)) / memory.h
     if system.m:
         w = with_joint_rate(system, state, w, missed=not scheme.kind.closes_velocities)

@@ -32,7 +32,7 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
     turn = turn_of_a_step(state, h)
     if not system.m or turn < NEAR * limit(rho_inf):
         return ""
-    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    evaluation = system.evaluate_at(state)
     gaps = np.abs(system.velocity_residual(evaluation) * system.constraint_weight)
     velocity, acceleration = (
         float(np.abs(v * system.weight).max()) for v in (rate(state), highest_derivatives(system, state))

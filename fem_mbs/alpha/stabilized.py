@@ -85,7 +85,7 @@ class StabilizedEquations(StepEquations):
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
-        factors = tangent.factorized(self.system, values)
+        factors = self.system.solver.factorized(values)
         if first is None:
             directions = factors, T_inv, residual.evaluation.motion.R
         else:

@@ -145,7 +145,7 @@ def step_matrix(
     here = highest_derivatives(system, state)
     formulas = newmark(parameters, h, (rate(state), here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
-    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    evaluation = system.evaluate_at(state)
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
     lifted = np.stack([own * np.broadcast_to(np.eye(6), (system.n, 6, 6)) for own in per_rate[:, 0]])
     dV, dA = system.kinematics.body_derivatives(body, lifted)

@@ -241,7 +241,7 @@ class StepEquations:
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
         values, T_inv, _ = self.matrix(self, unknown, residual)
-        return Linearization(tangent.factorized(self.system, values), T_inv)
+        return Linearization(self.system.solver.factorized(values), T_inv)
 
     def derivatives(self, residual: StepResidual) -> tuple[Array, RateSensitivities, RateSensitivities]:
         """``dD/d(increment)`` (n, 6, 6), and how body velocities and accelerations follow increments."""

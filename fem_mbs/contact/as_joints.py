@@ -56,9 +56,7 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
         batch.fallback = slip[numbers] / speed[numbers, None]
     made, inner = found.system, with_multipliers(contacts, found, state)
     if closed.any():  # contacts that repeat each other, such as the corners of a box
-        explain_singular(
-            made, made.evaluate(made.motion(inner), inner.multipliers, made.prescribe(inner.t)), "at the state"
-        )
+        explain_singular(made, made.evaluate_at(inner), "at the state")
     return made, inner
 
 

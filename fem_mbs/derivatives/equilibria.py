@@ -29,7 +29,6 @@ from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
 REFINED = 2
@@ -181,7 +180,7 @@ class _Limit:
 
     def _solver(self, equations: Equations, point: Point) -> splu:
         evaluation = equations.evaluate(point)
-        values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
+        values = equations.system.solver.stored(equations.entries(evaluation, equations.force_factor))
         load = csc_array(equations.load_derivative(point)[:, None])
         border = [[equations.system.solver.matrix(values), load], [csc_array(self.c[None, :-1]), None]]
         return splu(block_array(border, format="csc"))

@@ -116,7 +116,7 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     """How many independent motions nothing resists where no load acts, and what moves in these, in words."""
     motion = replace(evaluation.motion, gravity=np.zeros(3))
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
-    matrix = system.solver.matrix(tangent.assemble(system, tangent.stiffness_entries(system, evaluation)))
+    matrix = system.solver.matrix(system.solver.stored(tangent.stiffness_entries(system, evaluation)))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
     ways = {row: _ways(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
@@ -320,7 +320,7 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
     if isinstance(failure, NotConvergedError | SingularSystemError):
-        evaluation = system.evaluate(system.motion(last), last.multipliers, system.prescribe(last.t))
+        evaluation = system.evaluate_at(last)
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
 

@@ -296,8 +296,8 @@ class Radau:
 def _assembled(system: System, values: Array) -> Array:
     """Stored values of the matrix with real or complex entries."""
     if not np.iscomplexobj(values):
-        return tangent.assemble(system, values)
-    return tangent.assemble(system, values.real) + 1j * tangent.assemble(system, values.imag)
+        return system.solver.stored(values)
+    return system.solver.stored(values.real) + 1j * system.solver.stored(values.imag)
 
 
 def _brackets(V: Array) -> tuple[Array, Array]:

@@ -97,7 +97,7 @@ def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
         raise ModelError(
             f"{label}: floquet needs equations of second order: no states of elements, friction of joints or rolling"
         )
-    motion = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t)).motion
+    motion = system.evaluate_at(state).motion
     speeds = turning_speeds(system, motion)
     if len(speeds) != 1:
         raise ModelError(f"{label}: floquet needs one speed of all that turns, received {len(speeds)}: {speeds}")

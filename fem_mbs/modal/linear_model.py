@@ -276,7 +276,7 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     system, state = as_joints(system, state, "linearize")
     state = consistent_start(system) if state is None else state
     _check_held(system, state)
-    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    evaluation = system.evaluate_at(state)
     V_d, A_d, A_rate = deviations(evaluation.motion)
     one = tangent.unit(system.n, system.k)
     M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))

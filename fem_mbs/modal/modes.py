@@ -151,7 +151,7 @@ def _check(linear: LinearModel) -> None:
     system, state = linear.system, linear.state
     if worst := worst_joint(system, linear.gap, OPEN):
         raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
-    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    evaluation = system.evaluate_at(state)
     explain_singular(system, evaluation, f"at t = {state.t:g} s")
 
 

@@ -47,7 +47,7 @@ from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
@@ -193,7 +193,7 @@ class TimeIntegration:
         self._error = GlobalError(system, self.state)
         self._cut: CutSteps | None = None
         if system.watched and isinstance(control, FixedStep):
-            self._cut = CutSteps(system, self._evaluation(self.state), control.h)
+            self._cut = CutSteps(system, system.evaluate_at(self.state), control.h)
 
     def _begin(self, initial: State | None) -> None:
         """At the start, from consistent accelerations."""
@@ -213,7 +213,7 @@ class TimeIntegration:
         """Where another run stands; another step control than its own begins anew."""
         system, state = self.system, checkpoint.state
         check_checkpoint(checkpoint, system, self.method)
-        evaluation = self._evaluation(state)
+        evaluation = self.system.evaluate_at(state)
         explain_singular(system, evaluation, f"at t = {state.t:g} s")
         self.state, self.memory = state, checkpoint.memory
         branches = system.branches(evaluation) if system.kinked else None
@@ -312,11 +312,7 @@ class TimeIntegration:
 
     def _branches(self, state: State) -> Array:
         """On which side of their kinks laws are at a state."""
-        return self.system.branches(self._evaluation(state))
-
-    def _evaluation(self, state: State) -> Evaluation:
-        """The equations at a state."""
-        return self.system.evaluate(self.system.motion(state), state.multipliers, self.system.prescribe(state.t))
+        return self.system.branches(self.system.evaluate_at(state))
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""

@@ -24,7 +24,6 @@ from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.start import start
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
@@ -137,7 +136,7 @@ def pencil(system: System, state: State, nearest: float, ramp: bool) -> list[csc
     equations = Equations(system, Loading(proportional if ramp else constant, state.t, state.t + 1.0))
     equations.force_factor = 1.0
     stiffness = _Stiffness(equations, Point(state.x, state.R, state.u, state.multipliers, state.t))
-    matrix = tangent.assemble(system, equations.entries(equations.evaluate(stiffness.point), equations.force_factor))
+    matrix = system.solver.stored(equations.entries(equations.evaluate(stiffness.point), equations.force_factor))
     return [system.solver.matrix(matrix), stiffness.rate(SHARE * nearest)]
 
 
@@ -183,9 +182,8 @@ class _Stiffness:
         system = equations.system
         triples = zip(system.batches, evaluation.contexts, system.components, strict=True)
         contexts = [batch.stressed(context, change * self.d[rows]) for batch, context, rows in triples]
-        return tangent.assemble(
-            system, equations.entries(evaluation._replace(contexts=contexts), equations.force_factor)
-        )
+        stressed = evaluation._replace(contexts=contexts)
+        return system.solver.stored(equations.entries(stressed, equations.force_factor))
 
 
 def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:

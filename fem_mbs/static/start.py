@@ -60,7 +60,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
         initial = from_user(equations.system, initial, f"{caller}: initial")
         point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
     evaluation = equations.evaluate(point)
-    values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
+    values = equations.system.solver.stored(equations.entries(evaluation, equations.force_factor))
     handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         if initial is not None:

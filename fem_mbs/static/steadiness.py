@@ -128,7 +128,7 @@ class TurningEquations(Equations):
         system, free = self.system, self.system.free_rows
         # without reactions, which turn along with what they act on
         evaluation = self.evaluate(point._replace(multipliers=np.zeros(system.m)))
-        values = tangent.assemble(system, self.entries(evaluation))
+        values = system.solver.stored(self.entries(evaluation))
         matrix = system.solver.matrix(values)[:, : system.n_free]
         motions = self._along_and_about(point) * (system.equation >= 0)
         left, size = matrix @ motions[:, free].T, abs(matrix) @ (1.0 / system.weight[free])

@@ -29,7 +29,6 @@ from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_mot
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import SpinningEquations, TurningEquations, refuse_unsteady, refuse_unsteady_start
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
@@ -171,7 +170,7 @@ def steady(model: Model, equations: TurningEquations, given: State | None, newto
     if given is not None:
         first = Point(given.x, given.R, given.u, given.multipliers, 1.0)
     evaluation = equations.evaluate(first)
-    values = tangent.assemble(system, equations.entries(evaluation, equations.force_factor))
+    values = system.solver.stored(equations.entries(evaluation, equations.force_factor))
     handle_repeated(system, evaluation, values, "at the start")
     free = equations.hold_free_motions(first)
     _refuse_torque(equations, first, free)

@@ -115,25 +115,15 @@ def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1
     return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
 
 
-def assemble(system: System, values: Array) -> Array:
-    """Stored values of the matrix with these entries."""
-    return system.solver.stored(values)
-
-
-def factorized(system: System, values: Array) -> Factors:
-    """The factorised matrix with these entries."""
-    return system.solver.factorized(values)
-
-
 def force_matrix(system: System, values: Array) -> csc_array:
     """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
-    matrix = system.solver.matrix(assemble(system, values))
+    matrix = system.solver.matrix(system.solver.stored(values))
     return csc_array(matrix[: system.n_free, : system.n_free])
 
 
 def reaction_matrix(system: System, values: Array) -> csc_array:
     """Sparse matrix ``(n_free, m)`` on the multipliers of these entries."""
-    return csc_array(system.solver.matrix(assemble(system, values))[: system.n_free, system.n_free :])
+    return csc_array(system.solver.matrix(system.solver.stored(values))[: system.n_free, system.n_free :])
 
 
 def scattered(values: Array, places: IntArray, size: int) -> csr_array:
@@ -145,7 +135,7 @@ def scattered(values: Array, places: IntArray, size: int) -> csr_array:
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
     """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
     values = system.pattern.of_gradients(flat(gradients))
-    return csc_array(system.solver.matrix(assemble(system, values))[system.n_free :, : system.n_free])
+    return csc_array(system.solver.matrix(system.solver.stored(values))[system.n_free :, : system.n_free])
 
 
 @cache
@@ -229,7 +219,7 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     That is the acceleration of nodes and coordinates, the rate of states, and algebraic variables themselves. Without
     internal variables it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
     """
-    return assemble(system, leading_entries(system, evaluation))
+    return system.solver.stored(leading_entries(system, evaluation))
 
 
 def leading_entries(system: System, evaluation: Evaluation) -> Array:

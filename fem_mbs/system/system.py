@@ -275,6 +275,10 @@ class System(Layout, FrozenModel):
             constraints[k] = self.constraint_batches[k].at(t)
         return Prescribed(elements, constraints)
 
+    def evaluate_at(self, state: State) -> Evaluation:
+        """The equations at a state."""
+        return self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
+
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion.
 

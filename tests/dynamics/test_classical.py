@@ -21,7 +21,6 @@ from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.slider_crank import slider_crank
 from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import gradient_transpose_product
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.testing.bench import free, joined
@@ -199,7 +198,7 @@ def differences(problem: StepEquations, unknown: Unknowns, trial: StepResidual, 
 
 def matrix(problem: StepEquations, unknown: Unknowns, trial: StepResidual) -> Array:
     entries = problem.matrix(problem, unknown, trial)[0]
-    return problem.system.solver.matrix(tangent.assemble(problem.system, entries)).toarray()
+    return problem.system.solver.matrix(problem.system.solver.stored(entries)).toarray()
 
 
 def assert_columns_close(actual: Array, expected: Array, size: Array) -> None:

@@ -74,7 +74,7 @@ def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float,
     scheme, slope = own.scheme(system), highest_derivatives(system, end) - memory.accelerations.old
     left = h**3 * defect(scheme, end, slope / (end.t - memory.accelerations.t_old), np.empty(0))
     factors = system.solver.restore(after.matrix[1:])
-    evaluation = system.evaluate(system.motion(end), end.multipliers, system.prescribe(end.t))
+    evaluation = system.evaluate_at(end)
     computed = response(scheme, evaluation, left, factors)
     fine = state
     for _ in range(32):

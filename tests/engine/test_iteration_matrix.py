@@ -25,7 +25,6 @@ from fem_mbs.elements import (
     SpinUp,
 )
 from fem_mbs.lie import so3
-from fem_mbs.system import matrices as tangent
 
 INDEX3 = {name: replace(method, formulation="index3") for name, method in CHARTS.items()}
 H = 0.5
@@ -35,7 +34,7 @@ H = 0.5
 def matrix(problem: StepEquations, unknown: Unknowns) -> Array:
     system = problem.system
     entries, *_ = problem.matrix(problem, unknown, problem.evaluate(unknown))
-    return np.asarray(system.solver.matrix(tangent.assemble(system, entries)).toarray())
+    return np.asarray(system.solver.matrix(system.solver.stored(entries)).toarray())
 
 
 def everything(group: str) -> mbs.Model:

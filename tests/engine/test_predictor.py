@@ -189,5 +189,5 @@ def test_a_blow_is_seen_at_once(group: str) -> None:
     memory = method.init(system, state, 1e-3)
     for _ in range(110):
         state, memory, *_ = method.step(system, state, 1e-3, memory)
-        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        evaluation = system.evaluate_at(state)
         assert system.relative_residual(evaluation)[0] < 1e-8

@@ -12,7 +12,6 @@ import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend, following, frame, helix, lee
 from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, RevoluteJoint, RigidBody
 from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.system import matrices as tangent
 
 
 def falling(solution: mbs.StaticSolution) -> list[int]:
@@ -22,7 +21,7 @@ def falling(solution: mbs.StaticSolution) -> list[int]:
     units = 1 / system.weight[system.free_rows]
     for place in zip(solution.x, solution.R, solution.u, solution.multipliers_all, solution.t, strict=True):
         entries = equations.entries(equations.evaluate(Point(*place)))
-        matrix, n = system.solver.matrix(tangent.assemble(system, entries)).toarray(), system.n_free
+        matrix, n = system.solver.matrix(system.solver.stored(entries)).toarray(), system.n_free
         allowed = null_space(matrix[n:, :n] * units) if system.m else np.eye(n)
         K = allowed.T @ (units[:, None] * matrix[:n, :n] * units) @ allowed
         values = eigvalsh(K + K.T)

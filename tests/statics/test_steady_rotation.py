@@ -29,7 +29,6 @@ from fem_mbs.elements import (
 )
 from fem_mbs.static.equations import Point
 from fem_mbs.static.steadiness import TurningEquations
-from fem_mbs.system import matrices as tangent
 
 GROUPS = ("R3xSO3", "SE3")
 EA, MU, LENGTH, SPIN = 1e5, 2.0, 1.0, 60.0
@@ -353,7 +352,7 @@ def test_the_stiffness_is_the_derivative(group: str) -> None:
         system.spread(0.1 * rng.normal(size=system.n_free)), rng.normal(size=system.m), 0.8
     )
     evaluation = equations.evaluate(start)
-    values = tangent.assemble(system, equations.entries(evaluation))
+    values = system.solver.stored(equations.entries(evaluation))
     matrix = system.solver.matrix(values).toarray()
     h, columns = 1e-6, []
     for k in range(system.n_free):

@@ -65,7 +65,7 @@ class OverdeterminedEquations(StepEquations):
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
     ) -> None:
         super().__init__(system, state, h, formulas, chart, matrix)
-        self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        self.start = system.evaluate_at(state)
         """The equations at the start of the step."""
         self.follows = 1.0 * (system.orders == 2)
         """Zero where an internal variable has no velocity that could be corrected."""
