@@ -204,7 +204,7 @@ class FrameRates:
         ``by_z`` (n, K, K) is what of ``p`` changes with ``z`` otherwise.
         """
         ends, n6 = self._interfaces(p), 6 * self.p
-        by_d = se3.InverseTangent(self._screw.d).transposed_derivative(ends)
+        by_d = se3.InverseTangent.of(self._screw.d).derivative(ends, transposed=True)
         own = X.copy()
         # at constant w, L^T p changes
         own[:, :6, :n6] -= (self._A.mT @ (by_d - se3.dual(ends))).swapaxes(1, 2).reshape(-1, 6, n6)
