@@ -236,7 +236,7 @@ class FrameRates:
         """
         n, rows, o, K = by_q.shape
         ends, forces = 6 * self.p, self._interfaces(p)
-        by_d = se3.InverseTangent(self._screw.d).transposed_derivative(forces)
+        by_d = se3.InverseTangent.of(self._screw.d).derivative(forces, transposed=True)
         of_ends = np.ascontiguousarray(by_q[..., :ends])
         # at constant w, L^T p changes
         of_ends[:, :6, 0] -= (self._A.mT @ (by_d - se3.dual(forces))).swapaxes(1, 2).reshape(n, 6, ends)

@@ -192,7 +192,10 @@ def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensiti
     """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
     V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
     for k, joints in enumerate(system.constraint_batches):
-        result[k] += rate_gradient_of(joints, evaluation.constraint_contexts[k], V[system.constraint_components[k]])
+        context = evaluation.constraint_contexts[k]
+        result[k] += joints.rate_gradient(context, V[system.constraint_components[k]])
+        if joints.driven:
+            result[k] += given_rate_gradient(joints, context)
         result[k] *= factor
     return result
 
@@ -201,16 +204,14 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :meth:`System.velocity_residual` at constant body velocities, for each batch."""
     V = evaluation.velocity
     parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
-    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+    return [joints.rate_gradient(own, V[rows]) + given_rate_gradient(joints, own) for joints, own, rows in parts]
 
 
-def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
-    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
-    gradient = joints.rate_gradient(context, V)
+def given_rate_gradient(joints: ConstraintBatch, context: Any) -> Array | float:
+    """``B_t`` (m, b) of drives, which is that of ``Phi_t`` against positions; 0 where there are none."""
     if not joints.driven or (rates := joints.rates(context)) is None:
-        return gradient
-    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
-    return gradient + of_positions
+        return 0.0
+    return rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
 
 
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
