@@ -182,7 +182,7 @@ class Bearing(Element):
         return tuple(own.tobytes() for own in (self.speeds, self.stiffness, self.damping))
 
 
-def _at(bearing: Bearing, speed: float) -> Array:
+def _at(bearing: Any, speed: float) -> Array:
     """Stiffness and damping ``(10, 5)``, one below the other, of one whose matrices are functions of the speed."""
     both = [
         _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
