@@ -18,7 +18,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system.matrices import mass_product, solve_with_constraints
+from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -109,7 +109,8 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
 
 def lasting_error(scheme: Scheme, led: Array) -> Array:
     """Length and angle ``(2,)`` of what lasts of a step, ``led`` (N,), and of the defect that velocities have."""
-    return scheme.parameters.both_defects * largest(led[: 6 * scheme.system.n])
+    parts = led[: 6 * scheme.system.n].reshape(-1, 2, 3)
+    return scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
 def missed_impulse(
@@ -127,7 +128,8 @@ def missed_impulse(
         return np.zeros(2)
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
     d, _ = solve_with_constraints(system, solution.linearization.factors, h * within, rates)
-    return parameters.inertia * largest(d[: 6 * system.n])
+    parts = d[: 6 * system.n].reshape(-1, 2, 3)
+    return parameters.inertia * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
 def unseen_forces(system: System, motion: Motion, t: float, h: float) -> Array | None:
@@ -152,11 +154,6 @@ def highest_derivatives(system: System, state: State) -> Array:
     if not system.k:
         return state.vdot.ravel()
     return np.append(state.vdot, np.where(system.order == 1, state.udot, state.uddot))
-
-
-def rate(state: State) -> Array:
-    """Velocities of nodes and rates of internal variables, ``(N,)``."""
-    return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
 
 
 def defect(scheme: Scheme, state: State, slope: Array, curvature: Array) -> Array:
@@ -187,11 +184,11 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     body = system.kinematics.to_body(R, defect[:n].reshape(-1, 6)).reshape(-1)
     if system.k:
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
-    rates = np.zeros(system.m)
+    rest, rates = np.zeros(system.N), np.zeros(system.m)
     if scheme.kind is Index2Equations:
         rates_of_positions = system.product(evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
-    force = parameters.inertia * mass_product(system, evaluation, body)
+    force = parameters.inertia * rate_product(system, evaluation, rest, body)
     error, _ = solve_with_constraints(system, factors, force, rates)
     nodes = system.kinematics.from_body(R, error[:n].reshape(-1, 6)).reshape(-1)
     return np.append(nodes, error[n:]) if system.k else nodes
@@ -225,13 +222,6 @@ def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
     squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
     beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change)))) - lasting_error(scheme, led)
     return np.maximum(beyond, 0.0)
-
-
-def largest(d: Array) -> Array:
-    """Largest length and largest angle ``(2,)`` of increments ``(n, 6)``."""
-    parts = d.reshape(-1, 2, 3)
-    norms: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
-    return norms
 
 
 def looked_at(k: int) -> bool:

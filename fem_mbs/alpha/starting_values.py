@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, highest_derivatives, rate
+from fem_mbs.alpha.local_error import defect, highest_derivatives
 from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
@@ -143,7 +143,7 @@ def step_matrix(
 ) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)
-    formulas = newmark(parameters, h, (rate(state), here, here), system.order)
+    formulas = newmark(parameters, h, (np.append(state.v, state.udot), here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     evaluation = system.evaluate_at(state)
     body = np.stack([evaluation.motion.V, evaluation.motion.A])

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import lru_cache
+from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.alpha.local_error import SUDDEN, after_rest, errors_of_step, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, Parameters, PredictorHistory, newmark, same, weights_of_missed
+from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
 from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -214,7 +215,7 @@ class StepLines:
             formulas.weights.dot(self._basis[0], linear[0])
         else:
             np.matmul(formulas.weights, self._basis, out=linear)
-        if not (goes_on and same(h, memory.h)):  # with velocities for a step of another length
+        if not (goes_on and isclose(h, memory.h, rel_tol=SAME)):  # with velocities for a step of another length
             own = plain().formulas
             linear[:, :3], linear[:, 3] = (
                 own.constants.reshape(3, len(linear), -1).swapaxes(0, 1),

@@ -10,7 +10,7 @@ factorises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from sys import getrefcount
 
@@ -365,17 +365,16 @@ class CompiledBand(LinearSolver):
         return self._plain.matrix(self._for_plain(values))
 
     def _factors(self, lu: Array, place: int) -> Factors:
-        n, own, x, run, arrays = self.size, self._right, self._x, self._solve, self._addresses[1]
-        held = lu, place
+        # no function that calls itself by its name: that would hold the memory until the next collection of garbage
+        return Factors(partial(self._solution, lu, place), (lu,))
 
-        def solve(right: Array) -> Array:
-            if right.ndim == 2:
-                return np.stack([solve(column) for column in right.T], axis=1)
-            np.copyto(own, right)  # which refuses complex ones
-            run(n, held[1], arrays)
-            return x.copy()
-
-        return Factors(solve, (lu,))
+    def _solution(self, lu: Array, place: int, right: Array) -> Array:
+        """Solve with factors, of which ``lu`` is held."""
+        if right.ndim == 2:
+            return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
+        np.copyto(self._right, right)  # which refuses complex ones
+        self._solve(self.size, place, self._addresses[1])
+        return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:
         """The same numbers where LAPACK stores them."""

@@ -108,8 +108,7 @@ def as_of(parts: Container[int], moment: int) -> Iterator[None]:
 
 FORMER = {
     "drives": ("drive",),
-    "free": ("release",),
-    "end": ("side", "final"),
+    "end": ("final",),
     "start": ("initial_output", "initial"),
     "size": ("nominal",),
     "offset": ("begin",),

@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import isclose
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
-from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import same
+from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
@@ -196,7 +196,7 @@ class DirectIntegration(KeptSteps):
         if (accepted := super().advance()) is None:
             return None
         state, memory, h, result = taken = self.taken
-        if not (memory.steps and same(h, memory.h)):
+        if not (memory.steps and isclose(h, memory.h, rel_tol=SAME)):
             self._catch_up()
             self._enter(state, memory, h)
             memory = self.alpha.started(self.system, state, h, memory)
@@ -277,7 +277,7 @@ class DirectIntegration(KeptSteps):
             self._begun_with[other] = Beginning(state, begun.memory)
             nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)
             q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
-            return q, rate(state), np.append(state.vdot, state.uddot), state.multipliers
+            return q, np.append(state.v, state.udot), np.append(state.vdot, state.uddot), state.multipliers
 
         self.tangents.append(StateDerivatives(*self._differences(differ)))
 
@@ -294,7 +294,11 @@ class DirectIntegration(KeptSteps):
         def begins(k: int, other: System, by: float) -> Sequence[Array]:
             there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
             own = self.alpha.started(other, there, h, own)
-            v, a = (rate(there), own.a) if same(h, own.h) else adapted(self.alpha.scheme(other), there, h, own)
+            v, a = (
+                (np.append(there.v, there.udot), own.a)
+                if isclose(h, own.h, rel_tol=SAME)
+                else adapted(self.alpha.scheme(other), there, h, own)
+            )
             if own.velocity_perturbation is not None:
                 v = v + own.velocity_perturbation
             return v, own.accelerations.now, a

@@ -25,7 +25,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.matrices import gradients_after, rate_gradient_of, velocity_gradients
+from fem_mbs.system.matrices import given_rate_gradient, gradients_after, velocity_gradients
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System, given_rate
 
@@ -150,5 +150,5 @@ class AccelerationLevel:
         for joints, rows in zip(system.constraint_batches, system.constraint_components, strict=True):
             _, B, context = joints.evaluate(moved, joints.at(moved.t))
             gradients.append(B)
-            rates.append(rate_gradient_of(joints, context, V[rows]))
+            rates.append(joints.rate_gradient(context, V[rows]) + given_rate_gradient(joints, context))
         return gradients, rates

@@ -186,7 +186,9 @@ def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensiti
         V = evaluation.velocity.take(system.constraint_components[k])
         derivative = joints.rate_derivative(context, V, dV)
         if derivative is None:
-            derivative = _after(system, k, evaluation.gradients[k], dV) + rate_gradient_of(joints, context, V)
+            derivative = _after(system, k, evaluation.gradients[k], dV) + joints.rate_gradient(context, V)
+        if joints.driven:
+            derivative += given_rate_gradient(joints, context)
         result.append(factor * derivative)
     return result
 
@@ -195,16 +197,14 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :meth:`System.velocity_residual` at constant body velocities, for each batch."""
     V = evaluation.velocity
     parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
-    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+    return [joints.rate_gradient(own, V[rows]) + given_rate_gradient(joints, own) for joints, own, rows in parts]
 
 
-def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
-    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
-    gradient = joints.rate_gradient(context, V)
+def given_rate_gradient(joints: ConstraintBatch, context: Any) -> Array | float:
+    """``B_t`` (m, b) of drives, which is that of ``Phi_t`` against positions; 0 where there are none."""
     if not joints.driven or (rates := joints.rates(context)) is None:
-        return gradient
-    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
-    return gradient + of_positions
+        return 0.0
+    return rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
 
 
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
