@@ -288,11 +288,11 @@ def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
     return np.take_along_axis(rows[batch.geometric_blocks.cells], batch.geometric_blocks.columns, axis=1)
 
 
-def _cells(batch: ConstraintBatch) -> IntArray | slice:
+def _cells(batch: ConstraintBatch) -> IntArray:
     """Cells whose equations are taken together: all, if each has as many, one after the other; else that of each."""
-    n = len(batch.nodes)
-    alike = np.array_equal(batch.cell, np.repeat(np.arange(n), len(batch.cell) // n))
-    return slice(None) if alike else batch.cell
+    every = np.arange(len(batch.nodes))
+    alike = np.array_equal(batch.cell, np.repeat(every, len(batch.cell) // len(every)))
+    return every if alike else batch.cell
 
 
 def grouped(parts: Iterable[Any]) -> list[list[Any]]:

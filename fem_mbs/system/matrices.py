@@ -175,7 +175,7 @@ def gradients_after(system: System, gradients: list[Array], follow: RateSensitiv
 
 def _after(system: System, k: int, gradient: Array, follow: RateSensitivities) -> Array:
     joints, cells = system.constraint_batches[k], system.equation_cells[k]
-    nodes, own = joints.nodes[cells], None if joints.own is None else joints.own[cells]
+    nodes, own = joints.nodes.take(cells, 0), None if joints.own is None else joints.own[cells]
     return follow.after(gradient.reshape(len(nodes), -1, gradient.shape[1]), nodes, own).reshape(gradient.shape)
 
 
