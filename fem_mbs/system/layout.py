@@ -169,8 +169,8 @@ class Layout:
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
         self.equation_cells = [_cells(batch) for batch in self.constraint_batches]
-        pairs = zip(self.constraint_components, self.equation_cells, strict=True)
-        self.equation_components = [own[cells] for own, cells in pairs]
+        taken = zip(self.constraint_components, self.equation_cells, strict=True)
+        self.equation_components = [own[cells] for own, cells in taken]
         slots = [self.element_slots(k) for k in range(len(self.batches))]
         slots += [rows.ravel() for rows in self.gradient_components]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
