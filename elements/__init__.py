@@ -6,12 +6,14 @@ from fem_mbs.contracts import TimeLaw as TimeLaw
 from fem_mbs.contracts import Vector as Vector
 from fem_mbs.contracts import exported, former
 from fem_mbs.elements.beams.beam import Beam as Beam
+from fem_mbs.elements.beams.beam import EndRelease as EndRelease
 from fem_mbs.elements.beams.loads import CrossFlow as CrossFlow
 from fem_mbs.elements.beams.loads import DistributedLoad as DistributedLoad
 from fem_mbs.elements.beams.loads import Drag as Drag
 from fem_mbs.elements.beams.loads import EdgeLoad as EdgeLoad
 from fem_mbs.elements.beams.mesh import BeamMesh as BeamMesh
 from fem_mbs.elements.beams.mesh import beams_from_mesh as beams_from_mesh
+from fem_mbs.elements.beams.mesh import results_on_mesh as results_on_mesh
 from fem_mbs.elements.beams.section import BeamSection as BeamSection
 from fem_mbs.elements.beams.truss import Truss as Truss
 from fem_mbs.elements.bodies import ModalBody as ModalBody

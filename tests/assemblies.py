@@ -144,9 +144,7 @@ def _hang(made: Assembly, kind: str | None = None) -> None:
     make = _one(rng, [_rigid, _rigid, _rigid, _rigid, _modal, _flexible, _meshed, _shell, _reduced])
     first, last = make(made, start, end)
     if kind is None and make in (_flexible, _meshed) and rng.random() < 0.2:
-        free, beam = _one(rng, ["y", "z", "yz", "xyz"]), made.beams[-1]
-        closed, axes = [axis not in free for axis in "xyz"], first.rotation @ beam.frames[0, 0]
-        made.join(library.GeneralJoint(parent, first, rotation=closed, point=start, axes=axes))
+        made.join(library.EndRelease(parent, made.beams[-1], release=_one(rng, ["y", "z", "yz", "xyz"])))
     else:
         kind = kind or ("RevoluteJoint" if rng.random() < 0.3 else _one(rng, sorted(JOINTS)))
         JOINTS[kind](made, parent, first, start, direction(rng))

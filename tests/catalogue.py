@@ -40,6 +40,7 @@ from fem_mbs.elements import (
     DistributedLoad,
     Drag,
     EdgeLoad,
+    EndRelease,
     FirstOrderActuator,
     FixedJoint,
     FlexibleBody,
@@ -687,6 +688,9 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
     "general, a slot": lambda n: GeneralJoint(
         n.line[1], n.arc[0], (True, False, True), (False, True, False), point=n.point((0.4, 0.1, -0.2)), axes=_axes(n)
+    ),
+    "end release, a pin": lambda n: EndRelease(
+        n.arc[0], _beam("straight", PLAIN, "SE3", n), side="start", release="yz"
     ),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
     "ball moved by a function": lambda n: SphericalJoint(
