@@ -33,8 +33,11 @@ from fem_mbs.elements.control.actuators import LineActuator as LineActuator
 from fem_mbs.elements.control.actuators import MomentActuator as MomentActuator
 from fem_mbs.elements.control.block import Block as Block
 from fem_mbs.elements.control.block import SampledController as SampledController
+from fem_mbs.elements.control.block import SampledStateSpace as SampledStateSpace
 from fem_mbs.elements.control.controllers import PID as PID
 from fem_mbs.elements.control.controllers import Junction as Junction
+from fem_mbs.elements.control.controllers import LeadLag as LeadLag
+from fem_mbs.elements.control.controllers import LowPass as LowPass
 from fem_mbs.elements.control.controllers import Saturation as Saturation
 from fem_mbs.elements.control.controllers import StateSpace as StateSpace
 from fem_mbs.elements.control.controllers import TransferFunction as TransferFunction
@@ -55,6 +58,7 @@ from fem_mbs.elements.forces.joint_friction import JointFriction as JointFrictio
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force as Force
+from fem_mbs.elements.forces.loads import Gravity as Gravity
 from fem_mbs.elements.forces.loads import Moment as Moment
 from fem_mbs.elements.forces.motors import PositionMotor as PositionMotor
 from fem_mbs.elements.forces.motors import SpeedMotor as SpeedMotor
