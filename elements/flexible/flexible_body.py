@@ -395,7 +395,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._axes = np.array([body.axes for body in bodies])
         self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
         self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
-        self._warned = False
+        self._warned = self._buckled = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
 
@@ -467,6 +467,17 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def with_stress(self, context: Linearised, stress: Array) -> Linearised:
         return context.with_strained(stress)
+
+    def stressed(self, context: Linearised, d: Array) -> Linearised:
+        partly = next((k for k, own in enumerate(self._reductions) if np.isfinite(own.stiffens)), None)
+        if partly is not None and not self._buckled:
+            self._buckled = True
+            LOG.warning(
+                "%s buckles as its interfaces let it, not within itself between them; take several in a row, or "
+                "stiffening=True, and compare",
+                self.owners[partly],
+            )
+        return self.with_stress(context, self.stress_ahead(context, d))
 
     def turning(self, spins: Array) -> Array | None:
         if self.own is None or not spins.any():

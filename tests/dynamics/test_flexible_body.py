@@ -16,6 +16,7 @@ import fem_mbs as mbs
 from fem_mbs.elements import (
     FlexibleBody,
     Force,
+    Gravity,
     Interface,
     Moment,
     ParallelAxesJoint,
@@ -337,14 +338,18 @@ def test_equal_bodies_share_constants_and_move_as_others(stiffening: bool) -> No
 
 
 def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
+    """Bodies of one reduction have it once in the file, and share it when they are read."""
     model = mbs.Model("SE3", gravity=(0, 0, -9.81))
     own = blade(1, 2)
     body = model.add(FlexibleBody.place(model, own, angular_velocity=(0, 1.0, 0)))
+    model.add(FlexibleBody.place(model, own, (0, 1, 0), name="other"))
     model.add(RevoluteJoint(model.ground, body.node("a"), (0, 1, 0)))
     whole = mbs.simulate(model, 0.2, 0.01)
     whole.save(tmp_path / "run")
     again = mbs.load(tmp_path / "run")
     assert np.array_equal(again.position("body.b"), whole.position(body.node("b")))
+    first, second = (part.reduction for part in again.model.elements if isinstance(part, FlexibleBody))
+    assert first is second and np.array_equal(first.moments, own.moments)
 
 
 @pytest.mark.parametrize(
@@ -385,6 +390,13 @@ def test_another_factorisation_may_be_given() -> None:
 
     assert block(solve=solve).frequencies == pytest.approx(block().frequencies, rel=1e-7)
     assert len(asked) == 1
+
+
+def test_a_gravity_of_its_own_is_refused() -> None:
+    model = mbs.Model()
+    body = model.add(FlexibleBody.place(model, block(modes=0)))
+    with pytest.raises(mbs.ModelError, match="feels the gravity of the model"):
+        Gravity(body)
 
 
 def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
