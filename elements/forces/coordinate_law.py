@@ -226,7 +226,7 @@ class CoordinateLawBatch(ElementBatch):
 
     def history_rates(self, context: Acting) -> Array | None:
         """Of angles."""
-        if not self._angle:
+        if not self._angle or self.own is None:
             return None
         result, own = np.zeros(self.own.shape), self._own.shape[1]
         result[:, -own] = np.vecdot(context.measured.gradient, context.V)
