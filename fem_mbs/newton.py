@@ -199,12 +199,12 @@ def solve(
 
     The matrix is new in every iteration but the last: once residuals fall so fast that the same contraction would bring
     them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It ends the
-    iteration if it is as much shorter than the one before, too. The modified method keeps the matrix as long as it
-    contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options; near
-    singular positions rounding may keep residuals above them, and what does not fall any more is taken if it meets the
-    options. Where full corrections go round, as at limits, stops and in friction, the line search takes over. Of a
-    problem that is solved over and over, ``history`` tells whether the residual after the first correction has to be
-    looked at; corrections then say whether they are ``simplified``.
+    iteration if it is as much shorter than the one before, too, and where the next one would surely be rounding. The
+    modified method keeps the matrix as long as it contracts, and starts with ``kept``. ``tolerances`` of forces and
+    constraints replace those of the options; near singular positions rounding may keep residuals above them, and what
+    does not fall any more is taken if it meets the options. Where full corrections go round, as at limits, stops and in
+    friction, the line search takes over. Of a problem that is solved over and over, ``history`` tells whether the
+    residual after the first correction has to be looked at; corrections then say whether they are ``simplified``.
 
     Raises
     ------
@@ -248,13 +248,14 @@ def solve(
             first = first or at.linearization
         if correction is None:
             correction = problem.correction(at.unknown, at.value, at.linearization)
-        length = problem.length(correction)
+        longer, length = length, problem.length(correction)
         if not report.iterations and history is not None:
             simplified = int(correction.simplified)
             if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
-        at.corrected = last or length <= smallest
+        fades = max(size) < STUCK * max(before) and SAFETY * length * length <= smallest * longer
+        at.corrected = last or fades or length <= smallest
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

@@ -18,7 +18,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -194,7 +193,7 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rest, rates = np.zeros(system.N), np.zeros(system.m)
     if scheme.kind is Index2Equations:
-        rates_of_positions = tangent.product(system, evaluation.gradients, body)[~system.velocity_level]
+        rates_of_positions = system.product(evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
     force = parameters.inertia * rate_product(system, evaluation, rest, body)
     error, _ = solve_with_constraints(system, factors, force, rates)

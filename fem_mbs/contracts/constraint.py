@@ -14,7 +14,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.arguments import shown
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
-from fem_mbs.contracts.motion import Motion
+from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 from fem_mbs.errors import ModelError
 
@@ -257,6 +257,10 @@ class ConstraintBatch(Batch):
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
         return np.vecmat(V[self.cell], self.second(context))
+
+    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
+        """Derivative (m, b) of ``B V`` where velocities ``V`` (n, b) follow by ``dV``; None if not known at once."""
+        return None
 
 
 Part: TypeAlias = Node | Element | Constraint

@@ -135,7 +135,7 @@ def settled(problem: Radau, state: State, factors: Factors) -> State:
     if system.m:
         accelerations = np.append(motion.A, state.uddot) + change * problem.second
         missed = constraints.acceleration_residual(system, evaluation)
-        missed += tangent.product(system, evaluation.gradients, accelerations)
+        missed += system.product(evaluation.gradients, accelerations)
         matrix = system.solver.factor(leading_matrix(system, evaluation))
         more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
         change, multipliers = change + more, multipliers + forces

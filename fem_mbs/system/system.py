@@ -341,13 +341,18 @@ class System(Layout, FrozenModel):
 
         Arnold, Cardona, Bruels (2015), eq. 16, here with the terms of drives.
         """
-        result = np.empty(self.m)
-        joints = zip(evaluation.gradients, self.gradient_components, self.constraint_slices, strict=True)
-        for gradient, components, rows in joints:
-            np.vecdot(gradient, evaluation.velocity[components], out=result[rows])
+        result = self.product(evaluation.gradients, evaluation.velocity)
         for k in self.given_rates:
             phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
             result[self.constraint_slices[k]] += given_rate(self.constraint_batches[k], phi, context)
+        return result
+
+    def product(self, gradients: list[Array], d: Array) -> Array:
+        """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
+        result = np.empty(self.m)
+        for gradient, own, rows in zip(gradients, self.equation_components, self.constraint_slices, strict=True):
+            cells = gradient.reshape(len(own), -1, own.shape[1])
+            np.matvec(cells, d.take(own), out=result[rows].reshape(len(own), -1))
         return result
 
     def forces_over_time(self, motion: Motion, times: Sequence[float]) -> Array:
