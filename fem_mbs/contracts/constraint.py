@@ -239,6 +239,10 @@ class ConstraintBatch(Batch):
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
 
+    def history_rates(self, context: Any) -> Array | None:
+        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
+        return None
+
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.
 
