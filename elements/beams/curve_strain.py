@@ -10,7 +10,7 @@ part computes with them exactly (``fem_mbs/lie/parametrization.py``). docs/theor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -153,14 +153,14 @@ class RelativeCoordinates:
         """Derivative ``(n, p, 6, p, 6)`` of ``Q^T wrench`` against ``d``."""
         n, p = self.d.shape[:2]
         G = np.zeros((n, p, 6, p, 6))
-        turned = self.operator.transposed_derivative(wrench)
+        turned = self.operator.derivative(wrench, transposed=True)
         back = se3.dual(wrench) - turned
         _diagonal(G)[...] += turned
         for k, share in self.shares.items():
             G[:, k] += (share.mT[:, None] @ back).swapaxes(1, 2)
         if self.half is not None:
             # of the shares (1 -+ h)/2, where the coordinates of the last of the middle nodes are half of e
-            change = self.half.transposed_derivative(np.vecmat(wrench, self.back).sum(axis=1))
+            change = self.half.derivative(np.vecmat(wrench, self.back).sum(axis=1), transposed=True)
             for k, sign in zip(self.shares, (-1.0, 1.0), strict=True):
                 G[:, k, :, self.last] += sign * change
         return G
@@ -195,19 +195,15 @@ class HalfWay:
         """The matrix ``(..., 6, 6)``."""
         return self.A @ (self.a * se3.IDENTITY + self.b * (self.A @ self.A))
 
-    def derivative(self, u: Array) -> Array:
-        """Derivative of ``h u`` against ``e``."""
-        return self._derivative(u, self.A, lambda v: -se3.bracket(v))
-
-    def transposed_derivative(self, s: Array) -> Array:
-        """Derivative of ``h^T s`` against ``e``."""
-        return self._derivative(s, self.A.mT, se3.dual)
-
-    def _derivative(self, u0: Array, A: Array, partial: Callable[[Array], Array]) -> Array:
-        u1 = np.matvec(A, u0)
+    def derivative(self, u: Array, transposed: bool = False) -> Array:
+        """Derivative of ``h u``, or of ``h^T u``, against ``e``."""
+        A = self.A.mT if transposed else self.A
+        u1 = np.matvec(A, u)
         u2 = np.matvec(A, u1)
         u3 = np.matvec(A, u2)
-        result: Array = self.a * partial(u0) + self.b * (partial(u2) + A @ (partial(u1) + A @ partial(u0)))
+        # of A v, of three vectors v
+        first, second, third = (se3.dual(v) if transposed else -se3.bracket(v) for v in (u, u1, u2))
+        result: Array = self.a * first + self.b * (third + A @ (second + A @ first))
         along = -2.0 * self.bend[..., 0] * (self.squared[..., None] * u1 + u3)
         result[..., 3:] += along[..., :, None] * self.w[..., None, :]
         return result

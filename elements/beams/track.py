@@ -122,7 +122,7 @@ class Sections:
         moved, moved1, ref = (part.reshape(r, 6, 6 * p) for part in (self._moved, self._moved1, self._reference))
         along = self._relative.geometric(self._N[0][..., None] * y[:, None])
         if (half := self._relative.half) is not None:
-            change = half.transposed_derivative(u)
+            change = half.derivative(u, transposed=True)
             for k, sign in zip(self._relative.shares, (-1.0, 1.0), strict=True):
                 along[:, k, :, self._relative.last] += sign * change
         qq = along.reshape(r, 6 * p, 6 * p) @ self._Q.reshape(r, 6 * p, 6 * p)

@@ -179,7 +179,7 @@ class BeamBatch(BeamElements):
             material = S.mT @ material @ S + measure.hessian(stress[:, :3])
         if self.damping_matrix is not None and V is not None:
             material = material + self.damping_matrix @ self._rate_derivative(operator, V)
-        d_operator = operator.transposed_derivative(wrench)
+        d_operator = operator.derivative(wrench, transposed=True)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
         first = se3.dual(wrench) - d_operator
         first = first if self._to_first is None else self._to_first.mT @ first

@@ -184,7 +184,7 @@ class BushingBatch(ElementBatch, of=Bushing):
         operator, Ad, b, V_A, V, stress, wrench = context
         # rates change as b does, and as the velocity of frame A is seen from frame B
         rate = operator.derivative(V) @ b - b @ se3.bracket(V_A)
-        bend = b.mT @ (self._K @ b + self._C @ rate) + operator.transposed_derivative(stress) @ b
+        bend = b.mT @ (self._K @ b + self._C @ rate) + operator.derivative(stress, transposed=True) @ b
         return self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
 
     def stressed(self, context: BushingContext, d: Array) -> BushingContext:

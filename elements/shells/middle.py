@@ -39,7 +39,7 @@ class QuadCoordinates:
         self.d, self.inverse = self.operator.d, self.operator.forward()
         self.back = self.operator.A - self.inverse
         """``-T^-1(-d)``, by which coordinates follow the middle."""
-        self.diagonals, self.center = se3.InverseTangent(e), se3.InverseTangent(e_m)
+        self.diagonals, self.center = se3.InverseTangent.of(e), se3.InverseTangent.of(e_m)
         self.half_diagonals, self.half_center = HalfWay(e), HalfWay(e_m)
         # shares of nodes in the middles of their diagonals (n, end, diagonal, 6, 6), of these in the middle
         h = self.half_diagonals.value()[:, None]
@@ -58,7 +58,7 @@ class QuadCoordinates:
     def geometric(self, wrench: Array, Q: Array) -> Array:
         """Derivative ``(n, 24, 24)`` of ``Q^T wrench`` (n, 4, 6) against the increments of the nodes."""
         n = len(self.d)
-        turned = self.operator.transposed_derivative(wrench)
+        turned = self.operator.derivative(wrench, transposed=True)
         rows = Q.reshape(n, 4, 6, 24)
         G = turned @ rows
         # the wrench that is moved to the middle, and how it changes there
@@ -68,9 +68,9 @@ class QuadCoordinates:
         by_diagonals, by_center = self._middles()
         at_diagonals = np.vecmat(at_middle[:, None], self.of_center)
         # of the shares in the middle, then of those in the middles of the diagonals
-        bent = 0.5 * self.half_center.transposed_derivative(at_middle) @ by_center
+        bent = 0.5 * self.half_center.derivative(at_middle, transposed=True) @ by_center
         ends = self.of_diagonals.mT @ (SIGNS * bent[:, None])[:, None]
-        own = 0.5 * self.half_diagonals.transposed_derivative(at_diagonals) @ by_diagonals
+        own = 0.5 * self.half_diagonals.derivative(at_diagonals, transposed=True) @ by_diagonals
         ends += SIGNS[:, None] * own[:, None]
         return (G + ends.reshape(n, 4, 6, 24)).reshape(n, 24, 24)
 

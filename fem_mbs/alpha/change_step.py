@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
+from fem_mbs.alpha.local_error import defect, highest_derivatives, response
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import shifted
@@ -44,7 +44,7 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     """
     system = scheme.system
     ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
-    v, a = rate(state), now + ratio * (memory.a - now)
+    v, a = np.append(state.v, state.udot), now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)
     if memory.branches is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import isclose
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -15,9 +16,9 @@ import numpy as np
 from fem_mbs.alpha.change_step import adapted, kept_matrix
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
-from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, rate, tolerances
+from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
 from fem_mbs.alpha.memory import AlphaMemory, named, restarted
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
+from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
@@ -25,7 +26,7 @@ from fem_mbs.alpha.step import Scheme, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import ConvergenceHistory, Newton
+from fem_mbs.newton import ConvergenceHistory, Newton, solve
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -129,7 +130,7 @@ class GeneralizedAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
             guess = equations.calmer(state.multipliers)
-            solution = equations.solve(guess, state.multipliers, self.newton, tolerances=needed)
+            solution = solve(equations, equations.predict(guess, state.multipliers), self.newton, tolerances=needed)
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -167,14 +168,8 @@ class GeneralizedAlpha(Method):
         history = memory.convergence or ConvergenceHistory()
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
-            solution = equations.solve(
-                guess.D if D is None else D,
-                guess.multipliers,
-                self.newton,
-                kept=kept,
-                history=history,
-                tolerances=needed,
-            )
+            unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
+            solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
@@ -185,7 +180,7 @@ class GeneralizedAlpha(Method):
             memory.steps + 1,
             a,
             errors.accelerations,
-            what_was_missed(*missed, h, guess, memory.predictor, system.weight),
+            guess.missed(*missed, system.weight),
             solution.history,
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
@@ -199,7 +194,7 @@ class GeneralizedAlpha(Method):
         """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
         if memory.steps:
             return self.restart(system, state, h) if h > growth * memory.h else memory
-        if same(h, memory.h):
+        if isclose(h, memory.h, rel_tol=SAME):
             return memory
         assert memory.before is not None
         return self._begin(system, state, h, memory.before)
@@ -217,8 +212,8 @@ class GeneralizedAlpha(Method):
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
         scheme = self.scheme(system)
-        v, a = rate(state), memory.a
-        if not same(h, memory.h):
+        v, a = np.append(state.v, state.udot), memory.a
+        if not isclose(h, memory.h, rel_tol=SAME):
             v, a = adapted(scheme, state, h, memory)
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation

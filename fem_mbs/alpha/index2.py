@@ -11,7 +11,15 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.newmark import Newmark
-from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import (
+    Correction,
+    Linearization,
+    MatrixEntries,
+    StepEquations,
+    StepKinematics,
+    StepResidual,
+    Unknowns,
+)
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.linear.solvers import LinearSolver
@@ -44,12 +52,12 @@ class Index2Equations(StepEquations):
         """That of index 3, and ``eta = 0``."""
         return Unknowns(D, multipliers, eta=np.zeros(len(self.positions)))
 
-    def newmark_increment(self, unknown: Unknowns) -> Array:
-        """``D + h B^T(q_n) eta``."""
+    def place(self, unknown: Unknowns) -> StepKinematics:
+        """Newmark's increment is ``D + h B^T(q_n) eta``."""
         eta = np.zeros(self.system.m)
         eta[self.positions] = unknown.eta
         push = constraints.gradient_transpose_product(self.system, self.start, eta)
-        return unknown.D + self.system.from_body(self.state.R, push)
+        return super().place(unknown._replace(Z=-self.system.from_body(self.state.R, push)))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraint on velocities."""
@@ -58,7 +66,7 @@ class Index2Equations(StepEquations):
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
-        force, constraint = super().size(residual)
+        force, constraint = super().size(residual._replace(hidden=residual.hidden[:0]))
         hidden = np.abs(residual.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
         return force, max(constraint, float(hidden))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import highest_derivatives, rate
+from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.contracts import State
 from fem_mbs.system.system import System
 
@@ -35,7 +35,8 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
     evaluation = system.evaluate_at(state)
     gaps = np.abs(system.velocity_residual(evaluation) * system.constraint_weight)
     velocity, acceleration = (
-        float(np.abs(v * system.weight).max()) for v in (rate(state), highest_derivatives(system, state))
+        float(np.abs(v * system.weight).max())
+        for v in (np.append(state.v, state.udot), highest_derivatives(system, state))
     )
     # a mechanism that turns back is at rest for an instant
     speed = max(velocity, acceleration**0.5)

@@ -123,12 +123,7 @@ class Newmark(NamedTuple):
 
 
 SAME = 1e-6
-"""Steps that differ by less, relatively, are the same."""
-
-
-def same(h: float, other: float) -> bool:
-    """Whether two steps differ by nothing but rounding."""
-    return abs(h / other - 1.0) < SAME
+"""Steps that differ by less, relatively, are the same: the difference is rounding."""
 
 
 def newmark(parameters: Parameters, h: float, rates: tuple[Array, Array, Array], order: IntArray) -> Newmark:
@@ -191,24 +186,39 @@ class PredictorHistory(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """Increment and multipliers to begin with, and what the plain increment will miss, constant and linear."""
+    """Increment and multipliers to begin with in a step of ``h``."""
 
+    h: float
+    history: PredictorHistory | None
     D: Array
     multipliers: Array
     expected: Array
-    """``(2, N)``."""
+    """What the plain increment will miss, constant and linear, ``(2, N)``."""
+
+    def missed(self, D: Array, multipliers: Array, weight: Array) -> PredictorHistory:
+        """With what the plain guess has missed in the step, beside what it had been expected to.
+
+        ``weight`` (N,) makes lengths comparable with angles: which guess is the best does not depend on their unit.
+        """
+        h, before = self.h, self.history
+        if before is None:
+            return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
+        plain, wrong = weight * D, weight * (self.expected - D)
+        errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
+        both = np.concatenate([D, before.D[0]]), np.concatenate([multipliers, before.multipliers[0]])
+        return PredictorHistory(h, before.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))
 
 
 def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory | None) -> Guess:
     """The plain guess, corrected by what it is expected to miss."""
     if missed is None:
-        return Guess(D, multipliers, np.zeros((2, len(D))))
+        return Guess(h, None, D, multipliers, np.zeros((2, len(D))))
     of_D, of_multipliers = weights_of_missed(h, missed.h, missed.h_before)
     expected = of_D @ missed.D
     if missed.best == PLAIN:
-        return Guess(D, multipliers, expected)
+        return Guess(h, missed, D, multipliers, expected)
     k = missed.best - 1
-    return Guess(D + expected[k], multipliers + of_multipliers[k] @ missed.multipliers, expected)
+    return Guess(h, missed, D + expected[k], multipliers + of_multipliers[k] @ missed.multipliers, expected)
 
 
 @lru_cache(maxsize=64)
@@ -219,18 +229,3 @@ def weights_of_missed(h: float, last: float, before: float) -> tuple[Array, Arra
     shares = np.array([[1.0, 0.0], [1.0 + ahead, -ahead]])
     ratios = h / np.array([last, before])
     return shares * ratios**3, shares * ratios
-
-
-def what_was_missed(
-    D: Array, multipliers: Array, h: float, guess: Guess, missed: PredictorHistory | None, weight: Array
-) -> PredictorHistory:
-    """From what the plain guess has missed in a step, and what it had been expected to, in numbers without units.
-
-    ``weight`` (N,) makes lengths comparable with angles: which guess is the best does not depend on the unit of length.
-    """
-    if missed is None:
-        return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
-    plain, wrong = weight * D, weight * (guess.expected - D)
-    errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
-    both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
-    return PredictorHistory(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))

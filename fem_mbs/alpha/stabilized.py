@@ -60,10 +60,6 @@ class StabilizedEquations(StepEquations):
         """That of index 3, and ``Z = 0``."""
         return Unknowns(D, multipliers, Z=np.zeros(self.system.N))
 
-    def newmark_increment(self, unknown: Unknowns) -> Array:
-        """``N = D - Z``."""
-        return unknown.D - unknown.Z
-
     def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
@@ -72,15 +68,6 @@ class StabilizedEquations(StepEquations):
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
         udot = motion.udot + system.own_of(unknown.Z) / self.h
         return replace(motion, V=V, udot=udot, momentum=motion)
-
-    def size(self, residual: StepResidual) -> tuple[float, float]:
-        """Relative residuals; the constraint on velocities times the step is compared with that on positions.
-
-        Its error stands for one of the accelerations, which follow velocities.
-        """
-        reaction = self.reaction(residual, residual.hidden, self.beta / (self.gamma * self.h))
-        gaps = np.maximum(np.abs(residual.closing), np.abs(residual.hidden)) * self.system.constraint_weight
-        return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps).item()
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
@@ -108,7 +95,7 @@ class StabilizedEquations(StepEquations):
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
-        missed = per_rate * (tangent.product(system, G, d) - residual.hidden)
+        missed = per_rate * (system.product(G, d) - residual.hidden)
         Z, push = self._along_constraints(linearization, missed)
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
@@ -118,7 +105,7 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
             share = -(more @ push).item() / ((push @ push).item() or 1.0)
-            change, push = self._along_constraints(linearization, per_rate * tangent.product(system, G, d_more))
+            change, push = self._along_constraints(linearization, per_rate * system.product(G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, highest_derivatives, rate
+from fem_mbs.alpha.local_error import defect, highest_derivatives
 from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
@@ -94,7 +94,7 @@ def resolved(
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = tangent.product(system, evaluation.gradients, d)
+        gaps = system.product(evaluation.gradients, d)
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
             moved += moves @ (back @ (held @ (d - moved)))
@@ -143,7 +143,7 @@ def step_matrix(
 ) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)
-    formulas = newmark(parameters, h, (rate(state), here, here), system.order)
+    formulas = newmark(parameters, h, (np.append(state.v, state.udot), here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     evaluation = system.evaluate_at(state)
     body = np.stack([evaluation.motion.V, evaluation.motion.A])

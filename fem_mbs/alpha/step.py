@@ -1,11 +1,12 @@
 """One step of the generalised-alpha method on the group, in the order of the papers.
 
 Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: the methods of
-:class:`StepEquations`, in this order, for the index-3 equations; ``solve`` leads from the first to the solution of
-which the last makes a state (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
-coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60. Other formulations
-of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
-Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
+:class:`StepEquations`, in this order, for the index-3 equations; :func:`fem_mbs.newton.solve` leads from the first to
+the solution of which the last makes a state (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group,
+eqs. 71-79 in local coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60.
+Other formulations of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of
+Gear, Gupta and Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of
+positions.
 
 What serves the step and is not it is beside this file: Newmark's formulas and a better first guess (``newmark.py``),
 errors and what they ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of
@@ -15,7 +16,7 @@ the step (``change_step.py``), iteration matrices that leave terms out (``simpli
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,8 +25,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate, Newton
-from fem_mbs.newton import solve as newton_solve
+from fem_mbs.newton import Iterate
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
@@ -155,18 +155,13 @@ class StepEquations:
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.u = system.ahead(state, h) if system.has_history else state.u
+        """Internal variables ``(k,)`` to which increments are added."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
         """The solver of the iteration matrix."""
         return system.solver
-
-    def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Iterate[Any, Any, Any]:
-        """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
-
-        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution.
-        """
-        return newton_solve(self, self.predict(D, multipliers), newton, **given)
 
     # predict
 
@@ -190,13 +185,10 @@ class StepEquations:
 
     # residual
 
-    def newmark_increment(self, unknown: Unknowns) -> Array:
-        """The increment that Newmark's formulas take: that of the configuration."""
-        return unknown.D
-
     def place(self, unknown: Unknowns) -> StepKinematics:
-        """The configuration at the end of the step, and its rates by Newmark's formulas."""
-        rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
+        """The configuration at the end of the step, and its rates by Newmark's formulas for ``D - Z``."""
+        increment = unknown.D - unknown.Z if len(unknown.Z) else unknown.D
+        rates = self.formulas.factors * increment + self.formulas.constants
         n, width = self.system.n, self.chart.width
         D, node_rates = unknown.D[: self.first].reshape(n, width), rates[:, : self.first].reshape(3, n, width)
         return StepKinematics(D, node_rates, rates, *self.chart.end_of_step(self.state.x, self.state.R, D, node_rates))
@@ -223,18 +215,21 @@ class StepEquations:
         return motion
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
-        """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
-        if not self.system.m:
-            return residual.evaluation.relative, 0.0
-        gaps = residual.closing * self.system.constraint_weight
-        reaction = self.reaction(residual, residual.closing, self.beta)
-        return max(residual.evaluation.relative, reaction), np.maximum.reduce(np.abs(gaps)).item()
+        """Relative residuals: of forces, with those that close the constraints at once, and of the constraints.
 
-    def reaction(self, residual: StepResidual, gaps: Array, rate: float) -> float:
-        """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
-        forces, moments = np.maximum.reduce(np.abs(self.system.constraint_mass * gaps), axis=1).tolist()
-        force, moment = residual.evaluation.scale
-        return rate * max(forces / force, moments / moment)
+        Where velocities obey theirs, their error times the step is compared with that on positions, and stands for one
+        of the accelerations, which follow velocities.
+        """
+        system, (force, moment) = self.system, residual.evaluation.scale
+        if not system.m:
+            return residual.evaluation.relative, 0.0
+        gaps, accelerations = np.abs(residual.closing), self.beta * residual.closing
+        if len(residual.hidden):
+            gaps = np.maximum(gaps, np.abs(residual.hidden))
+            accelerations = self.beta / (self.gamma * self.h) * residual.hidden
+        forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * accelerations), axis=1).tolist()
+        largest = np.maximum.reduce(gaps * system.constraint_weight).item()
+        return max(residual.evaluation.relative, forces / force, moments / moment), largest
 
     # iteration matrix
 
@@ -326,7 +321,7 @@ class StepEquations:
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
         """Internal variables and their rates."""
-        return self.state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
+        return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

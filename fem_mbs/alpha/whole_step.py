@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import lru_cache
+from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.alpha.local_error import SUDDEN, after_rest, errors_of_step, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, Parameters, PredictorHistory, newmark, same, weights_of_missed
+from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
 from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -61,7 +62,9 @@ def _step(
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     if sudden or looked_at(memory.steps):
-        seen = not (system.follows_time and unseen_forces(system, system.motion(new), state.t, h) is not None)
+        seen = not (
+            system.follows_time and unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None
+        )
         if seen and memory.steps and solution.linearization is not None:
             report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden, np.zeros(2))
         else:
@@ -214,7 +217,7 @@ class StepLines:
             formulas.weights.dot(self._basis[0], linear[0])
         else:
             np.matmul(formulas.weights, self._basis, out=linear)
-        if not (goes_on and same(h, memory.h)):  # with velocities for a step of another length
+        if not (goes_on and isclose(h, memory.h, rel_tol=SAME)):  # with velocities for a step of another length
             own = plain().formulas
             linear[:, :3], linear[:, 3] = (
                 own.constants.reshape(3, len(linear), -1).swapaxes(0, 1),

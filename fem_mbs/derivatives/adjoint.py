@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import same
+from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Motion, State, Step
 from fem_mbs.derivatives.beside import LEANS, leans_on_history
@@ -59,7 +59,7 @@ class AdjointIntegration(KeptSteps):
             return None
         self.lengths.append(self.taken.h)
         self.ends.append(self.state.t)
-        if self.has_jumped or not same(self.taken.h, self.taken.memory.h):
+        if self.has_jumped or not math.isclose(self.taken.h, self.taken.memory.h, rel_tol=SAME):
             self._begin_anew()
         return accepted
 

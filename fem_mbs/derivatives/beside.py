@@ -15,7 +15,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
-from fem_mbs.derivatives.parameters import Likeness, Variation
+from fem_mbs.derivatives.parameters import Variation, alike
 from fem_mbs.derivatives.residual import Instants
 from fem_mbs.derivatives.together import Ask, Together
 from fem_mbs.system import constraints
@@ -125,7 +125,7 @@ class ParameterDerivatives:
             for here, *there in zip(parts, *(other.number.parts for other in others), strict=True):
                 joint = here in system.number.equations
                 heavier = not (alone or joint)
-                if not heavier and id(here) not in following and all(Likeness()(here, part) for part in there):
+                if not heavier and id(here) not in following and all(alike(here, part) for part in there):
                     continue
                 for part, weight, gravity in zip(there, own.weights, gravities, strict=True):
                     share = _Share(part, here, k, weight, central)

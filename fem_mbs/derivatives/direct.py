@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from math import isclose
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
-from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import same
+from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
@@ -196,7 +196,7 @@ class DirectIntegration(KeptSteps):
         if (accepted := super().advance()) is None:
             return None
         state, memory, h, result = taken = self.taken
-        if not (memory.steps and same(h, memory.h)):
+        if not (memory.steps and isclose(h, memory.h, rel_tol=SAME)):
             self._catch_up()
             self._enter(state, memory, h)
             memory = self.alpha.started(self.system, state, h, memory)
@@ -241,10 +241,10 @@ class DirectIntegration(KeptSteps):
             end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
-                tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
+                tangent = self._with_history(tangent, own.result.state)
             self.tangents.append(tangent)
             lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(q=tangent.q, lead=lead)
+            self.now = end._replace(q=tangent.q, v=tangent.v, lead=lead)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
             self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
@@ -277,7 +277,7 @@ class DirectIntegration(KeptSteps):
             self._begun_with[other] = Beginning(state, begun.memory)
             nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)
             q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
-            return q, rate(state), np.append(state.vdot, state.uddot), state.multipliers
+            return q, np.append(state.v, state.udot), np.append(state.vdot, state.uddot), state.multipliers
 
         self.tangents.append(StateDerivatives(*self._differences(differ)))
 
@@ -294,7 +294,11 @@ class DirectIntegration(KeptSteps):
         def begins(k: int, other: System, by: float) -> Sequence[Array]:
             there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
             own = self.alpha.started(other, there, h, own)
-            v, a = (rate(there), own.a) if same(h, own.h) else adapted(self.alpha.scheme(other), there, h, own)
+            v, a = (
+                (np.append(there.v, there.udot), own.a)
+                if isclose(h, own.h, rel_tol=SAME)
+                else adapted(self.alpha.scheme(other), there, h, own)
+            )
             if own.velocity_perturbation is not None:
                 v = v + own.velocity_perturbation
             return v, own.accelerations.now, a
@@ -345,15 +349,16 @@ class DirectIntegration(KeptSteps):
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *other.solver.factorized(values).arrays
 
-    def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
-        """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""
-        q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
+    def _with_history(self, tangent: StateDerivatives, state: State) -> StateDerivatives:
+        """Derivatives with internal variables of kind "history" as the batches of models beside leave them."""
+        q, v, kept = tangent.q.copy(), tangent.v.copy(), np.flatnonzero(self.system.order < 0)
 
         def left(k: int, other: System, by: float) -> Sequence[Array]:
-            return [other.history(other.motion(self._displaced(other, state, tangent, k, by)))[kept]]
+            end = other.with_history(self._displaced(other, state, tangent, k, by))
+            return end.u[kept], end.udot[kept]
 
-        q[6 * self.system.n + kept] = self._differences(left)[0]
-        return q
+        q[6 * self.system.n + kept], v[6 * self.system.n + kept] = self._differences(left)
+        return tangent._replace(q=q, v=v)
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -179,7 +180,7 @@ def _same(system: System, other: System) -> bool:
     """Whether two frozen models are the same in all that they hold."""
     arrays = ("x0", "R0", "u0", "velocities", "gravity")
     return all(np.array_equal(getattr(system, name), getattr(other, name)) for name in arrays) and all(
-        Likeness()(here, there) for here, there in zip(system.number.parts, other.number.parts, strict=True)
+        alike(here, there) for here, there in zip(system.number.parts, other.number.parts, strict=True)
     )
 
 
@@ -202,42 +203,43 @@ def _kinds(system: System) -> list[str]:
     ]
 
 
-class Likeness:
-    """Whether two objects are the same in all that they hold; functions, if they are of one text and hold the same."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, int], tuple[Any, Any]] = {}
-
-    def __call__(self, one: Any, other: Any) -> bool:
-        if one is other or isinstance(one, Numbering):
-            return True
-        if type(one) is not type(other):
-            return False
-        if (pair := (id(one), id(other))) in self._seen:
-            return True
-        self._seen[pair] = one, other
-        if isinstance(one, ConstructorArguments):  # not when it was made
-            return self(one[:2], other[:2])
-        if isinstance(one, Node):
-            return all(self(getattr(one, name), getattr(other, name)) for name in PLACED)
-        if isinstance(one, np.ndarray) and one.dtype != object:
-            return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-        if isinstance(one, int | float | complex | str | bytes | np.generic):
-            return bool(one == other) or (one != one and other != other)
-        if isinstance(one, dict):
-            return one.keys() == other.keys() and all(self(one[key], other[key]) for key in one)
-        if isinstance(one, list | tuple | np.ndarray):
-            return len(one) == len(other) and all(map(self, one, other))
-        if inspect.isfunction(one):
-            cells = [[cell.cell_contents for cell in own.__closure__ or ()] for own in (one, other)]
-            return (
-                one.__code__ == other.__code__
-                and self(cells[0], cells[1])
-                and self(one.__defaults__, other.__defaults__)
-            )
-        if inspect.ismethod(one):
-            return one.__func__ is other.__func__ and self(one.__self__, other.__self__)
-        if type(one).__dictoffset__:
-            here, there = ({name: own for name, own in vars(each).items() if name != KEPT_UP} for each in (one, other))
-            return self(here, there)
+def alike(one: Any, other: Any, seen: dict[tuple[int, int], Any] | None = None) -> bool:
+    """Whether two objects are the same in all that they hold; what cannot be read counts as different."""
+    if one is other or isinstance(one, Numbering):
+        return True
+    if type(one) is not type(other):
         return False
+    seen = {} if seen is None else seen
+    if (pair := (id(one), id(other))) in seen:
+        return True
+    seen[pair] = one, other  # objects that are gone would leave their ids to others
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    if isinstance(one, int | float | complex | str | bytes | np.generic | CodeType):
+        return bool(one == other) or (one != one and other != other)
+    if type(one) is dict:
+        here, there = (own.keys() - {KEPT_UP} for own in (one, other))
+        return here == there and all(alike(one[key], other[key], seen) for key in here)
+    if type(one) in (list, tuple) or isinstance(one, np.ndarray):
+        return len(one) == len(other) and all(alike(*own, seen) for own in zip(one, other, strict=True))
+    here, there = map(_held, (one, other))
+    return here is not None and alike(here, there, seen)
+
+
+def _held(one: Any) -> Any:
+    """What an object holds, as a tuple; None if that cannot be told."""
+    if isinstance(one, ConstructorArguments):  # not when it was made
+        return one[:2]
+    if isinstance(one, Node):
+        return tuple(getattr(one, name) for name in PLACED)
+    try:
+        if inspect.isfunction(one):
+            cells = tuple(cell.cell_contents for cell in one.__closure__ or ())
+            return one.__code__, cells, one.__defaults__, one.__kwdefaults__, vars(one)
+        if inspect.ismethod(one):
+            return one.__func__, one.__self__
+        # attributes, slots, and what objects of other languages say that they are made of
+        held = None if isinstance(one, type) else one.__reduce_ex__(2)
+    except Exception:  # of whatever kind
+        return None
+    return held if isinstance(held, tuple) else None

@@ -20,7 +20,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.derivatives.together import Together
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.matrices import rate_gradient_of
+from fem_mbs.system.matrices import given_rate_gradient
 from fem_mbs.system.system import System
 
 
@@ -207,4 +207,5 @@ def of_joints(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -
     V = motion.V[batch.nodes].reshape(len(batch.nodes), -1)
     if batch.own is not None:
         V = np.concatenate([V, motion.udot[batch.own]], axis=1)
-    return [B, batch.stiffness(context, multipliers), rate_gradient_of(batch, context, V)]
+    gradient = batch.rate_gradient(context, V) + given_rate_gradient(batch, context)
+    return [B, batch.stiffness(context, multipliers), gradient]

@@ -159,11 +159,17 @@ class EulerParameters(RotationCoordinates):
 
     size: ClassVar = 4
     zero: ClassVar = np.array([1.0, 0.0, 0.0, 0.0])
-    coordinates = staticmethod(so3.quaternion)
+
+    @staticmethod
+    def coordinates(R: Array) -> Array:
+        w = so3.log(R)
+        half = 0.5 * np.sqrt(np.vecdot(w, w))[..., None]
+        return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * w], axis=-1)
 
     @staticmethod
     def rotation(c: Array) -> Array:
-        return so3.from_quaternion(c)
+        A = c[..., 0, None, None] * so3.IDENTITY + so3.skew(c[..., 1:])
+        return A @ A + so3.outer(c[..., 1:], c[..., 1:])
 
     @staticmethod
     def jacobian(c: Array) -> Array:

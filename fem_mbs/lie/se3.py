@@ -8,7 +8,7 @@ coefficients follow from those of SO(3). Closed forms by blocks: Arnold, Cardona
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,59 +79,64 @@ def tangent_operator(d: Array) -> Array:
     return result
 
 
-class InverseTangent:
+class InverseTangent(NamedTuple):
     """``T^-1(d) = I + A/2 + a A^2 + b A^4`` with ``A = bracket(d)``, and what it shares with its derivatives.
 
     ``a = e - e1 phi^2/2`` and ``b = -e1/2`` match value and slope at the double eigenvalue ``i phi``.
     """
 
-    def __init__(self, d: Array, coefficients: tuple[Array, Array] | None = None) -> None:
-        self.d, self.w = d, d[..., 3:]
-        phi_squared = np.vecdot(self.w, self.w) if coefficients is None else coefficients[0]
-        values = BRACKET_INVERSE(phi_squared) if coefficients is None else coefficients[1]
-        self.phi_squared, (_, self.a, self.b, self._slope) = phi_squared, values
-        self.A = bracket(d)
+    d: Array
+    A: Array
+    phi_squared: Array
+    a: Array
+    b: Array
+    slope: Array
+    """``b'/phi``, of shape ``(..., 1, 1)`` like ``a`` and ``b``."""
+
+    @classmethod
+    def of(cls, d: Array) -> InverseTangent:
+        """The operator at ``d`` (..., 6)."""
+        phi_squared = np.vecdot(d[..., 3:], d[..., 3:])
+        return cls(d, bracket(d), phi_squared, *BRACKET_INVERSE(phi_squared)[1:])
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
         phi_squared = np.vecdot(w, w)
-        coefficients = BRACKET_INVERSE(phi_squared)
-        e, W = coefficients[0], so3.skew(w)
+        e, *coefficients = BRACKET_INVERSE(phi_squared)
+        W = so3.skew(w)
         y = np.vecmat(x, W)
-        U = x + 0.5 * y + e[..., 0] * np.vecmat(y, W)
-        return cls(np.concatenate([U, w], axis=-1), (phi_squared, coefficients))
+        d = np.concatenate([x + 0.5 * y + e[..., 0] * np.vecmat(y, W), w], axis=-1)
+        return cls(d, bracket(d), phi_squared, *coefficients)
 
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
         A2 = self.A @ self.A
         return IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
 
-    def derivative(self, u: Array) -> Array:
-        """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""
-        return self._derivative(u, self.A, lambda v: -bracket(v))
+    def derivative(self, u: Array, transposed: bool = False) -> Array:
+        """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``.
 
-    def transposed_derivative(self, s: Array) -> Array:
-        """Matrix ``D`` with ``D delta`` the derivative of ``T^-T(d) s`` along ``delta``: geometric stiffness."""
-        return self._derivative(s, self.A.mT, dual)
-
-    def _derivative(self, u0: Array, A: Array, partial: Callable[[Array], Array]) -> Array:
-        """Product rule on ``u/2 + a A^2 u + b A^4 u``, where ``partial(v) delta`` is the derivative of ``A v``."""
-        a, b = self.a[..., 0], self.b[..., 0]
-        u1 = np.matvec(A, u0)
+        ``transposed``: of ``T^-T(d) u``, the geometric stiffness of a wrench. By the product rule on ``u/2 + a A^2 u +
+        b A^4 u``, or with ``A^T`` in place of ``A``.
+        """
+        A, a, b = self.A.mT if transposed else self.A, self.a[..., 0], self.b[..., 0]
+        u1 = np.matvec(A, u)
         u2 = np.matvec(A, u1)
         u3 = np.matvec(A, u2)
         u4 = np.matvec(A, u3)
-        terms = np.concatenate([b * u0, b * u1, a * u0 + b * u2, 0.5 * u0 + a * u1 + b * u3])
-        first, second, third, fourth = partial(terms).reshape(4, *A.shape)
+        terms = np.concatenate([b * u, b * u1, a * u + b * u2, 0.5 * u + a * u1 + b * u3])
+        # the derivatives of A v against d, of four vectors v
+        partial = dual(terms) if transposed else -bracket(terms)
+        first, second, third, fourth = partial.reshape(4, *A.shape)
         result: Array = fourth + A @ (third + A @ (second + A @ first))
-        along = self._slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
+        along = self.slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
         rotation = result[..., 3:]
-        rotation += along[..., :, None] * self.w[..., None, :]
+        rotation += along[..., :, None] * self.d[..., None, 3:]
         return result
 
 
 def inverse_tangent_operator(d: Array) -> Array:
     """Inverse tangent operator ``T^-1(d)``, shape ``(..., 6, 6)``; regular for rotations below 2 pi."""
-    return InverseTangent(d).forward()
+    return InverseTangent.of(d).forward()

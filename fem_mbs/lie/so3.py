@@ -79,41 +79,27 @@ def exp(w: Array) -> Array:
     q = np.empty((*w.shape[:-1], 4))
     np.cos(half, out=q[..., 0])
     np.multiply((0.5 * np.sin(half) / half)[..., None], w, out=q[..., 1:])
-    return from_quaternion(q)
-
-
-def from_quaternion(q: Array) -> Array:
-    """Rotation matrices ``(..., 3, 3)`` of unit quaternions ``(..., 4)``, scalar first."""
     products = q.take(_FIRST, -1) * q.take(_SECOND, -1)
     return products.reshape(-1, 10).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
 
 
-def quaternion(R: Array) -> Array:
-    """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``."""
-    row = _quaternion_row(R)
-    return row / np.sqrt(np.vecdot(row, row))[..., None]
-
-
 def log(R: Array) -> Array:
-    """Rotation vectors ``(..., 3)`` of rotation matrices, length at most pi; right up to pi (quaternion)."""
-    q = _quaternion_row(R)
+    """Rotation vectors ``(..., 3)`` of rotation matrices, length at most pi; right up to pi.
+
+    By a multiple of the quaternion: the first row of ``4 q q^T``, or the best conditioned one far from the identity.
+    """
+    flat = R.reshape(*R.shape[:-2], 9)
+    q = flat @ _QUATERNION_ROW
+    q[..., 0] += 1.0
+    if np.minimum.reduce(q[..., 0], axis=None, initial=1.0) < 1.0:
+        products = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
+        best = np.argmax(np.einsum("...ii->...i", products), axis=-1)
+        q = np.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :]
+        q = np.where(q[..., :1] < 0.0, -q, q)
     axis, cosine = q[..., 1:], q[..., 0]
     # 2 atan(sine/cosine)/sine is regular at zero; the smallest sine keeps 0/0 away
     sine = np.maximum(np.sqrt(np.vecdot(axis, axis)), _SMALLEST)
     return (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
-
-
-def _quaternion_row(R: Array) -> Array:
-    """A multiple of the quaternion: the first row of ``4 q q^T``, or the best conditioned one far from the identity."""
-    flat = R.reshape(*R.shape[:-2], 9)
-    row = flat @ _QUATERNION_ROW
-    row[..., 0] += 1.0
-    if np.minimum.reduce(row[..., 0], axis=None, initial=1.0) < 1.0:
-        outer = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
-        best = np.argmax(np.einsum("...ii->...i", outer), axis=-1)
-        row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
-        row = np.where(row[..., :1] < 0.0, -row, row)
-    return row
 
 
 def tangent_operator(w: Array) -> Array:

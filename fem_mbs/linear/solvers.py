@@ -16,6 +16,7 @@ and come right after it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -224,21 +225,23 @@ class DenseSolver(LinearSolver):
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
-        return self._factors(lu, pivots)
+        return Factors(partial(_solve_dense, lu, pivots), (lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
         if len(arrays) == 1:
             return self.factor(arrays[0].copy())
-        return self._factors(*_usable(arrays, (self.size, self.size)))
-
-    def _factors(self, lu: Array, pivots: Array) -> Factors:
-        solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
-        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
+        lu, pivots = _usable(arrays, (self.size, self.size))
+        return Factors(partial(_solve_dense, lu, pivots), (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
         return csc_array(values.reshape(self.size, self.size).T)
+
+
+def _solve_dense(lu: Array, pivots: Array, b: Array) -> Array:
+    solution: Array = (lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs)(lu, pivots, b)[0]
+    return solution
 
 
 class BandedSolver(LinearSolver):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
 from fem_mbs.derivatives import direct
@@ -368,6 +370,55 @@ def test_laws_for_authors() -> None:
 
     with pytest.raises(ContractError, match="against pull misses differences of runs by"):
         check_sensitivity(wrong, {"pull": 40.0})
+
+
+def by_keyword(pull: float) -> Any:
+    return lambda t, *, pull=pull: (pull * t, 0.0, 0.0)
+
+
+def by_attribute(pull: float) -> Any:
+    def law(t: float) -> tuple[float, float, float]:
+        return (law.pull * t, 0.0, 0.0)  # type: ignore[attr-defined]
+
+    law.pull = pull  # type: ignore[attr-defined]
+    return law
+
+
+class BySlot:
+    """A law whose number is in a slot."""
+
+    __slots__ = ("__dict__", "pull")
+
+    def __init__(self, pull: float) -> None:
+        self.pull = pull
+
+    def __call__(self, t: float) -> tuple[float, float, float]:
+        return (self.pull * t, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        by_keyword,
+        by_attribute,
+        BySlot,
+        lambda pull: partial(lambda pull, t: (pull * t, 0.0, 0.0), pull),
+        lambda pull: CubicSpline((0.0, 0.5, 1.0), pull * np.outer((0.0, 0.5, 1.0), (1.0, 0.0, 0.0))),
+    ],
+    ids=("keyword", "attribute", "slot", "partial", "spline"),
+)
+def test_wherever_a_law_keeps_its_numbers(law: Any) -> None:
+    """A parameter that stands elsewhere, too, has all of its shares: x = p t + p t^3/6."""
+
+    def build(p: float = 2.0) -> mbs.Model:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), velocity=(p, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(Force(body, law(p)))
+        return model
+
+    rate = mbs.sensitivities(build, {"p": 2.0}, 1.0, 0.01, how="direct").of(lambda s: s.position("body")[-1, 0])["p"]
+    np.testing.assert_allclose(rate, 1.0 + 1.0 / 6.0, rtol=1e-4)
 
 
 def test_a_kink_is_named() -> None:

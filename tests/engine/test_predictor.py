@@ -10,7 +10,7 @@ from catalogue import GROUPS
 from models import machine
 
 import fem_mbs as mbs
-from fem_mbs.alpha.newmark import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.newmark import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess
 from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody
@@ -27,7 +27,7 @@ def followed(jerk: object, force: object, sizes: tuple[float, ...]) -> tuple[lis
         D, multipliers = h**3 * jerk(middle), h * force(middle)  # type: ignore[operator]
         guess = first_guess(np.zeros(2), np.zeros(1), h, missed)
         off.append(max(np.abs(guess.D - D).max() / h**3, np.abs(guess.multipliers - multipliers).max() / h))
-        missed = what_was_missed(D, multipliers, h, guess, missed, np.ones(2))
+        missed = guess.missed(D, multipliers, np.ones(2))
         t += h
     assert missed is not None
     return off, missed
@@ -56,7 +56,7 @@ def test_what_changes_its_sign_from_step_to_step_is_not_extrapolated() -> None:
 def test_the_first_step_has_nothing_to_extrapolate() -> None:
     guess = first_guess(np.ones(3), np.ones(2), 0.1, None)
     assert (guess.D == 1.0).all() and (guess.multipliers == 1.0).all()
-    assert what_was_missed(np.ones(3), np.ones(2), 0.1, guess, None, np.ones(3)).best == CONSTANT
+    assert guess.missed(np.ones(3), np.ones(2), np.ones(3)).best == CONSTANT
 
 
 def test_iterations_do_not_depend_on_the_unit_of_length() -> None:

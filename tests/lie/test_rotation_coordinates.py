@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
@@ -31,6 +32,14 @@ def test_coordinates_of_a_rotation_are_those_it_is_made_of(kind: Kind) -> None:
     R = so3.exp(np.random.default_rng(2).normal(size=(50, 3)))
     np.testing.assert_allclose(kind.rotation(kind.coordinates(R)), R, atol=1e-14)
     np.testing.assert_allclose(kind.rotation(kind.zero), np.eye(3), atol=1e-16)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 0.5, 1.9, 2.1, 3.0, np.pi - 1e-6, np.pi - 1e-9])
+def test_euler_parameters_agree_with_scipy(angle: float) -> None:
+    rotation = Rotation.from_rotvec(angle * np.array([[1.0, 0.0, 0.0], [0.6, 0.0, -0.8], [2 / 3, 1 / 3, 2 / 3]]))
+    expected = rotation.as_quat(canonical=True, scalar_first=True)
+    c = COORDINATES["euler_parameters"].coordinates(rotation.as_matrix())
+    np.testing.assert_allclose(c, expected, rtol=0, atol=2e-15)
 
 
 def test_angles_turn_about_moving_axes() -> None:

@@ -34,15 +34,15 @@ def test_dual_is_the_coadjoint_product(d: Array, s: Array) -> None:
 
 
 def test_derivatives_agree_with_differences(d: Array, u: Array, s: Array) -> None:
-    inverse, T_inverse, h = se3.InverseTangent(d), se3.inverse_tangent_operator, 1e-5
+    inverse, T_inverse, h = se3.InverseTangent.of(d), se3.inverse_tangent_operator, 1e-5
     for i, e in enumerate(h * np.eye(6)):
         slope = (T_inverse(d + e) - T_inverse(d - e)) / (2 * h)
         close(inverse.derivative(u)[..., i], np.matvec(slope, u), atol=2e-9)
-        close(inverse.transposed_derivative(s)[..., i], np.vecmat(s, slope), atol=2e-9)
+        close(inverse.derivative(s, transposed=True)[..., i], np.vecmat(s, slope), atol=2e-9)
 
 
 def test_derivatives_are_one_form(d: Array, u: Array, s: Array) -> None:
     """``s . D(T^-1 u) delta = u . D(T^-T s) delta`` for every ``delta``."""
-    inverse = se3.InverseTangent(d)
+    inverse = se3.InverseTangent.of(d)
     form = np.vecmat(s, inverse.derivative(u))
-    close(np.vecmat(u, inverse.transposed_derivative(s)), form, atol=1e-13)
+    close(np.vecmat(u, inverse.derivative(s, transposed=True)), form, atol=1e-13)

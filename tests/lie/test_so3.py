@@ -21,17 +21,14 @@ def test_skew_is_the_cross_product_and_axial_its_inverse() -> None:
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 0.5, 1.9, 2.1, 3.0, PI - 1e-6, PI - 1e-9])
-def test_exp_and_quaternion_agree_with_scipy(angle: float) -> None:
+def test_exp_agrees_with_scipy(angle: float) -> None:
     rotation = Rotation.from_rotvec(angle * AXES)
     close(so3.exp(angle * AXES), rotation.as_matrix(), atol=2e-15)
-    expected = rotation.as_quat(canonical=True, scalar_first=True)
-    close(so3.quaternion(rotation.as_matrix()), expected, atol=1e-15)
 
 
 def test_half_turns_have_one_of_both_rotation_vectors() -> None:
     R = 2.0 * AXES[:, :, None] * AXES[:, None, :] - np.eye(3)
-    w, scalar = so3.log(R), so3.quaternion(R)[:, 0]
-    assert (scalar >= 0.0).all() and (scalar < 1e-15).all()
+    w = so3.log(R)
     close(w, PI * AXES * np.sign(np.vecdot(w, AXES))[:, None], atol=2e-15)
 
 

@@ -12,21 +12,14 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.index3_limit import instability
 from fem_mbs.alpha.local_error import highest_derivatives, tolerances
-from fem_mbs.alpha.newmark import (
-    Parameters,
-    PredictorHistory,
-    chung_hulbert,
-    first_guess,
-    newmark,
-    same,
-    what_was_missed,
-)
+from fem_mbs.alpha.newmark import SAME, Parameters, PredictorHistory, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
@@ -44,7 +37,7 @@ from fem_mbs.methods.comparison.classical_runge_kutta import (
     rotations_of,
     to_world,
 )
-from fem_mbs.newton import ConvergenceHistory, Iterate, Newton
+from fem_mbs.newton import ConvergenceHistory, Iterate, Newton, solve
 from fem_mbs.system.system import System
 
 
@@ -192,7 +185,7 @@ class ClassicalAlpha(Method):
 
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
         """One step, by Newton's method."""
-        if not memory.steps and not same(h, memory.h):
+        if not memory.steps and not isclose(h, memory.h, rel_tol=SAME):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
         equations = self.equations(system, state, h, memory)
@@ -205,9 +198,8 @@ class ClassicalAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"), watch:
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
-            solution = equations.solve(
-                guess.D, guess.multipliers, self.newton, kept=kept, history=convergence, tolerances=needed
-            )
+            unknown = equations.predict(guess.D, guess.multipliers)
+            solution = solve(equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed)
         end = equations.end(solution)
         change = equations.of_nodes(end.highest - memory.highest)
         self._check(system, equations, memory, end, change)
@@ -221,7 +213,7 @@ class ClassicalAlpha(Method):
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         places = system.nodes_of(system.weight)[:, :3]
         weight = np.append(np.hstack([places, np.ones_like(memory.c)]), system.own_of(system.weight))
-        history = what_was_missed(*missed, h, guess, predictor, weight), solution.history, matrix
+        history = guess.missed(*missed, weight), solution.history, matrix
         here = end.c, end.rates, end.highest, end.a, error
         return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
 
@@ -244,7 +236,7 @@ class ClassicalAlpha(Method):
 
     def _adapted(self, system: System, state: State, h: float, memory: ClassicalMemory) -> tuple[Array, Array]:
         """Rates and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts, see ``change_step.py``."""
-        if same(h, memory.h):
+        if isclose(h, memory.h, rel_tol=SAME):
             return memory.rates, memory.a
         ratio, chart = h / memory.h, ClassicalChart(system, self.kind, memory.c)
         w = np.zeros(system.N)

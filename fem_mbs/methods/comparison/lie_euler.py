@@ -31,10 +31,18 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
-from fem_mbs.alpha.local_error import highest_derivatives, rate
+from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
-from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import (
+    Correction,
+    Linearization,
+    MatrixEntries,
+    StepEquations,
+    StepKinematics,
+    StepResidual,
+    Unknowns,
+)
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Method, Nothing, RateSensitivities, State, Step, checked, choice
 from fem_mbs.errors import ModelError
@@ -42,7 +50,7 @@ from fem_mbs.initial.redundant import redundant_joints
 from fem_mbs.lie import so3
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamiltonian, solve_symplectic
-from fem_mbs.newton import Newton
+from fem_mbs.newton import Newton, solve
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import AccelerationLevel
@@ -79,15 +87,15 @@ class OverdeterminedEquations(StepEquations):
         """That of index 3 without corrections."""
         return Unknowns(D, multipliers, Z=np.zeros(self.system.N), Y=np.zeros(self.system.N))
 
-    def newmark_increment(self, unknown: Unknowns) -> Array:
-        """``D + Z`` for velocities and ``D + Z + Y`` for accelerations."""
+    def place(self, unknown: Unknowns) -> StepKinematics:
+        """Velocities are those of ``D + Z``, accelerations those of ``D + Z + Y``."""
         Z, Y = (self.system.from_body(self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
-        return np.stack([unknown.D + Z, unknown.D + Z + Y, unknown.D])
+        return super().place(unknown._replace(Z=-np.stack([Z, Z + Y, 0.0 * Z])))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraints on velocities and accelerations."""
         residual, system = super().evaluate(unknown), self.system
-        Z = tangent.product(system, self.start.gradients, unknown.Z)
+        Z = system.product(self.start.gradients, unknown.Z)
         acceleration = self.h**2 * constraints.acceleration(system, residual.evaluation)
         position = np.where(system.velocity_level, Z, residual.evaluation.constraint)
         return residual._replace(closing=position, hidden=np.concatenate([residual.hidden, acceleration]))
@@ -95,9 +103,8 @@ class OverdeterminedEquations(StepEquations):
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals of forces and of all levels, which weigh alike as increments."""
         levels = np.concatenate([residual.closing, residual.hidden]).reshape(3, -1)
-        reaction = self.reaction(residual, levels[2], float(self.formulas.factors[1, 0]))
-        largest = float(np.abs(levels * self.system.constraint_weight).max())
-        return max(residual.evaluation.relative, reaction), largest
+        force, _ = super().size(residual._replace(closing=levels[2], hidden=levels[2, :0]))
+        return force, float(np.abs(levels * self.system.constraint_weight).max())
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z, delta Y)``; the equations of ``Z`` and ``Y`` are linear and always met."""
@@ -287,14 +294,15 @@ class LieEuler(Method):
                 new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)
                 return Step(system.accept(new), memory, report)
             equations = self.equations(system, state, h)
-            solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton)
+            unknown = equations.predict(equations.formulas.guess, state.multipliers)
+            solution = solve(equations, unknown, self.newton)
         return Step(equations.update(solution)[0], memory, solution.report)
 
     def equations(self, system: System, state: State, h: float) -> StepEquations:
         """The equations of a step of an implicit form."""
         order = system.orders
         # the rate of a state is no velocity that it keeps
-        v = np.where(order == 2, rate(state), 0.0)
+        v = np.where(order == 2, np.append(state.v, state.udot), 0.0)
         factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
         constants = np.stack([0.0 * v, -v / h, 0.0 * v])
         guess = h * v + np.where(order == 2, h * h, h) * highest_derivatives(system, state)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import highest_derivatives, rate
+from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
@@ -126,7 +126,7 @@ class SymplecticProblem:
         for group, rows in system.kinematics.parts:
             if not group.coupled:
                 self.coupled[rows, :3] = 0.0
-        v = rate(state)
+        v = np.append(state.v, state.udot)
         self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
         self.momentum = self._mass(v)
         turned = system.from_body(state.R, self.start.force - self._reactions(self.start, state.multipliers))
@@ -137,7 +137,7 @@ class SymplecticProblem:
 
     def guess(self) -> Unknown:
         """A step of the accelerations at its start."""
-        return self.h * rate(self.state) + self.h**2 * highest_derivatives(
+        return self.h * np.append(self.state.v, self.state.udot) + self.h**2 * highest_derivatives(
             self.system, self.state
         ), self.state.multipliers
 
@@ -235,7 +235,7 @@ class SymplecticProblem:
         factors = system.solver.factorized(entries)
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
         v = system.from_body(motion.R, V)
-        a = (v - rate(state)) / h
+        a = (v - np.append(state.v, state.udot)) / h
         rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
         return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
 
@@ -262,7 +262,9 @@ class SymplecticProblem:
 
     def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
         """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""
-        return se3.InverseTangent(self.coupled[nodes] * D).transposed_derivative(self.coupled[nodes] * momentum)
+        return se3.InverseTangent.of(self.coupled[nodes] * D).derivative(
+            self.coupled[nodes] * momentum, transposed=True
+        )
 
     def _reactions(self, at: Evaluation, multipliers: Array) -> Array:
         return constraints.gradient_transpose_product(self.system, at.gradients, multipliers)
