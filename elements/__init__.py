@@ -6,12 +6,14 @@ from fem_mbs.contracts import TimeLaw as TimeLaw
 from fem_mbs.contracts import Vector as Vector
 from fem_mbs.contracts import exported, former
 from fem_mbs.elements.beams.beam import Beam as Beam
+from fem_mbs.elements.beams.beam import EndRelease as EndRelease
 from fem_mbs.elements.beams.loads import CrossFlow as CrossFlow
 from fem_mbs.elements.beams.loads import DistributedLoad as DistributedLoad
 from fem_mbs.elements.beams.loads import Drag as Drag
 from fem_mbs.elements.beams.loads import EdgeLoad as EdgeLoad
 from fem_mbs.elements.beams.mesh import BeamMesh as BeamMesh
 from fem_mbs.elements.beams.mesh import beams_from_mesh as beams_from_mesh
+from fem_mbs.elements.beams.mesh import results_on_mesh as results_on_mesh
 from fem_mbs.elements.beams.section import BeamSection as BeamSection
 from fem_mbs.elements.beams.truss import Truss as Truss
 from fem_mbs.elements.bodies import ModalBody as ModalBody
@@ -31,8 +33,11 @@ from fem_mbs.elements.control.actuators import LineActuator as LineActuator
 from fem_mbs.elements.control.actuators import MomentActuator as MomentActuator
 from fem_mbs.elements.control.block import Block as Block
 from fem_mbs.elements.control.block import SampledController as SampledController
+from fem_mbs.elements.control.block import SampledStateSpace as SampledStateSpace
 from fem_mbs.elements.control.controllers import PID as PID
 from fem_mbs.elements.control.controllers import Junction as Junction
+from fem_mbs.elements.control.controllers import LeadLag as LeadLag
+from fem_mbs.elements.control.controllers import LowPass as LowPass
 from fem_mbs.elements.control.controllers import Saturation as Saturation
 from fem_mbs.elements.control.controllers import StateSpace as StateSpace
 from fem_mbs.elements.control.controllers import TransferFunction as TransferFunction
@@ -53,6 +58,7 @@ from fem_mbs.elements.forces.joint_friction import JointFriction as JointFrictio
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force as Force
+from fem_mbs.elements.forces.loads import Gravity as Gravity
 from fem_mbs.elements.forces.loads import Moment as Moment
 from fem_mbs.elements.forces.motors import PositionMotor as PositionMotor
 from fem_mbs.elements.forces.motors import SpeedMotor as SpeedMotor

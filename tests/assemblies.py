@@ -144,9 +144,7 @@ def _hang(made: Assembly, kind: str | None = None) -> None:
     make = _one(rng, [_rigid, _rigid, _rigid, _rigid, _modal, _flexible, _meshed, _shell, _reduced])
     first, last = make(made, start, end)
     if kind is None and make in (_flexible, _meshed) and rng.random() < 0.2:
-        free, beam = _one(rng, ["y", "z", "yz", "xyz"]), made.beams[-1]
-        closed, axes = [axis not in free for axis in "xyz"], first.rotation @ beam.frames[0, 0]
-        made.join(library.GeneralJoint(parent, first, rotation=closed, point=start, axes=axes))
+        made.join(library.EndRelease(parent, made.beams[-1], release=_one(rng, ["y", "z", "yz", "xyz"])))
     else:
         kind = kind or ("RevoluteJoint" if rng.random() < 0.3 else _one(rng, sorted(JOINTS)))
         JOINTS[kind](made, parent, first, start, direction(rng))
@@ -504,13 +502,11 @@ def _controller(made: Assembly, signal: Any) -> mbs.Element:
                 lambda: library.PID(signal, gain, gain, limits=(-3.0, 3.0)),
                 lambda: library.TransferFunction(signal, [gain], [time, 1.0]),
                 lambda: library.StateSpace(signal, [[0.0, 1.0], [-9.0, -2.0]], [[0.0], [gain]], [[1.0, 0.5]], [[0.3]]),
-                lambda: library.TransferFunction(signal, [1.0], [time, 1.0]),
-                lambda: library.TransferFunction(signal, [gain * time, gain], [3.0 * time, 1.0]),
+                lambda: library.LowPass(signal, time),
+                lambda: library.LeadLag(signal, time, 3.0 * time, gain=gain),
                 lambda: library.Saturation(signal, (-0.5, 0.5)),
                 lambda: library.Block(signal, lambda t, x, u: -x + u, lambda t, x, u: gain * x, initial=[0.1]),
-                lambda: library.SampledController(
-                    signal, 4.0 * time, lambda t, x, u: gain * x, update=lambda t, x, u: 0.5 * x + u, initial=[0.0]
-                ),
+                lambda: library.SampledStateSpace(signal, 4.0 * time, [[0.5]], [[1.0]], [[gain]], [[0.0]]),
                 lambda: _feedback(made, signal, time),
             ],
         )()
@@ -520,7 +516,7 @@ def _controller(made: Assembly, signal: Any) -> mbs.Element:
 def _feedback(made: Assembly, signal: Any, time: float) -> library.Block:
     """What follows a signal less half of itself."""
     back = made.add(library.Junction())
-    block = library.TransferFunction(signal - 0.5 * back, [1.0], [time, 1.0])
+    block = library.LowPass(signal - 0.5 * back, time)
     back.connect(block)
     return block
 
@@ -614,6 +610,16 @@ def _friction_by_reactions(made: Assembly) -> None:
         made.add(library.JointFriction(own.joint, 0.2, length=0.2, creep=0.05, **radius, **own.named))
 
 
+HEAVY = (library.RigidBody, library.ModalBody, library.Beam, library.Shell)
+"""What may have a gravity of its own."""
+
+
+def _gravity(made: Assembly) -> None:
+    heavy = [part for part in made.model.elements if type(part) in HEAVY]
+    if heavy and "Gravity" not in made.parts:
+        made.add(library.Gravity(heavy[0], direction(made.rng)))
+
+
 def _bushing(made: Assembly) -> None:
     a, b = made.two()
     k = made.stiffness()
@@ -688,6 +694,7 @@ PARTS: dict[str, Act] = {
     "drive": _drive,
     "sampled": _sampled,
     "mass": lambda m: m.add(library.PointMass(m.node(), m.rng.uniform(0.1, 1.0))),
+    "gravity": _gravity,
     "truss": _line(
         lambda m, a, b, **p: library.Truss(
             a, b, library.BeamSection(m.stiffness(), 9, 1, (1, 1), 0.3, (1e-3,) * 3), **p

@@ -40,6 +40,7 @@ from fem_mbs.elements import (
     DistributedLoad,
     Drag,
     EdgeLoad,
+    EndRelease,
     FirstOrderActuator,
     FixedJoint,
     FlexibleBody,
@@ -48,6 +49,7 @@ from fem_mbs.elements import (
     FrictionSpring,
     FunctionSensor,
     GeneralJoint,
+    Gravity,
     Interface,
     JointActuator,
     JointDrive,
@@ -79,7 +81,7 @@ from fem_mbs.elements import (
     RigidBody,
     RollingDisc,
     Rope,
-    SampledController,
+    SampledStateSpace,
     Saturation,
     ScrewJoint,
     Shell,
@@ -521,6 +523,12 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         _lift,
         fluid=lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
     ),
+    "gravity of a body": lambda n: Gravity(
+        RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)), n.vector((1.0, 2.0, 3.0))
+    ),
+    "gravity of a beam, a function": lambda n: Gravity(
+        _beam("twisted with offsets", COUPLED, "SE3", n), lambda t: n.vector((1.0, t, 3.0))
+    ),
     "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
@@ -570,9 +578,7 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     "block by functions": lambda n: Block(
         np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], initial=[0.3]
     ),
-    "sampled controller": lambda n: SampledController(
-        np.sin, 0.1, lambda t, x, u: 2.0 * x + u, update=lambda t, x, u: 0.5 * x + u, initial=[0.0], delay=0.05
-    ),
+    "sampled controller": lambda n: SampledStateSpace(np.sin, 0.1, [[0.5]], [[1.0]], [[2.0]], [[1.0]], delay=0.05),
     "force by a signal": lambda n: ForceActuator(
         n.line[1], np.cos, n.vector((1, 2, 3)), point=n.line[1].at((0.1, 0.2, 0.3))
     ),
@@ -694,6 +700,9 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
     "general, a slot": lambda n: GeneralJoint(
         n.line[1], n.arc[0], (True, False, True), (False, True, False), point=n.point((0.4, 0.1, -0.2)), axes=_axes(n)
+    ),
+    "end release, a pin": lambda n: EndRelease(
+        n.arc[0], _beam("straight", PLAIN, "SE3", n), side="start", release="yz"
     ),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
     "ball moved by a function": lambda n: SphericalJoint(

@@ -34,6 +34,8 @@ from fem_mbs.elements import (
     ForceActuator,
     Harmonic,
     Junction,
+    LeadLag,
+    LowPass,
     MeshLoad,
     MultiplierSensor,
     NodeSensor,
@@ -48,7 +50,6 @@ from fem_mbs.elements import (
     Surface,
     Table,
     TorqueMotor,
-    TransferFunction,
     Vector,
     beams_from_mesh,
 )
@@ -106,8 +107,8 @@ def _measured(n: Stage, chain: Callable[[Any], Any]) -> Element:
 
 def _loop(n: Stage, sensor: Any) -> Any:
     junction = n.model.add(Junction())
-    first = n.model.add(TransferFunction(2.0 - 0.5 * junction + sensor, [1.0], [0.1, 1.0]))
-    junction.connect(n.model.add(TransferFunction(first, [0.2, 1.0], [0.1, 1.0])))
+    first = n.model.add(LowPass(2.0 - 0.5 * junction + sensor, 0.1))
+    junction.connect(n.model.add(LeadLag(first, 0.2, 0.1)))
     return first
 
 

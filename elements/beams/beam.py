@@ -33,9 +33,27 @@ from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch
 from fem_mbs.elements.beams.looks import BeamPicture, doubts
 from fem_mbs.elements.beams.section import BeamSection, Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
+from fem_mbs.elements.joints.coordinates import AXES
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model.description import ModelDescription
+
+ENDS = {"start": 0, "end": -1}
+
+
+def check_release(release: object, label: object) -> str:
+    """Axes of a release, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(release, str) or not release or set(release) - set(AXES) or len(set(release)) < len(release):
+        raise ModelError(
+            f"{label} must name axes of the section about which the end turns freely, such as 'y', 'z', 'yz' or 'xyz', "
+            f"received {shown(release)}"
+        )
+    return release
+
+
+ReleasedAxes = Annotated[str, check_release]
+"""Axes of a release."""
 
 
 @checked
@@ -166,25 +184,33 @@ class Beam(Element, SectionForces):
         name: Name | None = None,
         rigid_ends: bool = False,
         order: PositiveInt = 1,
+        release_start: ReleasedAxes | None = None,
+        release_end: ReleasedAxes | None = None,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
         ``order`` is that of its ``elements``. ``start_node`` and ``end_node`` are used as the ends where given. They
         must be at ``start`` and ``end``, unless ``rigid_ends=True``, which connects them rigidly with the ends of the
         beam wherever they are.
+
+        ``release_start`` and ``release_end`` name the axes of the section about which an end turns freely on its given
+        node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         first, last = np.asarray(start), np.asarray(end)
         check_order(order, interpolation, label)
-        nodes = start_node, end_node
-        _check_ends((first, last), nodes, rigid_ends, label)
+        released = {"start": (release_start, start_node), "end": (release_end, end_node)}
+        _check_ends(first, last, released, rigid_ends, label)
         places = first + (last - first) * node_shares(elements, order)[:, None]
-        begin, stop = (place if rigid_ends and node else None for place, node in zip((first, last), nodes, strict=True))
+        welded = [None if free else node for free, node in released.values()]
+        given = {0: welded[0], len(places) - 1: welded[1]}
+        outer = zip((first, last), welded, strict=True)
+        begin, stop = (place if rigid_ends and node else None for place, node in outer)
         make = partial(
             cls, section=section, y_axis=y_axis, interpolation=interpolation, start=begin, end=stop, order=order
         )
         with model.all_or_nothing():
-            return add_beam(model, name, places, {0: start_node, len(places) - 1: end_node}, make)
+            return add_beam(model, name, places, given, released=released, make=make)
 
     @property
     def stations(self) -> Array:
@@ -310,18 +336,21 @@ def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return chain
 
 
-def _check_ends(ends: tuple[Array, Array], nodes: tuple[Node | None, Node | None], rigid: bool, label: str) -> None:
-    """Refuse a line without length, and nodes that are not at its ends."""
-    first, last = ends
+def _check_ends(
+    first: Array, last: Array, released: Mapping[str, tuple[str | None, Node | None]], rigid: bool, label: str
+) -> None:
+    """Refuse a line without length, nodes that are not at its ends, and releases that turn on nothing."""
     span = float(np.linalg.norm(last - first))
     if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
         raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
-    for side, node, place in zip(("start", "end"), nodes, ends, strict=True):
+    for (side, (free, node)), place in zip(released.items(), (first, last), strict=True):
         if node is not None and not rigid and np.linalg.norm(node.position - place) > 1e-9 * span:
             raise ModelError(
                 f"{label}: {node} is at {node.position}, not at the {side} of the beam {place}; rigid_ends=True "
                 "connects them rigidly"
             )
+        if free is not None and node is None:
+            raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
 
 
 def check_order(order: int, interpolation: str, label: str) -> int:
@@ -341,11 +370,61 @@ def add_beam(
     name: str | None,
     places: Array,
     given: Mapping[int, Node | None],
+    *,
+    released: Mapping[str, tuple[str | None, Node | None]],
     make: Callable[[list[Node]], Beam],
 ) -> Beam:
-    """Add a beam through places ``(n, 3)``, with the nodes that are not given there."""
+    """Add a beam through places ``(n, 3)``, with the nodes that are not given there, and the releases of its ends."""
     at = {k: node for k, node in given.items() if node is not None}
     missing = [k for k in range(len(places)) if k not in at]
     names = None if name is None else [f"{name}[{k}]" for k in missing]
     at.update(zip(missing, model.add_nodes(places[missing], names), strict=True))
-    return model.add(make([at[k] for k in range(len(places))]), name=name)
+    beam = model.add(make([at[k] for k in range(len(places))]), name=name)
+    for side, (free, node) in released.items():
+        if free is not None and node is not None:
+            model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
+    return beam
+
+
+@checked
+class EndRelease(RelativeJoint):
+    """Hold the end of a beam at a node, but for rotations about axes of its section.
+
+    The beam has an end node of its own, at the place of the other; :meth:`Beam.line` and :func:`beams_from_mesh` make
+    both where they are told of a release.
+
+    Parameters
+    ----------
+    node : Node
+        What the beam is held at.
+    beam : Beam
+        The beam; its own end node must not be ``node``.
+    side : {"start", "end"}
+        Of the beam.
+    release : str
+        Axes of the section at that end about which it turns freely: any of "x" (torsion), "y", "z" (bending). "y" is a
+        hinge for the bending moment about y, "yz" a pin that still bears torsion, "xyz" a ball.
+
+    Notes
+    -----
+    A beam with "xyz" at both ends spins about itself without resistance; "yz" at one end or both keeps it from that.
+    """
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """The beam's own end: where released beams alone meet, the node is held."""
+        return self.nodes[1:]
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """The node, where no welded beam ends."""
+        return self.nodes[:1]
+
+    def __init__(
+        self, node: NodeLike, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
+    ) -> None:
+        held = zip(ROTATIONS, AXES, strict=True)
+        self.closes = (*TRANSLATIONS, *(name for name, axis in held if axis not in release))
+        k = ENDS[side]
+        own = beam.nodes[k]
+        super().__init__(node, own, own.at(beam.offsets[k, k]), own.rotation @ beam.frames[k, k])

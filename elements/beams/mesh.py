@@ -1,4 +1,4 @@
-"""A line mesh becomes a structure of beams.
+"""A line mesh becomes a structure of beams, and results of these go back to the mesh.
 
 What is given for each named set of its lines comes first, then a beam along some of them.
 """
@@ -9,13 +9,14 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, checked, choice, instance, real, shown
-from fem_mbs.elements.beams.beam import Beam, add_beam, check_order
+from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, instance, real, shown
+from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
 from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import (
@@ -34,6 +35,9 @@ from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.beams.two_node import INTERPOLATIONS
 from fem_mbs.errors import ModelError
 from fem_mbs.model.description import ModelDescription
+
+Release: TypeAlias = tuple[ReleasedAxes | None, ReleasedAxes | None]
+"""Axes of the section about which start and end of a beam turn freely."""
 
 
 def sections_of_sets(section: object, by: str | None) -> dict[Any, Profile | None]:
@@ -62,6 +66,14 @@ def of_sets(
         return {} if given is None else dict.fromkeys(sections, rule(given, label))
     _check_keys(given, sections, argument)
     return {key: rule(own, f"{label}[{key!r}]") for key, own in given.items()}
+
+
+def released_ends(ends: Any, label: str) -> Release:
+    """Axes that are free at both ends, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
+    start, end = (None if free is None else check_release(free, label) for free in ends)
+    return start, end
 
 
 def _check_keys(keys: Iterable[Any], sections: Mapping[Any, Profile], argument: str) -> None:
@@ -96,16 +108,19 @@ def add_along(
     *,
     y_axis: YAxis | None,
     elements: int,
+    free: Release,
     section: Profile,
     interpolation: str,
     order: int,
 ) -> Beam:
-    """Add a beam along lines between nodes of a mesh, with the nodes inside."""
+    """Add a beam along lines between nodes of a mesh, with the nodes inside, released at its ends."""
     places, y_axis = _subdivided(ends, section, y_axis, elements, order)
     per_line = (len(places) - 1) // (len(ends) - 1)
     given = {k * per_line: node for k, node in enumerate(ends)}
+    welded = {k: node for k, node in given.items() if not (free[0] and k == 0 or free[1] and k == len(places) - 1)}
     make = partial(Beam, section=section, y_axis=y_axis, interpolation=interpolation, order=order)
-    return add_beam(model, name, places, given, make)
+    released = {"start": (free[0], ends[0]), "end": (free[1], ends[-1])}
+    return add_beam(model, name, places, welded, released=released, make=make)
 
 
 def _subdivided(
@@ -126,7 +141,90 @@ def _subdivided(
     return places, np.append(frames[..., 1].reshape(-1, 3), given[-1:], axis=0)
 
 
+QUERIES = {"displacement": "displacement", "rotation": "rotation_vector"}
+"""Names of point data, and the queries of a solution that they are."""
+FORCES = "section forces, first point", "section forces, second point"
+
+
+@runtime_checkable
+class Results(Protocol):
+    """What is asked of a solution."""
+
+    def displacement(self, node: Node) -> Array:
+        """Displacements ``(nt, 3)``."""
+        ...
+
+    def rotation_vector(self, node: Node) -> Array:
+        """Rotation vectors ``(nt, 3)``."""
+        ...
+
+    def section_forces(self, beam: Element) -> Array:
+        """Section forces ``(nt, k, 6)``."""
+        ...
+
+
+def _solution(value: Any, label: object) -> Any:
+    if not isinstance(value, Results):
+        raise ModelError(f"{label} must be a Solution of the model with the structure, received {shown(value)}")
+    return value
+
+
+@checked
+def results_on_mesh(structure: BeamMesh, solution: Annotated[Any, _solution], number: int = -1) -> Any:
+    """The mesh of a structure with a state of a run on it, for whatever reads a file that meshio writes.
+
+    Parameters
+    ----------
+    structure : BeamMesh
+        What :func:`beams_from_mesh` returned.
+    solution : Solution
+        A run, or a path of equilibria, of the model.
+    number : int
+        Of the state; the last one by default.
+
+    Returns
+    -------
+    meshio.Mesh
+        The points and cells of the mesh, in their order. Point data: "displacement" (n, 3) in m and "rotation" (n, 3),
+        the rotation vector in rad, in the world, nan at points that no member uses. Cell data: "section forces, first
+        point" and "..., second point" (k, 6) at both ends of each line, axial force, shear y and z in N, torsion and
+        bending y and z in N m, in the section frame of its member; nan for other cells. Elements of order 1 have one
+        value, that of their middle.
+
+    Raises
+    ------
+    ModelError
+        If the solution is not one of the model with the structure, or has no such state.
+    """
+    import meshio  # takes long
+
+    solution.state(number)  # refuses a number that there is none of
+    mesh = structure.mesh
+    points = {name: np.full((len(mesh.points), 3), np.nan) for name in QUERIES}
+    for name, query in QUERIES.items():
+        for point, node in structure.nodes.items():
+            points[name][point] = getattr(solution, query)(node)[number]
+    forces = {member: solution.section_forces(member)[number] for member in (*structure.beams, *structure.trusses)}
+    first, second = ([np.full((len(cells.data), 6), np.nan) for cells in mesh.cells] for _ in FORCES)
+    for line in structure.lines:
+        if np.isnan(first[line.block][line.row]).all():  # the second line of a quadratic cell has no share in it
+            first[line.block][line.row] = forces[line.member][line.first]
+        second[line.block][line.row] = forces[line.member][line.second]
+    cells = [(block.type, block.data) for block in mesh.cells]
+    return meshio.Mesh(mesh.points, cells, points, dict(zip(FORCES, (first, second), strict=True)))
+
+
 LOG = logging.getLogger("fem_mbs")
+
+
+class MemberLine(NamedTuple):
+    """A line of a mesh in a structure: its cell, its member, and the rows of section forces at its two points."""
+
+    block: int
+    row: int
+    member: Beam | Truss
+    first: int
+    second: int
 
 
 class BeamMesh(NamedTuple):
@@ -142,12 +240,18 @@ class BeamMesh(NamedTuple):
         The members of each group that has a section of its own.
     trusses : list of Truss
         In the order of their lines in the mesh.
+    mesh : meshio.Mesh
+        What they were made of; :func:`results_on_mesh` puts results on it.
+    lines : list of MemberLine
+        Which part of which member each line is, in the order of the mesh.
     """
 
     beams: list[Beam]
     nodes: dict[int, Node]
     groups: dict[Hashable, list[Beam | Truss]]
     trusses: list[Truss]
+    mesh: Any
+    lines: list[MemberLine]
 
 
 @checked
@@ -164,6 +268,7 @@ def beams_from_mesh(
     name: Name = "mesh",
     order: PositiveInt = 3,
     elements: PositiveInt = 1,
+    release: Release | Mapping[Any, Release] | None = None,
     trusses: Collection[Any] | bool = False,
 ) -> BeamMesh:
     """Add beams along the lines of a mesh, and their nodes, to a model.
@@ -199,6 +304,10 @@ def beams_from_mesh(
         Of the elements, see :class:`Beam`. With 1 a member needs several lines, or ``elements``, to bend in an S.
     elements : int
         Elements of each line.
+    release : (str, str) or dict
+        Axes of the section about which the start and the end of each beam turn freely on their nodes, ``None`` for a
+        welded end: ``("yz", "yz")`` pins a brace at both ends (:class:`EndRelease`). One for all beams, or one for
+        each of some sets.
     trusses : bool or collection
         Whether lines are trusses, or the sets whose lines are: one :class:`Truss` for each line.
 
@@ -214,37 +323,30 @@ def beams_from_mesh(
     lines = merged(found, merge)
     keys, chosen = [*sections], {key: own for key, own in sections.items() if own is not None}
     y_axes = of_sets(y_axis, chosen, "y_axis", y_direction)
+    releases = of_sets(release, chosen, "release", released_ends)
     check_order(order, interpolation, LABEL)
-    of_trusses = trusses_of_sets(trusses, chosen)
-    is_bar = np.array([key in of_trusses for key in keys])[group]
-    beams, bars, groups = list[Beam](), list[Truss](), defaultdict[Hashable, list[Beam | Truss]](list)
+    bars = trusses_of_sets(trusses, chosen)
+    is_bar = np.array([key in bars for key in keys])[group]
+    members: list[Member] = []
     with model.all_or_nothing():
         used = np.unique(lines.lines).tolist()
         added = model.add_nodes(lines.points[used], [f"{name}[{point}]" for point in used])
         nodes = dict(zip(used, added, strict=True))
         for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
             key = keys[group[~is_bar][first]]
-            beam = add_along(
-                model,
-                f"{name} beam {k}",
-                [nodes[point] for point in points],
-                y_axis=y_axes.get(key),
-                elements=elements,
-                section=chosen[key],
-                interpolation=interpolation,
-                order=order,
-            )
-            groups[key].append(beam)
-            beams.append(beam)
+            ends, free = [nodes[point] for point in points], releases.get(key, (None, None))
+            kind: dict[str, Any] = {
+                "section": chosen[key],
+                "interpolation": interpolation,
+                "order": order,
+                "elements": elements,
+            }
+            beam = add_along(model, f"{name} beam {k}", ends, y_axis=y_axes.get(key), free=free, **kind)
+            members.append(Member(key, points, beam))
         for k, (which, (a, b)) in enumerate(zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)):
-            bar = model.add(Truss(nodes[a], nodes[b], of_trusses[keys[which]]), f"{name} truss {k}")
-            groups[keys[which]].append(bar)
-            bars.append(bar)
-    stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
-    for point, first in stands_for.items():
-        if first != point:
-            LOG.info("%s: point %d became part of %s", LABEL, point, nodes[first])
-    return BeamMesh(beams, {point: nodes[first] for point, first in stands_for.items()}, dict(groups), bars)
+            bar = model.add(Truss(nodes[a], nodes[b], bars[keys[which]]), f"{name} truss {k}")
+            members.append(Member(keys[which], [a, b], bar))
+    return _structure(mesh, found, lines, members, nodes)
 
 
 def _lines_of_sets(
@@ -259,3 +361,36 @@ def _lines_of_sets(
         group = line_groups(mesh, found, [*sections], by)
     kept = np.array([own is not None for own in sections.values()])[group]
     return found.only(kept), group[kept]
+
+
+class Member(NamedTuple):
+    """A member of a mesh: its set, and the points along it."""
+
+    key: Hashable
+    points: list[int]
+    part: Beam | Truss
+
+
+def _structure(mesh: Any, found: LineMesh, lines: LineMesh, members: list[Member], nodes: dict[int, Node]) -> BeamMesh:
+    """What was made of the lines ``found`` in a mesh, whose points became those of ``lines``."""
+    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
+    at: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
+    for key, points, part in members:
+        groups[key].append(part)
+        rows = len(part.stations) // (len(points) - 1)
+        for k, (a, b) in enumerate(pairwise(points)):
+            first, last = k * rows, (k + 1) * rows - 1
+            at[a, b], at[b, a] = (part, first, last), (part, last, first)
+    stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
+    for point, first in stands_for.items():
+        if first != point:
+            LOG.info("%s: point %d became part of %s", LABEL, point, nodes[first])
+    cells = zip(found.block.tolist(), found.row.tolist(), lines.lines.tolist(), strict=True)
+    return BeamMesh(
+        [part for _, _, part in members if isinstance(part, Beam)],
+        {point: nodes[first] for point, first in stands_for.items()},
+        dict(groups),
+        [part for _, _, part in members if isinstance(part, Truss)],
+        mesh,
+        [MemberLine(block, row, *at[a, b]) for block, row, (a, b) in cells],
+    )

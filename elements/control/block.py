@@ -32,7 +32,7 @@ from fem_mbs.contracts import (
     checked,
     function,
 )
-from fem_mbs.elements.control.linear import initial_values, named_outputs, named_states
+from fem_mbs.elements.control.linear import check_matrices, initial_values, named_outputs, named_states, of_scipy
 from fem_mbs.errors import LawError, ModelError
 
 STEP = 6e-6
@@ -262,6 +262,64 @@ class SampledController(ControlElement):
             InternalVariable("changes", "history"),
         )
         self.outputs = tuple(range(n, n + p))
+
+
+@checked
+class SampledStateSpace(SampledController):
+    """``x_k+1 = A x_k + B u_k``, ``y_k = C x_k + D u_k``, with outputs that are held.
+
+    Parameters
+    ----------
+    inputs : signal or list of signals
+        What it reads, ``m`` signals.
+    period : float, optional
+        Time between samples in s; that of the system of ``scipy.signal`` by default.
+    A, B, C, D : (n, n), (n, m), (p, n), (p, m)
+        The matrices; ``D`` is zero by default. In place of ``A`` alone, a system of ``scipy.signal`` that is discrete
+        in time.
+    initial, initial_output, delay, begin
+        As in :class:`SampledController`.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        period: Seconds | None,
+        A: Any,  # noqa: N803
+        B: Any = None,  # noqa: N803
+        C: Any = None,  # noqa: N803
+        D: Any = None,  # noqa: N803
+        *,
+        initial: ArrayLike | None = None,
+        initial_output: ArrayLike | None = None,
+        delay: NotNegative = 0.0,
+        begin: NotNegative = 0.0,
+    ) -> None:
+        label, dt = type(self).__name__, None
+        if B is None and C is None and D is None:
+            (A, B, C, D), dt = of_scipy(A, label, sampled=True)  # noqa: N806
+        period = dt if period is None else period
+        if period is None or (dt is not None and abs(dt - period) > NEAR * period):
+            raise ModelError(
+                f"{label}: period must be given in s, the same as dt of the system of scipy.signal, received {period} "
+                f"and {dt}"
+            )
+        a, b, c, d = check_matrices((A, B, C, D), len(inputs), label)
+        super().__init__(
+            inputs,
+            period,
+            partial(_linear, c, d),
+            update=partial(_linear, a, b),
+            initial=np.zeros(len(a)) if initial is None else array(initial, f"{label}: initial", (len(a),)),
+            outputs=len(c),
+            initial_output=initial_output,
+            delay=delay,
+            begin=begin,
+        )
+
+
+def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array:
+    return np.asarray(x_part @ x + u_part @ u)
 
 
 class SampledBatch(WiredBatch, of=SampledController):

@@ -1,4 +1,4 @@
-"""Blocks with states: PID controllers, state spaces and transfer functions; limits, and junctions.
+"""Blocks with states: PID controllers, state spaces, transfer functions, and the filters that are used most.
 
 The PID controller has a filtered derivative, limits, and an integral that does not wind up at them. State spaces are
 given by their matrices or as systems of ``scipy.signal``.
@@ -62,7 +62,7 @@ class StateSpace(LinearBlock):
     ) -> None:
         label = type(self).__name__
         if B is None and C is None and D is None:
-            A, B, C, D = of_scipy(A, label)  # noqa: N806
+            (A, B, C, D), _ = of_scipy(A, label, sampled=False)  # noqa: N806
         a, b, c, d = check_matrices((A, B, C, D), len(inputs), label)
         n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
@@ -100,6 +100,46 @@ class TransferFunction(LinearBlock):
         n = len(A)
         matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
         self._set_up((input,), matrices, named_states(np.zeros(n), nominal), nominal, limits)
+
+
+@checked
+class LowPass(TransferFunction):
+    """``y = u/(T s + 1)``: what is faster than ``time_constant`` is taken out.
+
+    Parameters
+    ----------
+    input : signal
+        What goes in.
+    time_constant : float
+        ``T`` in s.
+    nominal : float
+        A value that counts as large.
+    """
+
+    def __init__(self, input: Input, time_constant: Positive, *, nominal: Positive = 1.0) -> None:
+        super().__init__(input, [1.0], [time_constant, 1.0], nominal=nominal)
+
+
+@checked
+class LeadLag(TransferFunction):
+    """``y = gain (T_1 s + 1)/(T_2 s + 1) u``: leads the phase for ``T_1 > T_2``, lags it otherwise.
+
+    Parameters
+    ----------
+    input : signal
+        What goes in.
+    lead, lag : float
+        ``T_1`` and ``T_2`` in s.
+    gain : float
+        The same at rest.
+    nominal : float
+        A value that counts as large.
+    """
+
+    def __init__(
+        self, input: Input, lead: Positive, lag: Positive, *, gain: float = 1.0, nominal: Positive = 1.0
+    ) -> None:
+        super().__init__(input, [gain * lead, gain], [lag, 1.0], nominal=nominal)
 
 
 @checked

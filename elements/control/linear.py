@@ -70,20 +70,23 @@ def check_matrices(given: tuple[Any, Any, Any, Any], m: int, label: str) -> Quad
     return A, B.reshape(n, m), C, D.reshape(p, m)
 
 
-def of_scipy(system: Any, label: str) -> Quadruple:
-    """Matrices of a system of ``scipy.signal``."""
+def of_scipy(system: Any, label: str, sampled: bool) -> tuple[Quadruple, float | None]:
+    """Matrices of a system of ``scipy.signal``, and its period where it is one of samples."""
+    kind = "discrete in time, scipy.signal.dlti" if sampled else "continuous in time, scipy.signal.lti"
     if not is_of(system, "scipy.signal", "lti", "dlti"):
         raise ModelError(f"{label}: A must be a square matrix, or a system of scipy.signal, received {shown(system)}")
-    if system.dt is not None:
+    if (system.dt is None) == sampled:
+        other = "SampledStateSpace is for those" if system.dt is not None else "StateSpace is for those"
         raise ModelError(
-            f"{label}: the system must be continuous in time, scipy.signal.lti, received one that is sampled with dt = "
-            f"{system.dt}; SampledController is for those"
+            f"{label}: the system must be {kind}, received one that is "
+            f"{'continuous' if sampled else f'sampled with dt = {system.dt}'}; {other}"
         )
     try:
         space = system.to_ss()
     except Exception as error:  # whatever scipy refuses
         raise ModelError(f"{label}: scipy.signal has no state space of {shown(system)}: {error}") from error
-    return space.A, space.B, space.C, space.D
+    dt = None if system.dt is None or system.dt is True else float(system.dt)
+    return (space.A, space.B, space.C, space.D), dt
 
 
 def of_transfer_function(num: Any, den: Any, label: str) -> Quadruple:

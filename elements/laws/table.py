@@ -1,4 +1,4 @@
-"""Laws through values from elsewhere: at given times, measured or computed; or while a run goes on."""
+"""Laws through values from elsewhere: at given times, measured, computed, of a text file; or while a run goes on."""
 
 from __future__ import annotations
 
@@ -6,16 +6,85 @@ import logging
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import SMALLEST, TimeLaw, checked, choice, shaped
+from fem_mbs.contracts import SMALLEST, Path, TimeLaw, checked, choice, shaped, shown, text, whole_number
 from fem_mbs.errors import LawError, ModelError
 
 LOG = logging.getLogger("fem_mbs")
+SEPARATORS = (";", ",", "\t")
+"""Of which the first that a line has separates its cells; else it is white space."""
+
+
+def _column(value: Any, label: object) -> int | str:
+    """A column by number or by name."""
+    return text(value, label) if isinstance(value, str) else whole_number(value, label, least=0)
+
+
+Column = Annotated[int | str, _column]
+
+
+def read_columns(path: str | FilePath, wanted: Sequence[int | str]) -> tuple[Array, list[int]]:
+    """Numbers ``(n, k)`` in the wanted columns, and the number of the line of each row."""
+    label = f"Table.from_file: '{path}'"
+    rows = _rows(path, label)
+    if not rows:
+        raise ModelError(f"{label} has no numbers")
+    header = rows[0][1] if any(_number(cell) is None for cell in rows[0][1]) else []
+    columns = [_place(column, header, label) for column in wanted]
+    body = rows[1:] if header else rows
+    if not body:
+        raise ModelError(f"{label} has a line of names, {shown(header)}, and no numbers")
+    numbers = np.empty((len(body), len(columns)))
+    for k, (line, cells) in enumerate(body):
+        for i, (column, name) in enumerate(zip(columns, wanted, strict=True)):
+            if column >= len(cells):
+                raise ModelError(f"{label}, line {line}: column {name!r} is missing, received {shown(cells)}")
+            value = _number(cells[column])
+            if value is None or not np.isfinite(value):
+                raise ModelError(
+                    f"{label}, line {line}: column {name!r} must be a finite number, received {shown(cells[column])}"
+                )
+            numbers[k, i] = value
+    return numbers, [line for line, _ in body]
+
+
+def _rows(path: str | FilePath, label: str) -> list[tuple[int, list[str]]]:
+    """Lines that have anything, with their numbers, as cells."""
+    try:
+        lines = FilePath(path).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise ModelError(f"{label} cannot be read: {error.strerror or error}; look at the path") from error
+    except ValueError as error:
+        raise ModelError(f"{label} is no text file of numbers in columns: {error}") from error
+    kept = [(k, line.strip()) for k, line in enumerate(lines, start=1)]
+    kept = [(k, line) for k, line in kept if line and not line.startswith("#")]
+    separator = next((own for own in SEPARATORS if kept and own in kept[0][1]), None)
+    return [(k, [cell.strip(' "') for cell in line.split(separator)]) for k, line in kept]
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _place(column: int | str, header: list[str], label: str) -> int:
+    """Where a column is."""
+    if isinstance(column, int):
+        return column
+    if column not in header:
+        there = f"its columns are {', '.join(map(repr, header))}" if header else "its first line has no names"
+        raise ModelError(f"{label} has no column {column!r}: {there}")
+    return header.index(column)
+
+
 SPLINES = ("cubic", "clamped", "monotone", "linear")
 OUTSIDE = ("refuse", "hold")
 NOTICED, BETWEEN = 0.02, np.arange(1, 8) / 8.0
@@ -72,6 +141,43 @@ class Table(TimeLaw):
             )
         if told := overshoot(self._functions[0], x, "t = {:g} s"):
             LOG.warning("Table: %s; spline='monotone' stays within them, or give more values where it bends", told)
+
+    @classmethod
+    @checked
+    def from_file(
+        cls,
+        path: Path,
+        time: Column = 0,
+        value: Column | Sequence[Column] = 1,
+        spline: Spline = "cubic",
+        outside: Outside = "refuse",
+    ) -> Table:
+        """A table from columns of a text file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Numbers in columns, separated by semicolons, commas, tabs or spaces. A first line of names, empty lines
+            and lines that begin with ``#`` are passed over.
+        time, value : int or str
+            Columns by their number, counted from 0, or by the name in the first line; for vectors, ``value`` lists
+            three.
+        spline, outside
+            As above.
+        """
+        single = isinstance(value, str | int)
+        wanted = [value] if isinstance(value, str | int) else list(value)
+        if not single and len(wanted) != 3:
+            raise ModelError(f"Table.from_file: value must be one column or three, received {value}")
+        numbers, lines = read_columns(path, [time, *wanted])
+        late = np.flatnonzero(np.diff(numbers[:, 0]) < SMALLEST)
+        if len(late):
+            k = late[0] + 1
+            raise ModelError(
+                f"Table.from_file: '{path}', line {lines[k]}: times must increase, received {numbers[k, 0]:g} after "
+                f"{numbers[k - 1, 0]:g} s"
+            )
+        return cls(numbers[:, 0], numbers[:, 1] if single else numbers[:, 1:], spline=spline, outside=outside)
 
     def derivative(self, k: int, t: float) -> Any:
         """Zero outside, for ``k > 0``."""

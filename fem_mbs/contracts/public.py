@@ -108,7 +108,8 @@ def as_of(parts: Container[int], moment: int) -> Iterator[None]:
 
 FORMER = {
     "drives": ("drive",),
-    "end": ("final",),
+    "free": ("release",),
+    "end": ("side", "final"),
     "start": ("initial_output", "initial"),
     "size": ("nominal",),
     "offset": ("begin",),

@@ -72,7 +72,7 @@ def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[E
 
 
 def idle_rotations(parts: Iterable[Element | Constraint]) -> set[Node]:
-    """Nodes of trusses whose rotation nothing acts on: it is held."""
+    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
     parts = list(parts)
     pinned = {node for part in parts for node in part.rotation_free}
     if not pinned:

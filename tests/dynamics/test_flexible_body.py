@@ -16,6 +16,7 @@ import fem_mbs as mbs
 from fem_mbs.elements import (
     FlexibleBody,
     Force,
+    Gravity,
     Interface,
     Moment,
     ParallelAxesJoint,
@@ -389,6 +390,13 @@ def test_another_factorisation_may_be_given() -> None:
 
     assert block(solve=solve).frequencies == pytest.approx(block().frequencies, rel=1e-7)
     assert len(asked) == 1
+
+
+def test_a_gravity_of_its_own_is_refused() -> None:
+    model = mbs.Model()
+    body = model.add(FlexibleBody.place(model, block(modes=0)))
+    with pytest.raises(mbs.ModelError, match="feels the gravity of the model"):
+        Gravity(body)
 
 
 def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:

@@ -18,13 +18,13 @@ from fem_mbs.elements import (
     JointActuator,
     JointSensor,
     Junction,
+    LowPass,
     NodeSensor,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
-    TransferFunction,
 )
 
 M, m, l, J, g = 1.0, 0.2, 0.5, 0.017, 9.81
@@ -39,7 +39,7 @@ def cart_and_pole() -> tuple[mbs.Model, Junction, dict[str, Any]]:
     rail = model.add(PrismaticJoint(model.ground, cart, (1, 0, 0)), name="rail")
     hinge = model.add(RevoluteJoint(cart, pole, (0, 1, 0), point=(0, 0, 0)), name="hinge")
     force = model.add(Junction(0.0), name="force")
-    model.add(JointActuator(rail, model.add(TransferFunction(force, [1.0], [0.05, 1.0]))))
+    model.add(JointActuator(rail, model.add(LowPass(force, 0.05))))
     place = model.add(JointSensor(rail, "coordinate"))
     angle = model.add(JointSensor(hinge, "coordinate"))
     across = model.add(NodeSensor(pole, "acceleration", (1, 0, 0)))

@@ -210,11 +210,11 @@ def test_names_that_clash_leave_no_nodes_behind() -> None:
 
 def test_names_of_what_a_mesh_needs_are_free_before_anything_is_made() -> None:
     mesh = meshio.Mesh(np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0.0]]), [("line", [[0, 1], [1, 2]])])
-    for name in ("mesh[1]", "mesh beam 0", "mesh beam 0[1]"):
+    for name in ("mesh[1]", "mesh beam 0", "mesh beam 0[1]", "mesh beam 0 end"):
         model = mbs.Model()
         model.add_node((5, 5, 5), name=name)
         with pytest.raises(mbs.ModelError, match="is taken"):
-            beams_from_mesh(model, mesh, STEEL)
+            beams_from_mesh(model, mesh, STEEL, release=(None, "yz"))
         assert (len(model.nodes), len(model.elements), len(model.constraints)) == (2, 0, 0)
     model = mbs.Model()
     model.add_node((5, 5, 5), name="mesh truss 1")

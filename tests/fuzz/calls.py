@@ -124,7 +124,7 @@ ALWAYS = {
     "sensitivities.step",
     "convergence_study.t_end",
     "Coupling.coordinates",
-    *(f"StateSpace.{name}" for name in "BC"),
+    *(f"{kind}.{name}" for kind in ("StateSpace", "SampledStateSpace") for name in "BC"),
 }
 """Arguments that others ask for."""
 FORGIVING = {"sweep", "check_element", "check_joint", "check_sensor", "Sensitivities.of", "Sensitivities.about"}

@@ -481,6 +481,8 @@ SPECIAL: dict[str, Any] = {
     "sweep.executor": lambda w: None,
     "sweep.store": lambda w: w.folder / f"{w.rng.integers(10**9)}.jsonl",
     "mesh": lambda w: portal(),
+    "results_on_mesh.structure": lambda w: w.structure,
+    "results_on_mesh.solution": lambda w: w.sway,
     "section": lambda w: SECTION,
     "merge": lambda w: 1e-6,
     "options": lambda w: {},
@@ -511,11 +513,14 @@ SPECIAL: dict[str, Any] = {
     "B": lambda w: 1.0,
     "C": lambda w: 2.0,
     "StateSpace.D": lambda w: 0.5,
+    "SampledStateSpace.D": lambda w: 0.5,
     "StateSpace.initial": lambda w: [0.1],
+    "SampledStateSpace.initial": lambda w: [0.1],
     "PID.initial": lambda w: 0.1,
     "Block.initial": lambda w: [0.1],
     "SampledController.initial": lambda w: [0.1],
     "SampledController.start": lambda w: None,
+    "SampledStateSpace.start": lambda w: None,
     "SampledController.outputs": lambda w: 1,
     "Block.outputs": lambda w: 1,
     "delay": lambda w: 0.01,
@@ -548,6 +553,12 @@ SPECIAL: dict[str, Any] = {
     "Beam.order": lambda w: pick([1, 2], w),
     "order": lambda w: pick([1, 2, 3], w),
     "trusses": lambda w: pick([True, False, []], w),
+    "release": lambda w: pick([("yz", None), None], w),
+    "release_start": lambda w: None,
+    "release_end": lambda w: None,
+    "EndRelease.release": lambda w: pick(["y", "yz", "xyz"], w),
+    "EndRelease.node": lambda w: w.model.nodes[1],
+    "EndRelease.side": lambda w: "end",
     "hold": lambda w: [],
     "smallest": lambda w: 1e-6,
     "first": lambda w: 1e-3,
@@ -571,6 +582,7 @@ SPECIAL: dict[str, Any] = {
     "CrossFlow.width": lambda w: pick([0.3, lambda s: 0.3 + s], w),
     "Drag.law": lambda w: CrossFlow(1.2, 0.3),
     "Drag.fluid": lambda w: pick([(1.0, 0.0, 2.0), lambda t, x: 2.0 * x], w),
+    "Gravity.part": lambda w: pick(w.elements[:2], w),
     "JointFriction.kinetic": lambda w: 0.1,
     "JointFriction.static": lambda w: pick([None, 0.2], w),
     "JointFriction.preload": lambda w: 2.0,
@@ -605,6 +617,7 @@ SPECIAL: dict[str, Any] = {
     "Vector.z": lambda w: law_of_time(w),
     "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
     "ClassicalAlpha.parametrization": lambda w: "tait_bryan",
+    "Table.from_file.path": lambda w: columns(w),
     "load.path": lambda w: stored(w),
     "resume.path": lambda w: stored(w),
     "path": lambda w: w.folder / "made",
@@ -612,11 +625,20 @@ SPECIAL: dict[str, Any] = {
     "turning": lambda w: None,
     "store": lambda w: None,
     "callback": lambda w: None,
+    "Table.from_file.time": lambda w: pick([0, "time"], w),
+    "Table.from_file.value": lambda w: pick([1, "force", [1, 2, "force"]], w),
 }
 
 
 def law_of_time(w: SimpleNamespace) -> Any:
     return pick([2.0, Ramp(1.0), Harmonic(1.0, 2.0) + 1.0], w)
+
+
+def columns(w: SimpleNamespace) -> Path:
+    """A file with columns of numbers."""
+    file: Path = w.folder / "columns.csv"
+    file.write_text("time,force,speed\n0,1,2\n1,2,3\n", encoding="utf-8")
+    return file
 
 
 def stored(w: SimpleNamespace) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from catalogue import COUPLED, PLAIN
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamMesh, Force, beams_from_mesh
+from fem_mbs.elements import Beam, BeamMesh, Force, beams_from_mesh, results_on_mesh
 
 PORTAL = np.array([[0.0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 2], [2, 0, 2], [2, 0, 1], [2, 0, 0]])
 COLUMNS_AND_GIRDER = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
@@ -139,6 +139,55 @@ def test_files_as_their_programs_write_them(
     read = beams_from_mesh(mbs.Model(), tmp_path / file, dict(zip(keys, (PLAIN, COUPLED), strict=True)), by=by)
     assert numbers(read) == [[0, 1, 2], [2, 3]]
     assert read.groups == {keys[0]: read.beams[:1], keys[1]: read.beams[1:]}
+
+
+def test_results_on_the_mesh(tmp_path: Path) -> None:
+    """A cantilever under a tip load, its lines in both directions: moment F (L - x), deflection F L^3/3EI + F L/GA."""
+    mesh = meshio.Mesh(
+        [[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [9, 9, 9], [9, 8, 9], [8, 9, 9]],
+        [("triangle", [(4, 5, 6)]), ("line", [(0, 1), (2, 1)]), ("line", [(2, 3)])],
+    )
+    load = 1e-4
+    for options in ({}, {"elements": 2}, {"order": 1, "elements": 20}):
+        model = mbs.Model()
+        structure = beams_from_mesh(model, mesh, PLAIN, **options)
+        model.fix(structure.nodes[0])
+        model.add(Force(structure.nodes[3], (0, 0, load)))
+        results_on_mesh(structure, mbs.statics(model)).write(tmp_path / "out.vtu")
+        found = meshio.read(tmp_path / "out.vtu")
+        np.testing.assert_array_equal(found.points, mesh.points)
+        assert [(cells.type, len(cells.data)) for cells in found.cells] == [("triangle", 1), ("line", 3)]
+        tip = load * (27 / (3 * 4.0) + 3 / 12.0)
+        assert found.point_data["displacement"][3, 2] == pytest.approx(tip, rel=2e-3)
+        assert found.point_data["rotation"][3, 1] == pytest.approx(-load * 9 / (2 * 4.0), rel=2e-3)
+        assert np.isnan(found.point_data["displacement"][4:]).all()
+        ends = [np.concatenate(found.cell_data[f"section forces, {end} point"]) for end in ("first", "second")]
+        assert np.isnan(ends[0][0]).all()
+        moments = np.abs([end[1:, 4] for end in ends])
+        half = 0.025 * load if "order" in options else 0.0  # of an element, whose moment is that of its middle
+        inward = half * np.array([[-1, 1, -1], [1, -1, 1]])
+        np.testing.assert_allclose(moments, load * np.array([[3, 1, 1], [2, 2, 0]]) + inward, rtol=1e-3, atol=1e-9)
+
+
+def test_results_of_quadratic_lines_and_trusses() -> None:
+    """The ends of a quadratic line are those of its two lines; a truss has one force."""
+    mesh = meshio.Mesh([[0.0, 0, 0], [2, 0, 0], [1, 0, 0], [1, 0, 1]], [("line3", [(0, 1, 2)]), ("line", [(3, 2)])])
+    mesh.cell_sets = {"bridge": [[0], []], "rope": [[], [0]]}
+    model = mbs.Model()
+    structure = beams_from_mesh(model, mesh, {"bridge": PLAIN, "rope": PLAIN}, trusses=["rope"])
+    for point in (0, 1, 3):
+        model.fix(structure.nodes[point])
+    model.add(Force(structure.nodes[2], (0, 0, -1e-3)))
+    solution = mbs.statics(model)
+    found = results_on_mesh(structure, solution)
+    first, second = (found.cell_data[f"section forces, {end} point"] for end in ("first", "second"))
+    beam, [rope] = structure.beams[0], structure.trusses
+    np.testing.assert_array_equal([first[0][0], second[0][0]], solution.section_forces(beam)[-1][[0, -1]])
+    assert first[1][0, 0] == second[1][0, 0] == solution.section_forces(rope)[-1, 0, 0] > 0
+    with pytest.raises(mbs.ModelError, match="must be a Solution of the model with the structure, received 3"):
+        results_on_mesh(structure, 3)
+    with pytest.raises(mbs.ModelError, match="there is no state 1000"):
+        results_on_mesh(structure, solution, number=1000)
 
 
 def test_a_beam_ends_where_the_section_changes() -> None:

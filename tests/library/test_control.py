@@ -19,8 +19,10 @@ from fem_mbs.elements import (
     JointActuator,
     JointSensor,
     Junction,
+    LeadLag,
     LineActuator,
     LineSensor,
+    LowPass,
     Moment,
     MomentActuator,
     MultiplierSensor,
@@ -146,10 +148,10 @@ def test_matrix_of_a_whole_loop_is_exact():
 
 
 def test_loop_of_blocks_is_solved():
-    """``y = G (r - y/2)``: exact by its transfer function."""
+    """``y = LeadLag(r - y/2)``: exact by its transfer function."""
     model, node, *_ = cart("SE3")
     back = Junction()
-    block = model.add(TransferFunction(1.0 - 0.5 * back, [1.2, 3.0], [0.1, 1.0]))
+    block = model.add(LeadLag(1.0 - 0.5 * back, lead=0.4, lag=0.1, gain=3.0))
     back.connect(block)
     model.add(back)
     model.add(ForceActuator(node, 0.0 * block, (1, 0, 0)))
@@ -305,7 +307,7 @@ def test_a_winch_pulls():
     model, node, place, _ = cart("SE3")
     anchor = model.add_node((2, 0, 0))
     model.fix(anchor)
-    filtered = model.add(TransferFunction(3.0, [1.0], [0.2, 1.0]))
+    filtered = model.add(LowPass(3.0, 0.2))
     model.add(LineActuator(node, anchor, 0.5 * Signal.of(filtered, "state 1") + 0.0 * filtered))
     cut = model.add(Saturation(lambda t: 5.0 * t, (-np.inf, 1.0)))
     model.add(LineActuator(node, anchor, cut))

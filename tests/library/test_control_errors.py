@@ -17,10 +17,12 @@ from fem_mbs.elements import (
     JointActuator,
     JointSensor,
     Junction,
+    LeadLag,
     LineSensor,
     MultiplierSensor,
     NodeSensor,
     SampledController,
+    SampledStateSpace,
     Saturation,
     Signal,
     StateSpace,
@@ -70,9 +72,12 @@ def parts():
         (lambda p: StateSpace([p[3], p[3]], 1.0, [1.0, 1.0], 1.0, np.ones((2, 2))), ["D", "(1, 2)"]),
         (lambda p: StateSpace(p[3], np.eye(2), [1, 1], [1, 1], initial=[1.0]), ["initial", "(2,)"]),
         (lambda p: StateSpace(p[3], 3.0), ["A", "scipy.signal"]),
-        (lambda p: StateSpace(p[3], scipy.signal.dlti([1.0], [1.0, 0.5], dt=0.1)), ["continuous", "SampledController"]),
+        (lambda p: StateSpace(p[3], scipy.signal.dlti([1.0], [1.0, 0.5], dt=0.1)), ["continuous", "SampledStateSpace"]),
         (lambda p: StateSpace(p[3], scipy.signal.lti([1, 0, 0], [1, 1])), ["no state space"]),
         (lambda p: StateSpace([], 1.0, 1.0, 1.0), ["inputs", "one signal at least"]),
+        (lambda p: SampledStateSpace(p[3], None, 0.5, 1.0, 1.0), ["period"]),
+        (lambda p: SampledStateSpace(p[3], 0.2, scipy.signal.dlti([1], [1, 0.5], dt=0.1)), ["period", "0.2", "0.1"]),
+        (lambda p: SampledStateSpace(p[3], 0.1, scipy.signal.lti([1], [1, 0.5])), ["discrete", "StateSpace"]),
         (lambda p: SampledController(p[3], -0.1, lambda t, x, u: u), ["period", "positive"]),
         (lambda p: SampledController(p[3], 0.1, lambda t, x, u: u, delay=0.2), ["delay", "0.1", "0.2"]),
         (lambda p: SampledController(p[3], 0.1, 3.0), ["output", "function"]),
@@ -144,12 +149,10 @@ def test_refused_in_a_run(signal_of, error, words):
 def test_loop_of_blocks_without_a_solution_is_named():
     model, node, place, _ = cart("SE3")
     back = model.add(Junction(), name="back")
-    block = model.add(TransferFunction(place + back, [0.1, 1.0], [0.2, 1.0]), name="lead")
+    block = model.add(LeadLag(place + back, lead=0.1, lag=0.2), name="lead")
     back.connect(2.0 * block)
     model.add(ForceActuator(node, back, (1, 0, 0)))
-    with pytest.raises(
-        mbs.SingularSystemError, match=r"'output' of Junction 'back'.*'output' of TransferFunction 'lead'.*loop"
-    ):
+    with pytest.raises(mbs.SingularSystemError, match=r"'output' of Junction 'back'.*'output' of LeadLag 'lead'.*loop"):
         mbs.simulate(model, 0.1, 0.01)
     with pytest.raises(mbs.ModelError, match="connected already"):
         back.connect(place)

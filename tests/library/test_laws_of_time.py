@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -248,6 +249,59 @@ def test_a_run_that_outlives_its_table_says_so() -> None:
     model.fix(mass, translation=False, rotation=True)
     with pytest.raises(mbs.LawError, match=r"Force 'wind': Table of 2 values from t = 0 to 0.1 s is asked for t = 0.1"):
         mbs.simulate(model, 0.2, 0.02)
+
+
+FILES = {
+    "commas": "time,force,speed\n0,1,5\n0.5,2,6\n1,3,7\n",
+    "semicolons": '# a test\n"time"; "force"; "speed"\n\n0; 1; 5\n0.5; 2; 6\n1; 3; 7\n',
+    "spaces": "time force speed\n0 1 5\n  0.5   2  6\n1 3 7",
+    "tabs": "\ufefftime\tforce\tspeed\n0\t1\t5\n0.5\t2\t6\n1\t3\t7",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_table_from_a_file(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "force.csv"
+    file.write_text(FILES[kind], encoding="utf-8")
+    close([Table.from_file(file)(t) for t in (0.0, 0.25)], [1.0, 1.5])
+    close(Table.from_file(str(file), "time", "speed", spline="linear")(0.75), 6.5)
+    close(Table.from_file(file, 0, ["force", 2, "force"])(0.5), [2.0, 6.0, 2.0])
+    plain = tmp_path / "plain.txt"
+    plain.write_text(FILES[kind].split("speed")[1].strip('"\n'), encoding="utf-8")
+    close(Table.from_file(plain, value=2)(0.5), 6.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("0,1\n1,2\n2\n", {}, r"force.csv', line 3: column 1 is missing, received \['2'\]"),
+        ("t,F\n0,1\n1,two\n", {}, r"line 3: column 1 must be a finite number, received 'two'"),
+        ("t,F\n0,1\n1,nan\n", {"value": "F"}, r"line 3: column 'F' must be a finite number, received 'nan'"),
+        ("t,F\n0,1\n# pause\n2,2\n2,3\n", {}, r"line 5: times must increase, received 2 after 2 s"),
+        ("t,F\n0,1\n1,2\n", {"value": "G"}, r"has no column 'G': its columns are 't', 'F'"),
+        ("0,1\n1,2\n", {"value": "F"}, r"has no column 'F': its first line has no names"),
+        ("0,1\n1,2\n", {"value": [1, 1]}, r"value must be one column or three, received \[1, 1\]"),
+        ("0,1\n1,2\n", {"value": -1}, r"from_file: value must be a whole number of at least 0"),
+        ("", {}, "has no numbers"),
+        ("t,F\n", {}, "has a line of names, .*, and no numbers"),
+        ("t,F\n0,1\n", {}, "times and values must be as many, at least two, received 1 times"),
+    ],
+)
+def test_bad_files_are_refused_with_the_line(
+    text: str, options: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "force.csv"
+    file.write_text(text)
+    with pytest.raises(mbs.ModelError, match=message):
+        Table.from_file(file, **options)  # type: ignore[arg-type]
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match="Table.from_file: '.*missing.csv' cannot be read: No such file"):
+        Table.from_file(tmp_path / "missing.csv")
+    (tmp_path / "picture.png").write_bytes(bytes(range(256)))
+    with pytest.raises(mbs.ModelError, match="picture.png' is no text file"):
+        Table.from_file(tmp_path / "picture.png")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_every_class_takes_names(seed: int) -> None:
     assert left == SIGNALS | ELSEWHERE if seed == 0 else len(seen) > 45
 
 
-SIGNALS = {"Block", "Junction", "PID", "SampledController", "Saturation", "StateSpace", "TransferFunction"}
+SIGNALS = {"Block", "Junction", "LeadLag", "LowPass", "PID", "SampledController", "SampledStateSpace", "Saturation"}
+SIGNALS |= {"StateSpace", "TransferFunction"}
 ELSEWHERE = {"MeshLoad", "MultiplierSensor"}
 """Not in the catalogue; below."""
 

@@ -15,6 +15,7 @@ import fem_mbs as mbs
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
 from fem_mbs.elements import (
     FixedJoint,
+    Gravity,
     JointFriction,
     PrismaticJoint,
     RevoluteJoint,
@@ -162,11 +163,12 @@ def test_what_follows_from_an_argument_changes_along() -> None:
 
 
 def test_parts_that_are_built_on_others_follow_these() -> None:
-    """Friction in a joint that gets a drive, and a run of before."""
-    model = mbs.Model(gravity=(1.0, 0, -9.0))
+    """Gravity of a part that becomes heavier, friction in a joint that gets a drive, and a run of before."""
+    model = mbs.Model()
     bob = model.add_node((1, 0, 0))
     body = model.add(RigidBody(bob, 2.0, (1, 1, 1)))
     slide = model.add(PrismaticJoint(model.ground, bob, (0, 0, 1)))
+    model.add(Gravity(body, (1.0, 0, -9.0)))
     model.add(JointFriction(slide, 0.5))
     runs = {2.0: mbs.simulate(model, 0.1, 0.01)}
     body.mass = 4.0

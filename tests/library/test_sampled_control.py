@@ -23,6 +23,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SampledController,
+    SampledStateSpace,
 )
 from fem_mbs.run.convergence import fitted_order
 from fem_mbs.run.simulate import start
@@ -55,14 +56,7 @@ def exact(samples, delay=0.0):
 def controlled(group, **options):
     model, node, place, speed = cart(group, MASS, SPEED)
     model.add(ForceActuator(node, -STIFFNESS * place - DAMPING * speed, (1, 0, 0)))
-    controller = SampledController(
-        [1.0 - place, -speed],
-        PERIOD,
-        lambda t, x, u: 4.0 * x + 15.0 * u[0] + 1.5 * u[1],
-        update=lambda t, x, u: x + PERIOD * u[0],
-        initial=[0.0],
-        **options,
-    )
+    controller = SampledStateSpace([1.0 - place, -speed], PERIOD, 1.0, [PERIOD, 0.0], 4.0, [15.0, 1.5], **options)
     model.add(ForceActuator(node, controller, (1, 0, 0)))
     return model, model.add(controller, name="controller"), place, speed
 
@@ -146,17 +140,8 @@ def test_a_run_that_is_cut_goes_on(tmp_path):
 def test_a_discrete_system_of_scipy():
     """A discrete filter of a sampled law, by scipy."""
     num, den = scipy.signal.butter(2, 0.2)
-    A, B, C, D = scipy.signal.tf2ss(num, den)
     model, node, *_ = cart("SE3")
-    block = model.add(
-        SampledController(
-            lambda t: np.sin(7 * t),
-            0.02,
-            lambda t, x, u: C @ x + D @ u,
-            update=lambda t, x, u: A @ x + B @ u,
-            initial=[0.0, 0.0],
-        )
-    )
+    block = model.add(SampledStateSpace(lambda t: np.sin(7 * t), None, scipy.signal.dlti(num, den, dt=0.02)))
     model.add(ForceActuator(node, 0.0 * block, (1, 0, 0)))
     run = mbs.simulate(model, 0.4, 0.02)
     _, expected = scipy.signal.dlsim(scipy.signal.dlti(num, den, dt=0.02), np.sin(7 * run.t))

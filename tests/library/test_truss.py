@@ -1,13 +1,16 @@
-"""Trusses: forces by hand, no singular rotations, in statics, modes and time."""
+"""Trusses and released ends: forces by hand, no singular rotations, in statics, modes and time."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import meshio
 import numpy as np
 import pytest
 from catalogue import PLAIN
 
 import fem_mbs as mbs
-from fem_mbs.elements import BeamSection, Force, PointMass, Truss
+from fem_mbs.elements import Beam, BeamSection, DistributedLoad, EndRelease, Force, PointMass, Truss, beams_from_mesh
 
 BAR = BeamSection.circle(0.01, 200e9, 0.3, 7800.0)
 
@@ -59,14 +62,69 @@ def test_a_bar_swings_like_a_compound_pendulum() -> None:
     np.testing.assert_allclose(solution.position(end)[-1], solution.position(end)[0], atol=2e-4)
 
 
+def propped(release: Any, from_mesh: bool) -> tuple[mbs.Model, Beam, mbs.Node]:
+    """A member of 2 m from a clamp to a support, released at its ends, under a uniform load of 1 N/m."""
+    model = mbs.Model()
+    if from_mesh:
+        mesh = meshio.Mesh([(0, 0, 0), (2, 0, 0)], [("line", [(0, 1)])])
+        frame = beams_from_mesh(model, mesh, BAR, release=release, elements=2)
+        (beam,), ends = frame.beams, list(frame.nodes.values())
+    else:
+        ends = [model.add_node((x, 0, 0)) for x in (0, 2)]
+        held = {"start_node": ends[0], "end_node": ends[1], "release_start": release[0], "release_end": release[1]}
+        beam = Beam.line(model, (0, 0, 0), (2, 0, 0), BAR, 2, order=3, **held)
+    for node in ends:
+        model.fix(node)
+    model.add(DistributedLoad(beam, (0, 0, -1.0)))
+    return model, beam, ends[0]
+
+
+@pytest.mark.parametrize("from_mesh", [True, False])
+@pytest.mark.parametrize(
+    ("release", "moments"),
+    [((None, None), (1 / 3, 1 / 3)), ((None, "y"), (1 / 2, 0)), (("yz", "yz"), (0, 0)), (("xyz", None), (0, 1 / 2))],
+)
+def test_released_ends_have_no_moment(release: Any, moments: tuple[float, float], from_mesh: bool) -> None:
+    """``q L^2/12`` at clamped ends, ``q L^2/8`` where the other one turns; frequencies of the same beams (Euler)."""
+    model, beam, _ = propped(release, from_mesh)
+    forces = mbs.statics(model).section_forces(beam)[-1]
+    np.testing.assert_allclose(forces[[0, -1], 4], moments, atol=2e-4)
+    beta = {0: 4.73004, 1: 3.92660, 2: np.pi}[sum(m == 0 for m in moments)]
+    (bending,) = mbs.modes(model, 1).angular
+    exact = (beta / 2) ** 2 * np.sqrt(BAR.stiffness[4, 4] / BAR.mass)
+    np.testing.assert_allclose(bending, exact, rtol=2e-3)
+    assert mbs.simulate(model, t_end=0.01, step=1e-3).success
+
+
+def test_a_braced_frame_of_pins_is_a_truss() -> None:
+    """Members released at both ends carry what trusses carry, where all nodes are free to turn."""
+    points = [(0, 0, 0), (2, 0, 0), (0, 0, 2), (2, 0, 2), (1, 2, 1)]
+    lines = [(0, 2), (1, 3), (2, 3), (0, 3), (0, 4), (1, 4), (2, 4), (3, 4), (1, 2)]
+    places = []
+    for options in ({"release": ("yz", "yz")}, {"trusses": True}):
+        model = mbs.Model()
+        frame = beams_from_mesh(model, meshio.Mesh(points, [("line", lines)]), BAR, **options)
+        for foot in (0, 1, 2):
+            model.fix(frame.nodes[foot], translation=True, rotation=False)
+        model.add(Force(frame.nodes[4], (100.0, 50.0, -200.0)))
+        places.append([mbs.statics(model).displacement(node)[-1] for node in frame.nodes.values()])
+    np.testing.assert_allclose(places[0], places[1], rtol=0, atol=1e-3 * np.abs(places[1]).max())
+
+
 BAD = {
+    "axes": (lambda m, n: Beam.line(m, (0, 0, 0), (1, 0, 0), PLAIN, start_node=n, release_start="w"), "must name axes"),
+    "no node": (lambda m, n: Beam.line(m, (0, 0, 0), (1, 0, 0), PLAIN, release_end="y"), "release_end needs end_node"),
+    "itself": (
+        lambda m, n: EndRelease(n, Beam([n, m.add_node((1, 0, 0))], PLAIN)),
+        "connects node 'here' with itself",
+    ),
     "no length": (lambda m, n: Truss(n, m.ground, PLAIN), "the line has no length"),
     "no section": (lambda m, n: Truss(n, m.add_node((1, 0, 0)), 3.0), "section must be a BeamSection"),  # type: ignore[arg-type]
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_trusses_are_refused(name: str) -> None:
+def test_bad_releases_and_trusses_are_refused(name: str) -> None:
     make, words = BAD[name]
     model = mbs.Model()
     with pytest.raises(mbs.ModelError, match=words):

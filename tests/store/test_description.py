@@ -23,6 +23,7 @@ from fem_mbs.elements import (
     JointDrive,
     JointSpring,
     Junction,
+    LowPass,
     NodeSensor,
     PrismaticJoint,
     RevoluteJoint,
@@ -30,7 +31,6 @@ from fem_mbs.elements import (
     SpringDamper,
     Surface,
     Table,
-    TransferFunction,
     Vector,
 )
 from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
@@ -102,7 +102,7 @@ def test_loops_of_blocks_are_closed_again() -> None:
     model.add(RigidBody(node, 1.0, (1, 1, 1)))
     sensor = model.add(NodeSensor(node, "position", (1, 0, 0)))
     junction = model.add(Junction())
-    block = model.add(TransferFunction(sensor - 0.5 * junction, [1.0], [0.1, 1.0]))
+    block = model.add(LowPass(sensor - 0.5 * junction, 0.1))
     junction.connect(block + 1.0)
     assert len(again(model).elements) == 4
 
