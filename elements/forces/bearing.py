@@ -246,12 +246,22 @@ class ShaftInHousing(ElementBatch):
         whole = np.einsum("ni,nijk->njk", F, bend) + b.mT @ inner
         return nodal(Ad, whole, np.vecmat(F, b))
 
+    def stressed(self, context: BearingContext, d: Array) -> BearingContext:
+        """With the forces at rest after increments ``d``."""
+        rates = np.matvec(context.b @ _against_housing(context.Ad), d)
+        return context._replace(F=context.F + np.matvec(context.K, rates))
+
     def damping(self, context: BearingContext) -> Array:
-        J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
+        J = _against_housing(context.Ad)
         rates = context.b @ J
         speed = np.vecmat(self._shaft, J[:, 3:])
         inner = context.C @ rates + context.by_speed[:, :, None] * speed[:, None, :]
         return rates.mT @ inner
+
+
+def _against_housing(Ad: Array) -> Array:
+    """How increments of both nodes move the shaft in its housing, ``(n, 6, 12)``."""
+    return np.concatenate([-Ad, np.broadcast_to(se3.IDENTITY, Ad.shape)], axis=-1)
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):

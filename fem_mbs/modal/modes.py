@@ -21,6 +21,7 @@ from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
+from fem_mbs.pictures.pictures import page
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10
@@ -288,6 +289,15 @@ class Modes(ShapesOfMotion):
 
     def __repr__(self) -> str:
         return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[object, ...]] = [("mode", "frequency", "damping")]
+        rows += [
+            (k + 1, f"{f:.6g} Hz", f"{z:.4f}")
+            for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True))
+        ]
+        rows = [(*row, *more) for row, more in zip(rows, self._elsewhere(), strict=False)] or rows
+        return page(rows, "Modes", self.plot)
 
 
 def _distinct(values: Array) -> Array:

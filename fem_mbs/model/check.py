@@ -22,6 +22,7 @@ from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
 from fem_mbs.model.description import ModelDescription
+from fem_mbs.pictures.pictures import page
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
@@ -139,6 +140,9 @@ class Check(Public):
 
     def __repr__(self) -> str:
         return f"Check: {self.degrees_of_freedom} degrees of freedom, {self._verdict().rstrip(':')}"
+
+    def _repr_html_(self) -> str:
+        return page([*self.rows(), (self._verdict(),), *((finding,) for finding in self.findings)], self.title)
 
 
 NEAR = 1e-6

@@ -13,7 +13,7 @@ from fem_mbs.initial.assembly import Assembly, assemble
 from fem_mbs.model.check import Check, examine
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, Size, View
+from fem_mbs.pictures.pictures import SIZE, SMALL, Size, View, page
 from fem_mbs.system.system import System
 
 
@@ -134,3 +134,8 @@ class Model(ModelDescription):
             ``print`` shows it; ``check.ok`` is True if nothing looks wrong, ``check.findings`` lists what does.
         """
         return examine(self)
+
+    def _repr_html_(self) -> str:
+        heading, *lines = str(self).splitlines()
+        rows = [line.strip().split(": ", 1) for line in lines]
+        return page(rows, heading, lambda: self.plot(size=SMALL))

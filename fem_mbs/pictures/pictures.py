@@ -1,13 +1,17 @@
-"""Pictures and films of models, of states of a run, and of modes; they show themselves in notebooks."""
+"""Pictures and films of models, of states of a run, and of modes; and what a notebook shows of a result.
+
+A picture shows itself in a notebook: a model or a result as a table with its picture, where one can be drawn.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache, cached_property
+from html import escape
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -22,8 +26,8 @@ from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
-SIZE = 960, 640
-"""Width and height in pixels of pictures."""
+SIZE, SMALL = (960, 640), (480, 320)
+"""Width and height in pixels of pictures, and of those in tables."""
 KINDS = (".mp4", ".gif")
 QUARTERS = 4
 SHORTEST, LONGEST = 2.0, 10.0
@@ -144,6 +148,26 @@ class Film(Public):
 
     def __repr__(self) -> str:
         return f"Film of {len(self)} frames, {len(self) / self.fps:.3g} s; film.save('out.mp4'), film.save('out.gif')"
+
+
+def page(rows: Sequence[Sequence[object]], heading: str = "", picture: Callable[[], View] | None = None) -> str:
+    """A heading, rows of cells, and the picture that a function makes, unless it cannot."""
+    cells = (
+        "".join(f'<td style="text-align:left;padding:1px 8px">{escape(str(cell))}</td>' for cell in row) for row in rows
+    )
+    table = "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+    return f"<div><b>{escape(heading)}</b>{table}{_image(picture)}</div>"
+
+
+def _image(picture: Callable[[], View] | None) -> str:
+    if picture is None:
+        return ""
+    try:
+        data = b64encode(picture()._repr_png_()).decode()
+    except Exception as error:  # a table without picture is better than none, whatever a graphics library says
+        LOG.info("no picture: %s", error)
+        return ""
+    return f'<img src="data:image/png;base64,{data}">'
 
 
 def of_model(system: System, size: Size) -> View:

@@ -308,12 +308,18 @@ def columns(solution: Queries, names: Sequence[str] | None) -> tuple[list[str], 
     return named, units, np.concatenate([own.values(solution) for own in channels], axis=1)
 
 
+def to_pandas(solution: Queries, names: Sequence[str] | None) -> Any:
+    """See :meth:`fem_mbs.Solution.to_pandas`."""
+    pandas = _library("pandas")
+    named, units, values = columns(solution, names)
+    frame = pandas.DataFrame(values, index=pandas.Index(solution.t, name="t"), columns=named)
+    frame.attrs["units"] = dict(zip(named, units, strict=True))
+    return frame
+
+
 def to_xarray(solution: Queries, names: Sequence[str] | None) -> Any:
     """See :meth:`fem_mbs.Solution.to_xarray`."""
-    try:
-        import xarray
-    except ImportError:
-        raise ModelError("Solution.to_xarray needs xarray; install it with pip install fem_mbs[tables]") from None
+    xarray = _library("xarray")
     variables: dict[str, Any] = {}
     coordinates: dict[str, Any] = {"t": ("t", solution.t, {"units": "s"})}
     for channel in chosen(solution, names):
@@ -343,3 +349,10 @@ def to_csv(solution: Queries, path: Path, names: Sequence[str] | None) -> Path:
     except OSError as error:
         raise StoreError(f"Solution.to_csv: cannot write '{path}': {error.strerror or error}") from error
     return path
+
+
+def _library(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        raise ModelError(f"Solution.to_{name} needs {name}; install it with pip install fem_mbs[tables]") from None

@@ -17,8 +17,8 @@ from fem_mbs.files.store.save import save
 from fem_mbs.initial.redundant import leaning, listed, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, Film, Size, curves
-from fem_mbs.solution.channels import parse, to_csv, to_xarray
+from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
+from fem_mbs.solution.channels import parse, to_csv, to_pandas, to_xarray
 from fem_mbs.solution.history import History, Instant, Outcome, Stats
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns
@@ -119,6 +119,19 @@ class Solution(Queries):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {len(self.t)} states to {self._titled(self.t[-1])}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        stats = self.stats
+        rows = [
+            ("end", self.message),
+            ("states", f"{len(self.t)}, to {self._titled(self.t[-1])}"),
+            ("nodes, joint equations", f"{self.system.n}, {self.system.m}"),
+            ("steps", f"{stats.steps}, {stats.failed_steps + stats.rejected_steps} repeated"),
+            ("Newton iterations a step", f"{stats.mean_newton_iterations:.2f}"),
+            ("wall time", f"{stats.wall_time:.3g} s"),
+        ]
+        rows += [("error", str(stats.error))] if stats.error else []
+        return page(rows, type(self).__name__, lambda: self.plot(size=SMALL))
 
     @checked
     def channel(self, name: str) -> Array:
@@ -269,11 +282,19 @@ class Solution(Queries):
         return to_hdf5(self, named_file(FilePath(path), ".h5", "Solution.to_hdf5: path"))
 
     @checked
+    def to_pandas(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``pandas.DataFrame`` over ``t``, a column for each number (needs pandas).
+
+        ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
+        coordinates of joints. Units are in ``frame.attrs["units"]``.
+        """
+        return to_pandas(self, channels)
+
+    @checked
     def to_xarray(self, channels: Sequence[str] | None = None) -> Any:
         """Channels as a ``xarray.Dataset``, a variable over ``t`` and the channel's columns each (needs xarray).
 
-        ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
-        coordinates of joints. The attributes ``units`` of variables have their units.
+        ``channels`` as of :meth:`to_pandas`; the attributes ``units`` of variables have their units.
         """
         return to_xarray(self, channels)
 
@@ -281,7 +302,7 @@ class Solution(Queries):
     def to_csv(self, path: Path, channels: Sequence[str] | None = None) -> FilePath:
         """Channels as text: ``t`` and a column for each number, with units in the first line; returns the path.
 
-        Numbers have all their digits. ``channels`` as of :meth:`to_xarray`.
+        Numbers have all their digits. ``channels`` as of :meth:`to_pandas`.
         """
         return to_csv(self, FilePath(path), channels)
 

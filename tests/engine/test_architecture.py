@@ -30,7 +30,7 @@ ROOMS = (
     ("model.check",),
     ("model.model",),
     ("files.paraview", "files.store"),
-    ("solution.solution",),
+    ("solution.solution", "solution.join"),
     ("alpha",),
     ("contact",),
     ("methods",),

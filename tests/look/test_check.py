@@ -56,7 +56,7 @@ def test_a_model_that_is_in_order() -> None:
     assert check.free_motions == 1 and "node 'bar'" in check.moving and "about (0, 1, 0)" in check.moving
     assert check.mass == pytest.approx(2.0) and check.gap == 0.0
     np.testing.assert_allclose(check.center_of_mass, (0.6, 0.2, -0.3), atol=1e-12)
-    assert len(repr(check)) < 100
+    assert "nothing looks wrong" in check._repr_html_() and len(repr(check)) < 100
 
 
 def test_masses_and_their_centre_include_what_is_held() -> None:
@@ -217,10 +217,11 @@ def test_the_doctor_sees_the_models_of_a_script(tmp_path: Path, capsys: pytest.C
     assert main(["doctor", str(script)]) == 0
     printed = capsys.readouterr().out
     assert "nothing looks wrong" in printed and "has run" not in printed
-    script.write_text(MAKES + "other = mbs.Model()\n", encoding="utf-8")
-    assert main(["doctor", str(script)]) == 1
-    printed = capsys.readouterr().out
-    assert "nothing looks wrong" in printed and "nothing can move" in printed and "has run" in printed
+    assert main(["doctor", "--all", str(script)]) == 0
+    assert "has run" in capsys.readouterr().out
+    script.write_text(SCRIPT.format(height=0) + "other = mbs.Model()\n", encoding="utf-8")
+    assert main(["doctor", "--all", str(script)]) == 1
+    assert "nothing can move" in capsys.readouterr().out
     assert mbs.simulate.__module__ == "fem_mbs.run.simulate"
 
 
@@ -237,6 +238,7 @@ MAKES = SCRIPT.format(height=0).replace("solution = mbs.simulate(model, 0.1, 0.0
         (MAKES, 0, "has run\nModel on R3xSO3"),
         (f"{MAKES}\n1 / 0", 2, "line 10: 1 / 0\nZeroDivisionError: division by zero"),
         (f"{MAKES}model.add_node((0, 0, 0), name='bar')", 2, "ModelError: the name 'bar' is taken"),
+        (f"def main():{MAKES.replace(chr(10), chr(10) + '    ')}\nmain()", 0, "nothing looks wrong"),
         (SCRIPT.format(height=0) + "raise SystemExit(3)", 0, "nothing looks wrong"),
     ],
 )
@@ -245,12 +247,22 @@ def test_the_doctor_says_what_is_wrong_of_a_script(
 ) -> None:
     script = tmp_path / "script.py"
     script.write_text(source, encoding="utf-8")
+    make = mbs.Model.__init__
     assert main(["doctor", str(script)]) == status
     printed = capsys.readouterr().out
     assert words in printed and "Traceback" not in printed, printed
+    assert mbs.Model.__init__ is make
 
 
-def test_the_doctor_misses_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_checks_several_models_and_failed_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        SCRIPT.format(height=0) + SCRIPT.format(height=1) + "mbs.simulate(model, -1, 1)", encoding="utf-8"
+    )
+    assert main(["doctor", "--all", str(script)]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("nothing looks wrong") == 2 and printed.count("has run") == 2
+    assert "line 19: mbs.simulate(model, -1, 1)\nModelError: simulate: t_end must be" in printed
     assert main(["doctor", str(tmp_path / "missing.py")]) == 2 and main(["doctor", str(tmp_path)]) == 2
     assert capsys.readouterr().out.count("there is no such file") == 2
 

@@ -188,6 +188,16 @@ def test_curves_of_channels(tmp_path: Path) -> None:
     plt.close("all")
 
 
+@pytest.mark.slow
+def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shown in (crane(), falling()):
+        page = shown._repr_html_()
+        assert page.count("<tr>") >= 4 and 'src="data:image/png;base64,' in page
+    assert "mode" in mbs.modes(crane(), count=1)._repr_html_()
+    monkeypatch.setattr("fem_mbs.pictures.pictures.View._repr_png_", lambda self: 1 / 0)
+    assert "<table>" in crane()._repr_html_()
+
+
 CELLS = (
     """
 import fem_mbs as mbs

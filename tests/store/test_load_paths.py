@@ -67,6 +67,8 @@ def test_a_path_that_failed_says_how_to_go_on(tmp_path: Path) -> None:
         mbs.resume(file)
     rest = mbs.statics(model, initial=mbs.load(file).state(-1))
     assert np.allclose(rest.x[-1], mbs.statics(model).x[-1], rtol=0, atol=1e-8)
+    with pytest.raises(mbs.ModelError, match="load paths have a load factor in place of time"):
+        mbs.join([mbs.load(file), rest])
 
 
 def test_what_is_no_run_says_what_can_be_saved(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 import examples
 import fem_mbs as mbs
 from fem_mbs.contracts import ARRAYS, Constraint
-from fem_mbs.solution.channels import columns
 
 WITHOUT_RUNS = {
     "modes",
@@ -54,7 +53,7 @@ def queries(run: mbs.Solution) -> dict[str, Callable[[mbs.Solution], Any]]:
     asked |= {"first": lambda s: s.state(0), "last": lambda s: s.state(-1), "motion": lambda s: s.motion(-1).V}
     asked |= {
         "between": lambda s: s(float(0.37 * s.t[0] + 0.63 * s.t[-1])),
-        "table": lambda s: columns(s, None)[2],
+        "table": lambda s: s.to_pandas().to_numpy(),
     }
     for node in run.system.nodes:
         asked |= {f"{node}.{own}": lambda s, n=node.name, own=own: getattr(s, own)(n) for own in OF_NODES}

@@ -20,7 +20,6 @@ from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
 from fem_mbs.files.store.save import Steps
-from fem_mbs.solution.channels import columns
 
 RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {
@@ -141,7 +140,7 @@ def test_channels_in_place_of_states(tmp_path: Path) -> None:
     for found in (mbs.load(file), mbs.resume(copy), mbs.load(copy)):
         for name in [*names, "tip.position.z", "energy.total"]:
             assert np.array_equal(found.channel(name), memory.channel(name)), name
-        assert columns(found, None)[2].shape == (61, 11)
+        assert found.to_pandas().shape == (61, 11)
         with pytest.raises(mbs.ModelError, match="holds no states but the channels tip.position.x, .*solution.channel"):
             found.position(found.system.nodes[1])
     assert file.stat().st_size < 0.3 * mbs.simulate(model, **RUN).R.nbytes + 4e5
@@ -229,8 +228,9 @@ def test_saved_solutions(tmp_path: Path) -> None:
     again = mbs.load(tmp_path / "twice.db", machine())
     assert np.array_equal(again.channel("motor.reaction"), memory.channel("motor.reaction"))
     longer = mbs.simulate(machine(), 1.4, 0.02, initial=mbs.load(file, machine()).checkpoint)
+    joined = mbs.join([loaded, longer])
     whole = mbs.simulate(machine(), 1.4, 0.02)
-    assert np.array_equal(np.concatenate([loaded.x, longer.x[1:]]), whole.x)
+    assert np.array_equal(joined.x, whole.x) and joined.stats.steps == 70
 
 
 def test_the_model_of_a_file_runs_and_is_analysed(tmp_path: Path) -> None:
@@ -239,6 +239,20 @@ def test_the_model_of_a_file_runs_and_is_analysed(tmp_path: Path) -> None:
     ahead = [mbs.simulate(run.model, 0.3, 0.005, initial=run.state(-1)) for run in (whole, loaded)]
     assert np.array_equal(*(run.x for run in ahead))
     assert np.array_equal(*(mbs.linearize(run.model, run.state(-1)).K.toarray() for run in (whole, loaded)))
+
+
+def test_runs_join_with_their_turns() -> None:
+    model = double_pendulum()
+    first = mbs.simulate(model, 3.0, 0.02, times=np.linspace(0.0, 3.0, 4))
+    second = mbs.simulate(model, 6.0, 0.02, times=np.linspace(3.0, 6.0, 4), initial=first.checkpoint)
+    whole = mbs.simulate(model, 6.0, 0.02, times=np.linspace(0.0, 6.0, 7))
+    joined = mbs.join([first, second])
+    assert np.array_equal(joined.t, whole.t)
+    assert np.array_equal(joined.channel("hinge.angle"), whole.channel("hinge.angle"))
+    with pytest.raises(mbs.ModelError, match="ends at t = 6.0 s is followed by one that begins at t = 0.0 s"):
+        mbs.join([second, first])
+    with pytest.raises(mbs.ModelError, match="different models"):
+        mbs.join([first, mbs.simulate(machine(), 0.1, 0.02)])
 
 
 def test_factors_of_wide_matrices(tmp_path: Path) -> None:
