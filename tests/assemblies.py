@@ -285,6 +285,12 @@ def _joint(make: Callable[..., mbs.Constraint], *acted_on: str) -> Hang:
     return hang
 
 
+def _driven_in_the_plane(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, d: Array) -> None:
+    joint = library.PlanarJoint(a, b, d, p)
+    made.join(joint, "rotation z")
+    made.join(library.JointDrive(joint, _swing(made), coordinate="translation x"))
+
+
 def _across(axis: Array) -> Array:
     side = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     return np.asarray(side / np.linalg.norm(side))
@@ -341,9 +347,7 @@ JOINTS: dict[str, Hang] = {
     "CurveJoint": _joint(_wire, "travel"),
     "driven hinge": _joint(lambda m, a, b, p, d: library.RevoluteJoint(a, b, d, p, drive=_swing(m))),
     "driven slider": _joint(lambda m, a, b, p, d: library.PrismaticJoint(a, b, d, p, drive=_swing(m))),
-    "driven in the plane": _joint(
-        lambda m, a, b, p, d: library.PlanarJoint(a, b, d, p, drive={"translation x": _swing(m)}), "rotation z"
-    ),
+    "driven in the plane": _driven_in_the_plane,
     "moved ball": _joint(
         lambda m, a, b, p, d: library.SphericalJoint(a, b, p, displacement=lambda t: 0.2 * np.sin(2.0 * t) ** 2 * d)
     ),

@@ -456,6 +456,13 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         [[0.5, 0.4], [0.4, 0.3], [0.2, 0.2]],
         speeds=(-20.0, 0.0, 20.0),
     ),
+    "bearing of functions of the speed": lambda n: Bearing(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        lambda w: [[20.0 + 0.1 * w * w, w], [-w, 25.0]],
+        lambda w: (0.4 + 0.1 * np.cos(w), 0.3),
+    ),
     "journal bearing": lambda n: JournalBearing(
         n.line[0], n.arc[2], n.vector((1, 2, -1)), 0.5, 0.4, 4.0, 300.0, point=n.line[0].at((0.1, 0.0, 0.3))
     ),
@@ -669,20 +676,7 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.3 * np.sin(2 * t)
     ),
     "cylindrical": lambda n: CylindricalJoint(n.line[0], n.arc[2], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
-    "cylindrical, both driven": lambda n: CylindricalJoint(
-        n.line[0],
-        n.arc[2],
-        n.vector((1, 2, -1)),
-        drive={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
-    ),
     "planar": lambda n: PlanarJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
-    "planar, turn and one way driven": lambda n: PlanarJoint(
-        n.line[1],
-        n.arc[0],
-        n.vector((1, 2, -1)),
-        drive={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
-        x_axis=n.vector((2, -1, 0)),
-    ),
     "universal": lambda n: UniversalJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, -1, 0)), n.point((0.4, 0.1, -0.2))
     ),
@@ -693,9 +687,6 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, 1, -0.5)), n.point((0.4, 0.1, -0.2))
     ),
     "point on a line": lambda n: PointOnLineJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
-    "point on a line, driven": lambda n: PointOnLineJoint(
-        n.line[1], n.arc[0], n.vector((1, 2, -1)), drive=lambda t: 0.3 * np.sin(2 * t)
-    ),
     "point on a plane": lambda n: PointOnPlaneJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
     ),

@@ -18,6 +18,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 
 COLUMNS = 12
@@ -164,7 +165,7 @@ def _krylov(flexibility: Callable[[Array], Array], M: csc_array, count: int, roo
     settled where what the last block adds is small.
     """
     X = _orthonormal(flexibility(np.random.default_rng(0).normal(size=(M.shape[0], min(COLUMNS, room)))), M, [])
-    blocks, T = [X], np.zeros((0, 0))
+    blocks, T, show = [X], np.zeros((0, 0)), progress_bar(None, 0, count, "Reduction: modes", "")
     while True:
         F = flexibility(M @ X)
         MF, size = M @ F, len(T)
@@ -175,7 +176,12 @@ def _krylov(flexibility: Callable[[Array], Array], M: csc_array, count: int, roo
         X = _orthonormal(F, M, blocks)
         # what the last block leads to is all that these miss; there may be no more
         apart = np.linalg.norm((X.T @ MF) @ z[size:], axis=0)
-        if not X.shape[1] or (len(values) == count and (apart <= SETTLED * values).all()):
+        settled = apart <= SETTLED * values
+        if show is not None:
+            show(float(settled.sum()))
+        if not X.shape[1] or (len(values) == count and settled.all()):
+            if show is not None:
+                show(None)
             return 1.0 / np.sqrt(values), np.concatenate(blocks, axis=1) @ z
         blocks.append(X)
 

@@ -11,21 +11,17 @@ eliminated before: ``F = [[F11, F21^T], [F21, F22]]``, ``F11 = L11 L11^T``, ``L2
 
 from __future__ import annotations
 
-import logging
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import ModelError
 
-LOG = logging.getLogger("fem_mbs")
 MOST = 4e9
 """Entries of the factors, 32 GB, beyond which another program is better at it."""
-TELL = 10.0
-"""Seconds after which it is told how far it is."""
 LEAF = 40
 """Nodes of a part that is not cut further."""
 CUTS = np.linspace(0.38, 0.62, 9)
@@ -60,8 +56,7 @@ class Cholesky:
                 f"Reduction: the factors of {len(nodes)} unknowns would take {8e-9 * entries:.0f} GB; give solve=, a "
                 "function that factorises a sparse matrix and returns a function of right-hand sides"
             )
-        LOG.info("Reduction: factors of %d unknowns take %.2f GB", len(nodes), 8e-9 * entries)
-        told, done = time.perf_counter(), np.cumsum(work) / sum(work)
+        done, show = np.cumsum(work) / sum(work), progress_bar(None, 0.0, 1.0, "Reduction: factors", "")
         waiting: dict[int, Array] = {}
         self._factors: list[tuple[Array, Array]] = []
         for k, front in enumerate(self._fronts):
@@ -87,16 +82,17 @@ class Cholesky:
                     "or to a mechanism within the body"
                     if node >= 0
                     else "Reduction: the stiffness lets an interface move by itself: pieces of the mesh that nothing "
-                    "joins are bodies of their own, or have a rigid interface in common; joints of a model are no part "
-                    "of the stiffness of mbs.linearize: let its parts share a node"
+                    "joins are bodies of their own, or have a rigid interface in common; parts of a model with "
+                    "joints are Reduction.model(mbs.linearize(part), ...), and what a hinge lets turn is no one body"
                 )
             L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1) if r else F21
             if r:
                 waiting[k] = syrk(-1.0, L21, beta=1.0, c=F22, lower=1, overwrite_c=1)
             self._factors.append((L11, L21))
-            if time.perf_counter() - told > TELL:
-                told = time.perf_counter()
-                LOG.info("Reduction: %.0f %% of the factors", 100.0 * done[k])
+            if show is not None:
+                show(done[k])
+        if show is not None:
+            show(None)
 
     def __call__(self, right: Array) -> Array:
         """Solutions for columns ``(N, k)``."""

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from fem_mbs.contracts import (
     NodeLike,
     Numbering,
     Picture,
+    RateSensitivities,
     RotationLike,
     Vector3,
     checked,
@@ -36,7 +36,7 @@ from fem_mbs.contracts import (
     so3,
 )
 from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
-from fem_mbs.elements.flexible.inertia import InertiaDerivatives, LinearField, Moved, turned_amplitudes
+from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.flexible.stiffening import CASES, SecondOrderField, ShortenedElasticity
@@ -44,7 +44,7 @@ from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
 
 LOG = logging.getLogger("fem_mbs")
-LARGE, MOST = 1.0, 3.0
+LARGE, MOST = 0.3, 3.0
 """Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
 SPIN = 0.2
 """Spin, against the lowest frequency with interfaces held, that stiffens a body by some percent of its frequencies."""
@@ -283,6 +283,13 @@ def _too_fast(reduction: Reduction, spin: float) -> str:
     )
 
 
+Follows = tuple[Array | float, Array | float]
+"""How rates follow: of interfaces (n, p, 6, 6), of amplitudes (n, m)."""
+STAYS: Follows = (0.0, 0.0)
+CHANGES: Follows = (np.eye(6), 1.0)
+"""Rates that follow themselves."""
+
+
 class Linearised:
     """A body as it moves, and derivatives of its forces, as far as they are asked for."""
 
@@ -309,7 +316,7 @@ class Linearised:
         """Of inertia and weight, and of elasticity and damping, ``(n, K)`` each."""
         batch, rates = self.batch, self.rates
         self._inertia = batch.field.forces(self.moved)
-        own = rates.wrench(self._inertia.frame, self._inertia.modes + np.matvec(batch.rest, self.moved.q_ddot))
+        own = rates.wrench(self._inertia.frame, self._inertia.modes)
         elastic = self._elastic(self.strained)
         if batch.damps:
             elastic += np.matvec(batch.D, self.damped)
@@ -336,55 +343,33 @@ class Linearised:
         result.strained, result._p = strained, self._p + self.rates.wrench(np.zeros((len(change), 6)), change)
         return result
 
-    @cached_property
-    def _field(self) -> InertiaDerivatives:
-        result = self.batch.field.derivatives(self.moved, self._inertia.rest)
-        result.mass[:, 6:, 6:] += self.batch.rest
-        return result
+    def tangent(self, velocity: Follows, acceleration: Follows, *, placed: bool = False, damps: bool = True) -> Array:
+        """Derivative ``(n, b, b)`` where velocities and accelerations follow increments, ``placed`` if nodes do, too.
 
-    @cached_property
-    def _tangents(self) -> tuple[Array, Array, Array]:
-        """Mass against ``z'``, damping, and stiffness by rates."""
-        (U, Omega), V, by = self._node_rates, self.rates.V, self._field
-        turning = np.zeros((*U.shape[:2], 6, 6))
-        turning[..., :3, :3], turning[..., :3, 3:] = -so3.skew(Omega), so3.skew(U)
-        spin, moving = so3.skew(V[:, 3:]), so3.skew(V[:, :3])
-        # a = A_0 + Omega x U
-        by_a = by.mass[:, :, :3]
-        own = np.concatenate([by_a @ spin, by.rates[:, :, :3] - by_a @ moving, by.rates[:, :, 3:]], axis=2)
-        if self.batch.damps:
-            own[:, 6:, 6:] += self.batch.D
-        return self.rates.inertia_tangents(by.mass, own, turning)
-
-    def stiffness(self) -> Array:
-        """Forces and directions in which they act."""
-        rates, batch, by = self.rates, self.batch, self._field
-        own = by.coordinates.copy()
-        own[:, 6:] += batch.K if batch.shortened is None else batch.shortened.stiffness(self.q, self.strained)
-        by_z = self._tangents[2].copy()
-        if self._by_q is not rates.E:
-            own[:, 6:] += rates.damped(batch.D, self._by_q - rates.E)
-        # weight, as the frame turns
-        by_z -= (rates.onto_motions(by.mass[:, :, :3]) @ so3.skew(self.gravity)) @ rates.N[:, 3:]
-        return rates.stiffness(self._p, own, by_z)
-
-    @property
-    def damping(self) -> Array:
-        """Of inertia and the material."""
-        return self._tangents[1]
-
-    @cached_property
-    def gyroscopic(self) -> Array:
-        """Of inertia alone."""
-        if not self.batch.damps:
-            return self.damping
-        rates = self.rates
-        return self.damping - rates.tangent(rates.without_frame(rates.without_frame(self.batch.D).mT).mT)
-
-    @cached_property
-    def mass(self) -> Array:
-        """Of the deformed body."""
-        return self.rates.tangent(self._tangents[0])
+        ``damps`` says whether what the material damps belongs to it.
+        """
+        rates, batch, V = self.rates, self.batch, self.rates.V
+        by = batch.field.derivatives(self.moved, self._inertia.rest)
+        (U, Omega), (n, p), K = self._node_rates, self.batch.nodes.shape, self.q.shape[1]
+        own, dv, dv_dot = np.full((n, 3, K - 6 * p), float(placed)), np.empty((n, p, 6, 6)), np.empty((n, p, 6, 6))
+        (dv[...], own[:, 1]), (dv_dot[...], own[:, 2]) = velocity, acceleration
+        # of the components of an acceleration, A = V' + (Omega x U, 0)
+        dv_dot[:, :, :3] -= so3.skew(Omega) @ dv[:, :, :3] - so3.skew(U) @ dv[:, :, 3:]
+        by_q = by.coordinates
+        if damps and batch.damps:
+            by_q[:, 6:, 1] += batch.D
+        # a = A_0 + Omega x U, less weight, as the frame turns
+        by_a = by.frame[:, :, :3]
+        by_frame = np.zeros((n, 6 + K, 18))
+        by_frame[:, :, 3:6] = -by_a @ so3.skew(self.gravity)
+        by_frame[:, :, 6:9] = by_a @ so3.skew(V[:, 3:])
+        by_frame[:, :, 9:12] = by.spin - by_a @ so3.skew(V[:, :3])
+        by_frame[:, :, 12:] = by.frame
+        if placed:
+            by_q[:, 6:, 0] += batch.K if batch.shortened is None else batch.shortened.stiffness(self.q, self.strained)
+            if self._by_q is not rates.E:
+                by_q[:, 6:, 0, : 6 * p] += rates.damped(batch.D, self._by_q - rates.E)
+        return rates.tangent(self._p, by_frame, by_q, rates.moved(dv, dv_dot, own, placed))
 
 
 class FlexibleBatch(ElementBatch, of=ReducedBody):
@@ -397,20 +382,20 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._reductions = every = [body.reduction for body in bodies]
         # equal bodies have one set of constants
         few = every[:1] if all(own is every[0] for own in every) else every
-        self.K, self.D, self.rest, self.P, moments, Z = (
+        self.K, self.D, self.P, moments, rest, Z = (
             np.array([getattr(own, name) for own in few])
-            for name in ("stiffness", "damping", "rest", "projection", "moments", "second_order")
+            for name in ("stiffness", "damping", "projection", "moments", "rest", "second_order")
         )
         self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
         self.A = carried(self.places)
-        self.field = SecondOrderField(moments, Z[:, :CASES]) if Z.shape[1] else LinearField(moments)
+        self.field = SecondOrderField(moments, rest, Z[:, :CASES]) if Z.shape[1] else LinearField(moments, rest)
         self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
         # axes of the nodes in those of the body, as built, of vectors and of velocities
         self._axes = np.array([body.axes for body in bodies])
         self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
         self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
-        self._warned = False
+        self._warned = self._buckled = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
 
@@ -458,17 +443,23 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._check_spin(context.rates.V[:, 3:], motion.t)
         return np.stack(context.forces(), axis=1), context
 
+    def tangent(self, context: Linearised, dV: RateSensitivities, dA: RateSensitivities) -> Array:
+        velocity, acceleration = (
+            (follow.nodes[self.nodes], 0.0 if self.own is None else follow.own[self.own]) for follow in (dV, dA)
+        )
+        return context.tangent(velocity, acceleration, placed=True)
+
     def stiffness(self, context: Linearised) -> Array:
-        return context.stiffness()
+        return context.tangent(STAYS, STAYS, placed=True)
 
     def damping(self, context: Linearised) -> Array:
-        return context.damping
+        return context.tangent(CHANGES, STAYS)
 
     def gyroscopic(self, context: Linearised) -> Array:
-        return context.gyroscopic
+        return context.tangent(CHANGES, STAYS, damps=False)
 
     def mass(self, context: Linearised) -> Array:
-        return context.mass
+        return context.tangent(STAYS, CHANGES)
 
     def stress_ahead(self, context: Linearised, d: Array) -> Array:
         """What is strained of the coordinates, by which stress is known, ``(n, K)``."""
@@ -476,6 +467,17 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def with_stress(self, context: Linearised, stress: Array) -> Linearised:
         return context.with_strained(stress)
+
+    def stressed(self, context: Linearised, d: Array) -> Linearised:
+        partly = next((k for k, own in enumerate(self._reductions) if np.isfinite(own.stiffens)), None)
+        if partly is not None and not self._buckled:
+            self._buckled = True
+            LOG.warning(
+                "%s buckles as its interfaces let it, not within itself between them; take several in a row, or "
+                "stiffening=True, and compare",
+                self.owners[partly],
+            )
+        return self.with_stress(context, self.stress_ahead(context, d))
 
     def turning(self, spins: Array) -> Array | None:
         if self.own is None or not spins.any():
@@ -490,9 +492,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         now = Linearised(self, replace(motion, momentum=None))
         moment = self.field.mass[:, None] * now.frame.x + np.matvec(now.frame.R, self.field.first_moment(now.q))
         rates = now.rates
-        kinetic = self.field.kinetic(rates.V, now.q, rates.q_dot)
         return Energy(
-            kinetic=kinetic + 0.5 * np.vecdot(rates.q_dot, np.matvec(self.rest, rates.q_dot)),
+            kinetic=self.field.kinetic(rates.V, now.q, rates.q_dot),
             strain=0.5 * np.vecdot(now.strained, np.matvec(self.K, now.strained)),
             gravity=-(moment @ motion.gravity),
         )

@@ -11,9 +11,17 @@ node, that node. With ``L`` of ``T^-1(-d_i) A_i``, ``D`` of ``T^-1(d_i)`` and on
 
     V_0 = N z,   q' = Pi z = z - L V_0,   z = D v,   N = (P L)^-1 P:
 
-all is seen from the frame, so that rigid motions change nothing, on any group (docs/flexible.md, "The frame"). ``Pi``
-differs from the identity by six columns, and ``D`` has blocks on its diagonal: products with them are never products of
-full matrices.
+all is seen from the frame, so that rigid motions change nothing, on any group (docs/flexible.md, "The frame").
+
+Increments of interfaces and amplitudes move the frame by ``f_0``, and change its velocity and acceleration by ``f_1``,
+``f_2``. With ``E`` the derivative of ``D v - L V_0`` against ``q`` at constant velocities, ``G`` that of
+``D v' - L A_0 + E q'``, and ``v``, ``v'`` that follow the increments by ``V`` and ``W``,
+
+    dq = y_0 - L f_0,   dq' = y_1 - L f_1,   dq'' = y_2 - L f_2,   f_k = N y_k,
+    y_0 = D,   y_1 = D V + E dq,   y_2 = D W + (D' V - L' f_1) + G dq + E dq'.
+
+``D`` and all derivatives are blocks of single interfaces, so that each is a matrix of blocks less one of six, twelve or
+eighteen columns: no product of them is one of full matrices.
 """
 
 from __future__ import annotations
@@ -40,16 +48,6 @@ def carried(places: Array) -> Array:
     result = np.zeros((*places.shape[:-1], 6, 6))
     result[...] = np.eye(6)
     result[..., :3, 3:] = -so3.skew(places)
-    return result
-
-
-def behind(X: Array, parts: Array, amplitudes: float = 1.0) -> Array:
-    """``X`` (n, m, K) times the matrix with ``parts`` (n, p, 6, 6) on its diagonal, and a number for amplitudes."""
-    n, m, _ = X.shape
-    p = parts.shape[1]
-    result = amplitudes * X
-    ends = X[:, :, : 6 * p].reshape(n, m, p, 6).swapaxes(1, 2) @ parts
-    result[:, :, : 6 * p] = ends.swapaxes(1, 2).reshape(n, m, 6 * p)
     return result
 
 
@@ -165,24 +163,6 @@ class FrameRates:
         result: Array = self._screw.derivative(against) - se3.bracket(of_frame)
         return result
 
-    def without_frame(self, X: Array) -> Array:
-        """``X Pi`` of ``X`` (n, m, K)."""
-        result: Array = X - (X[:, :, : 6 * self.p] @ self.L) @ self.N
-        return result
-
-    def damped(self, D: Array, by_q: Array) -> Array:
-        """``D Pi`` times the matrix with blocks ``by_q``, ``(n, K, K)``: how ``D q'`` changes with ``q``."""
-        return behind(self.without_frame(np.broadcast_to(D, (len(by_q), *D.shape[1:]))), by_q, 0.0)
-
-    def of_motions(self, X: Array) -> Array:
-        """Columns ``(n, m, K)`` against ``z`` of columns ``X`` (n, m, 6 + K) against ``V_0`` and ``q'``."""
-        result: Array = X[:, :, 6:] + (X[:, :, :6] - X[:, :, 6 : 6 + 6 * self.p] @ self.L) @ self.N
-        return result
-
-    def onto_motions(self, X: Array) -> Array:
-        """Rows ``(n, K, m)`` of forces with power ``z`` of rows ``X`` (n, 6 + K, m) of those on frame and modes."""
-        return self.of_motions(X.mT).mT
-
     def wrench(self, w: Array, r: Array) -> Array:
         """``p`` (n, K) with the power ``p z = w V_0 + r q'``; ``D^T p`` are the forces, ``L^T p = w``."""
         result: Array = r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
@@ -194,48 +174,97 @@ class FrameRates:
         result[:, : 6 * self.p] = np.vecmat(self._interfaces(p), self.D).reshape(len(p), -1)
         return result
 
-    def tangent(self, X: Array) -> Array:
-        """``D^T X D`` of ``X`` (n, K, K)."""
-        return behind(behind(X, self.D).mT, self.D).mT
+    def damped(self, D: Array, by_q: Array) -> Array:
+        """``D Pi`` times blocks ``by_q`` of interfaces, ``(n, K, 6p)``: how ``D q'`` changes with these."""
+        ends = D[:, :, : 6 * self.p]
+        change = ends - (ends @ self.L) @ self.N[:, :, : 6 * self.p]
+        result: Array = np.einsum("nkia,niab->nkib", change.reshape(*change.shape[:2], self.p, 6), by_q)
+        return result.reshape(change.shape)
 
-    def stiffness(self, p: Array, X: Array, by_z: Array | None = None) -> Array:
-        """Derivative ``(n, K, K)`` of ``D^T p``, where forces on frame and modes change by ``X`` (n, 6 + K, K) ``q``.
+    def placed(self) -> Increments:
+        """How coordinates and the frame follow increments."""
+        n, m = len(self.N), self.N.shape[2] - 6 * self.p
+        own = np.ones((n, 1, m))
+        return Increments(self.D[:, :, None], own, self.L, self._of_frame(self.D, own[:, 0]))
 
-        ``by_z`` (n, K, K) is what of ``p`` changes with ``z`` otherwise.
+    def moved(self, dv: Array, dv_dot: Array, own: Array, placed: bool) -> Increments:
+        """How they, and their derivatives, follow increments of places, or of velocities and accelerations alone.
+
+        ``dv``, ``dv_dot`` (n, p, 6, 6) are derivatives of ``v`` and ``v'`` of interfaces, ``own`` (n, 3, m) those of
+        amplitudes and their rates.
         """
-        ends, n6 = self._interfaces(p), 6 * self.p
-        by_d = se3.InverseTangent.of(self._screw.d).derivative(ends, transposed=True)
-        own = X.copy()
-        # at constant w, L^T p changes
-        own[:, :6, :n6] -= (self._A.mT @ (by_d - se3.dual(ends))).swapaxes(1, 2).reshape(-1, 6, n6)
-        change = self.without_frame(self.onto_motions(own))
-        if by_z is not None:
-            change += by_z
-        result = behind(change.mT, self.D).mT
-        turned = self._turned.mT @ by_d
-        rows = -(turned @ self.L.reshape(-1, self.p, 6, 6)).reshape(-1, n6, 6) @ self.N
-        result[:, :n6] += rows
-        own_rows = np.einsum("niaib->niab", result[:, :n6, :n6].reshape(-1, self.p, 6, self.p, 6))
-        own_rows += turned
-        return behind(result, self.D)
-
-    def inertia_tangents(self, mass: Array, by_rates: Array, v_by_V: Array) -> tuple[Array, Array, Array]:
-        """Mass against ``z'``, damping against ``v``, and stiffness against ``z`` but for that at constant rates.
-
-        Where forces on frame and modes change by ``mass`` (n, 6 + K, 6 + K) times ``(A_0, q'')`` and ``by_rates`` times
-        ``(V_0, q')``, and ``v'`` follows ``v`` by ``v_by_V`` (n, p, 6, 6):
-
-            z'' = D v' + E q',   dz'' = (D' + D v_by_V) dv + (E Pi - L' N) D dv + ... dq.
-        """
-        n6, inside = 6 * self.p, self._inside
-        M = self.onto_motions(self.of_motions(mass))
+        inside, L, E = self._inside, self.L.reshape(-1, self.p, 6, 6), self.E
         rate = self._screw.rate(inside)
-        L_dot = columns((rate - se3.bracket(inside)) @ self._A)
-        of_rates = behind(M, self.E, 0.0)
-        by_V = of_rates[:, :, :n6] @ self.L + M[:, :, :n6] @ L_dot
-        Y = of_rates - by_V @ self.N + self.onto_motions(self.of_motions(by_rates))
-        own = behind(M, rate @ self._turned + self.D @ v_by_V, 0.0)
-        damping = behind((own + behind(Y, self.D)).mT, self.D).mT
-        against, of_frame = self._ends(self._v_dot, self.A)
-        second = self._changes(against, of_frame) + self._screw.second(self._against[0], inside)
-        return M, damping, self.without_frame(behind(Y, self.E, 0.0) + behind(M, second, 0.0))
+        L_dot = (rate - se3.bracket(inside)) @ self._A
+        y0, y1 = self.D, self.D @ dv
+        y2 = self.D @ dv_dot + rate @ (self._turned @ dv)
+        along = np.zeros((len(L), 3, self.p, 6, 3, 6))
+        along[:, 0, :, :, 0] = along[:, 1, :, :, 1] = along[:, 2, :, :, 2] = L
+        along[:, 2, :, :, 1] = EL = E @ L
+        along[:, 2, :, :, 1] += L_dot
+        f0 = np.zeros((len(L), 6, self.N.shape[2]))
+        if placed:
+            G = self._changes(*self._ends(self._v_dot, self.A)) + self._screw.second(self._against[0], inside)
+            f0 = self._of_frame(y0, own[:, 0])
+            y1 = y1 + E @ y0
+            y2 += G @ y0
+            along[:, 1, :, :, 0] = EL
+            along[:, 2, :, :, 0] = G @ L + E @ EL
+        else:
+            y0 = np.zeros_like(y0)
+        y2 += E @ y1
+        rows = along.reshape(-1, 3, 6 * self.p, 18)
+        ends = self.N[:, :, : 6 * self.p]
+        f1 = self._of_frame(y1, own[:, 1]) - (ends @ rows[:, 1, :, :6]) @ f0
+        f01 = np.concatenate([f0, f1], axis=1)
+        f2 = self._of_frame(y2, own[:, 2]) - (ends @ rows[:, 2, :, :12]) @ f01
+        return Increments(
+            np.stack([y0, y1, y2], axis=2), own, rows.reshape(-1, 18 * self.p, 18), np.concatenate([f01, f2], axis=1)
+        )
+
+    def _of_frame(self, y: Array, own: Array) -> Array:
+        """``N y`` (n, 6, K) of blocks (n, p, 6, 6) of interfaces and factors (n, m) of amplitudes."""
+        n, ends = len(y), 6 * self.p
+        blocks = self.N[:, :, :ends].reshape(n, 6, self.p, 6).swapaxes(1, 2) @ y
+        return np.concatenate([blocks.swapaxes(1, 2).reshape(n, 6, ends), self.N[:, :, ends:] * own[:, None]], axis=2)
+
+    def tangent(self, p: Array, by_frame: Array, by_q: Array, follow: Increments) -> Array:
+        """Derivative ``(n, K, K)`` of ``D^T p``, where forces on frame and modes change by these times ``follow``.
+
+        ``by_frame`` (n, 6 + K, 6o) are derivatives against motions of the frame, ``by_q`` (n, 6 + K, o, K) against
+        coordinates and their rates: ``o`` is 1, for places alone, or 3.
+        """
+        n, rows, o, K = by_q.shape
+        ends, forces = 6 * self.p, self._interfaces(p)
+        by_d = se3.InverseTangent.of(self._screw.d).derivative(forces, transposed=True)
+        of_ends = np.ascontiguousarray(by_q[..., :ends])
+        # at constant w, L^T p changes
+        of_ends[:, :6, 0] -= (self._A.mT @ (by_d - se3.dual(forces))).swapaxes(1, 2).reshape(n, 6, ends)
+        change = (by_frame - of_ends.reshape(n, rows, o * ends) @ follow.along) @ follow.frame
+        blocks = of_ends.reshape(n, rows, o, self.p, 6).transpose(0, 3, 1, 2, 4).reshape(n, self.p, rows, 6 * o)
+        on_own = blocks @ follow.ends.reshape(n, self.p, 6 * o, 6)
+        change[:, :, :ends] += on_own.swapaxes(1, 2).reshape(n, rows, ends)
+        change[:, :, ends:] += np.einsum("nrok,nok->nrk", by_q[..., ends:], follow.own)
+        result = change[:, 6:]
+        result += self.N.mT @ (change[:, :6] - self.L.mT @ result[:, :ends])
+        turned = self._turned.mT @ by_d
+        at_ends = self.D.mT @ result[:, :ends].reshape(n, self.p, 6, K)
+        at_ends -= (turned @ self.L.reshape(n, self.p, 6, 6)) @ follow.frame[:, None, :6]
+        result[:, :ends] = at_ends.reshape(n, ends, K)
+        own_rows = np.einsum("niaib->niab", result[:, :ends, :ends].reshape(n, self.p, 6, self.p, 6))
+        own_rows += turned @ follow.ends[:, :, 0]
+        return result
+
+
+class Increments(NamedTuple):
+    """How coordinates follow increments, and their first and second derivatives: ``o`` = 1 or 3.
+
+    Each is of interfaces ``ends`` (n, p, o, 6, 6) on themselves less ``along`` (n, 6p o, 6o) times ``frame``, of
+    amplitudes a factor ``own`` (n, o, m).
+    """
+
+    ends: Array
+    own: Array
+    along: Array
+    frame: Array
+    """Motion, velocity and acceleration of the frame, ``(n, 6o, K)``."""

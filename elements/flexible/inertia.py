@@ -53,37 +53,45 @@ class InertiaForces(NamedTuple):
 
 
 class InertiaDerivatives(NamedTuple):
-    """Of the forces on frame and modes, ``(n, 6 + K, ...)``: a symmetric mass, and two more."""
+    """Of the forces on frame and modes."""
 
-    mass: Array
-    """Against ``a``, ``alpha`` and ``q''``, ``(n, 6 + K, 6 + K)``."""
-    rates: Array
-    """Against ``Omega`` and ``q'``, ``(n, 6 + K, 3 + K)``."""
+    frame: Array
+    """Against ``a`` and ``alpha``, ``(n, 6 + K, 6)``."""
+    spin: Array
+    """Against ``Omega``, ``(n, 6 + K, 3)``."""
     coordinates: Array
-    """Against ``q``, ``(n, 6 + K, K)``."""
+    """Against ``q``, ``q'`` and ``q''``, ``(n, 6 + K, 3, K)``."""
 
 
 def _with(first: float, q: Array) -> Array:
     return np.concatenate([np.full((len(q), 1), first), q], axis=1)
 
 
-class LinearField:
-    """Moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over the mass; n is 1 if all are equal."""
+def _times(x: Array, constant: Array) -> Array:
+    """``x`` (n, a, b) times ``constant`` (n, b, c), or (1, b, c) of all cells, by which they are one matrix."""
+    if len(constant) > 1:
+        return x @ constant
+    return (x.reshape(-1, x.shape[2]) @ constant[0]).reshape(*x.shape[:2], -1)
 
-    def __init__(self, moments: Array) -> None:
+
+class LinearField:
+    """Moments ``(n, 4 + 3K, 4 + 3K)`` of ``1, Psi_0x, Psi_0y, ... Psi_Kz`` over the mass; n is 1 if all are equal.
+
+    ``rest`` (n, K, K) is mass of the modes that no displacement has.
+    """
+
+    def __init__(self, moments: Array, rest: Array) -> None:
         self._moments, n = moments, len(moments)
         self._J = J = moments.shape[-1] // 3
         K = J - 1
         self.mass, self.first = moments[:, 0, 0], np.ascontiguousarray(moments[:, 0, 1:]).reshape(n, J, 3)
         second = moments[:, 1:, 1:].reshape(n, J, 3, J, 3)
-        # W_kj as (k, b j d), by which coordinates become products with places, and as (k j, c d) of two modes
+        # W_kj as (k, b j d), by which coordinates become products with places, and as (c d, k j) of two modes
         self._by_mode = np.ascontiguousarray(second).reshape(n, J, 9 * J)
-        self._products = np.ascontiguousarray(second[:, 1:, :, 1:].swapaxes(2, 3)).reshape(n, K * K, 9)
-        self._mass = np.zeros((n, 6 + K, 6 + K))
-        self._mass[:, [0, 1, 2], [0, 1, 2]] = self.mass[:, None]
-        self._mass[:, 6:, :3] = self.first[:, 1:]
-        self._mass[:, :3, 6:] = self.first[:, 1:].mT
-        self._mass[:, 6:, 6:] = self._products[:, :, ::4].sum(axis=2).reshape(n, K, K)
+        products = second[:, 1:, :, 1:].transpose(0, 2, 4, 1, 3)
+        self._products = np.ascontiguousarray(products).reshape(n, 9, K * K)
+        self._rest = rest if rest.any() else None
+        self._mass = np.trace(products, axis1=1, axis2=2) + rest
 
     def first_moment(self, q: Array) -> Array:
         """``int Y dm``, ``(n, 3)``."""
@@ -95,11 +103,14 @@ class LinearField:
         factors = np.stack([_with(1.0, moved.q), _with(0.0, moved.q_dot), _with(0.0, moved.q_ddot)], axis=2)
         # G_j (n, c, j, d)
         G = factors[:, None] @ np.stack(self._second_rates(moved), axis=2)
-        there = np.concatenate([moved.a[:, :, None], G.reshape(n, 3, 3 * J)], axis=2) @ self._moments
+        there = _times(np.concatenate([moved.a[:, :, None], G.reshape(n, 3, 3 * J)], axis=2), self._moments)
         by_place = there[:, :, 1:].reshape(n, 3, J, 3)
         moment = np.vecmat(factors[:, None, :, 0], by_place)
         frame = np.concatenate([there[:, :, 0], 2.0 * so3.axial(moment)], axis=1)
-        return InertiaForces(frame, by_place[:, 0, 1:, 0] + by_place[:, 1, 1:, 1] + by_place[:, 2, 1:, 2], by_place)
+        modes = by_place[:, 0, 1:, 0] + by_place[:, 1, 1:, 1] + by_place[:, 2, 1:, 2]
+        if self._rest is not None:
+            modes += np.matvec(self._rest, moved.q_ddot)
+        return InertiaForces(frame, modes, by_place)
 
     def _second_rates(self, moved: Moved) -> tuple[Array, Array, Array]:
         """What ``q``, ``q'`` and ``q''`` are multiplied with in ``G_j``."""
@@ -111,7 +122,7 @@ class LinearField:
         n, J, K = len(moved.q), self._J, self._J - 1
         q = np.stack([_with(1.0, moved.q), _with(0.0, moved.q_dot)], axis=1)
         # sum_k q_k W_kj,bd (n, 2, b, j, d): the place by all functions, and its rate by all
-        products = (q @ self._by_mode).reshape(n, 2, 3, J, 3)
+        products = _times(q, self._by_mode).reshape(n, 2, 3, J, 3)
         # forces of second rates (c, d) that are alike for all q_j, and q'_j, on rows
         units = np.zeros((n, 2, 6 + K, 3, 3))
         units[:, :, [0, 1, 2], [0, 1, 2]] = (q @ self.first)[:, :, None]
@@ -121,25 +132,24 @@ class LinearField:
         rows = units.reshape(n, 2, 6 + K, 9)
         turning, twice, _ = self._second_rates(moved)
         turns = rows @ _TURNS
-        mass = np.broadcast_to(self._mass, (n, *self._mass.shape[1:])).copy()
-        mass[:, :, 3:6] = turns[:, 0]
-        mass[:, 3:6, :3], mass[:, 3:6, 6:] = turns[:, 0, :3].mT, turns[:, 0, 6:].mT
-        result = np.empty((n, 6 + K, 3 + 2 * K))
         # skew(e) skew(Omega) and its transpose
         half = AXES @ twice[:, None]
         spun = 0.5 * (half + half.swapaxes(-1, -2)).reshape(n, 3, 9).mT
-        result[:, :, :3] = rows[:, 0] @ spun + 2.0 * turns[:, 1]
-        kinds = np.concatenate([twice, turning], axis=1)
+        frame = np.zeros((n, 6 + K, 6))
+        frame[:, [0, 1, 2], [0, 1, 2]] = self.mass[:, None]
+        frame[:, 6:, :3], frame[:, :, 3:], frame[:, 3:6, :3] = self.first[:, 1:], turns[:, 0], turns[:, 0, :3].mT
+        result = np.empty((n, 6 + K, 3, K))
+        result[:, :6, 2], result[:, 6:, 2] = frame[:, 6:].mT, self._mass
+        kinds = np.stack([turning, twice], axis=1)
         # (n, place b, j, kind, c): forces, and their products with places, whose turning part is the moment
         places = np.concatenate([np.broadcast_to(self.first, (n, J, 3))[:, None], products[:, 0]], axis=1)
-        forces = (places[:, :, 1:] @ kinds.mT[:, None]).reshape(n, 4, K, 2, 3)
+        forces = (places[:, :, 1:] @ kinds.reshape(n, 1, 6, 3).mT).reshape(n, 4, K, 2, 3)
         moments = -2.0 * so3.axial(forces[:, 1:].transpose(0, 2, 3, 1, 4))
-        moments[:, :, 1] += 2.0 * so3.axial(there[:, :, 1:].swapaxes(1, 2))
-        every = np.stack([forces[:, 0], moments], axis=1).transpose(0, 1, 4, 3, 2)
-        result[:, :6, 3:] = every.reshape(n, 6, 2 * K)
-        both = self._products @ kinds.reshape(n, 2, 9).mT
-        result[:, 6:, 3:] = both.reshape(n, K, K, 2).swapaxes(2, 3).reshape(n, K, 2 * K)
-        return InertiaDerivatives(mass, result[:, :, : 3 + K], result[:, :, 3 + K :])
+        moments[:, :, 0] += 2.0 * so3.axial(there[:, :, 1:].swapaxes(1, 2))
+        result[:, :3, :2], result[:, 3:6, :2] = forces[:, 0].transpose(0, 3, 2, 1), moments.transpose(0, 3, 2, 1)
+        both = _times(kinds.reshape(n, 2, 9), self._products).reshape(n, 2, K, K)
+        result[:, 6:, 0], result[:, 6:, 1] = both[:, 0], both[:, 1]
+        return InertiaDerivatives(frame, rows[:, 0] @ spun + 2.0 * turns[:, 1], result)
 
     def kinetic(self, V: Array, q: Array, q_dot: Array) -> Array:
         """Energies ``(n,)`` with velocities ``V`` (n, 6) of the frame."""
@@ -147,7 +157,7 @@ class LinearField:
         rates = Y + _with(0.0, q_dot)[..., None, None] * so3.IDENTITY
         velocity = np.concatenate([V[:, :3, None], rates.swapaxes(1, 2).reshape(len(V), 3, -1)], axis=2)
         energy: Array = 0.5 * (velocity * (velocity @ self._moments)).sum(axis=(1, 2))
-        return energy
+        return energy if self._rest is None else energy + 0.5 * np.vecdot(q_dot, np.matvec(self._rest, q_dot))
 
 
 def fields(T: Array, dofs: IntArray, n: int) -> tuple[Array, Array | None]:

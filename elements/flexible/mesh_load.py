@@ -110,6 +110,7 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
     def stiffness(self, context: LoadedFrames) -> Array:
         """Arms change with the deformation, and interfaces turn against the frame."""
         rates, p, size = context
-        inner = np.zeros((len(p), 6 + p.shape[1], p.shape[1]))
-        inner[:, 3:6] = -size[:, None, None] * self._moments[:, 1:].mT
-        return rates.stiffness(p, inner)
+        n, K = p.shape
+        by_q = np.zeros((n, 6 + K, 1, K))
+        by_q[:, 3:6, 0] = -size[:, None, None] * self._moments[:, 1:].mT
+        return rates.tangent(p, np.zeros((n, 6 + K, 6)), by_q, rates.placed())

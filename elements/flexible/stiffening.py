@@ -43,7 +43,7 @@ RIGID = 1e-9
 class SecondOrderField:
     """Forces of inertia as :class:`LinearField` has, with second-order displacements ``Z`` (n, 12, K, K)."""
 
-    def __init__(self, moments: Array, Z: Array) -> None:
+    def __init__(self, moments: Array, rest: Array, Z: Array) -> None:
         self._Z, (n, self._L, self._K, _) = Z, Z.shape
         size = moments.shape[1]
         rows, axes = np.array([(case // 3, case % 3) for case in range(self._L)]).T
@@ -55,7 +55,8 @@ class SecondOrderField:
         wide[:, columns, :size] = dual[:, rows] @ moments[:, :4]
         wide[:, :size, columns] = wide[:, columns, :size].mT
         wide[:, columns[:, None], columns] = dual[:, rows[:, None], rows]
-        self._field, self.mass = LinearField(wide), moments[:, 0, 0]
+        more = (0, self._L)
+        self._field, self.mass = LinearField(wide, np.pad(rest, ((0, 0), more, more))), moments[:, 0, 0]
 
     def _along(self, q: Array) -> Array:
         """``Z q``, by which ``p`` changes with ``q``, ``(n, L, K)``."""
@@ -87,21 +88,24 @@ class SecondOrderField:
 
     def derivatives(self, moved: Moved, rest: tuple[Moved, InertiaForces]) -> InertiaDerivatives:
         """Of the forces, with the ``rest`` of these."""
-        K, L, n = self._K, self._L, len(self._Z)
+        K = self._K
         every, forces = rest
-        loads = forces.modes[:, K:]
         z, z_dot, z_ddot = (self._along(part) for part in (moved.q, moved.q_dot, moved.q_ddot))
-        parts = self._field.derivatives(every, forces.rest)
-        wide = np.concatenate(parts, axis=2)
-        wide = np.concatenate([wide[:, :6], wide[:, 6 : 6 + K] + z.mT @ wide[:, 6 + K :]], axis=1)
-        by_a, of_qdd, by_spin, of_qd, of_q = np.split(wide, np.cumsum([6, K + L, 3, K + L]), axis=2)
-        own_qdd = of_qdd[:, :, :K] + of_qdd[:, :, K:] @ z
-        own_qd = of_qd[:, :, :K] + of_qd[:, :, K:] @ z + of_qdd[:, :, K:] @ (2.0 * z_dot)
-        own_q = of_q[:, :, :K] + of_q[:, :, K:] @ z + of_qd[:, :, K:] @ z_dot + of_qdd[:, :, K:] @ z_ddot
-        own_q[:, 6:] += (loads[:, None] @ self._Z.reshape(n, L, K * K)).reshape(-1, K, K)
-        return InertiaDerivatives(
-            np.concatenate([by_a, own_qdd], axis=2), np.concatenate([by_spin, own_qd], axis=2), own_q
-        )
+
+        def on_own(X: Array) -> Array:
+            """Rows of forces on frame and modes."""
+            result: Array = X[:, : 6 + K].copy()
+            result[:, 6:] += (z.mT @ X[:, 6 + K :].reshape(len(X), self._L, -1)).reshape(len(X), K, *X.shape[2:])
+            return result
+
+        frame, spin, by = map(on_own, self._field.derivatives(every, forces.rest))
+        result, second = by[..., :K], by[..., K:]
+        result[:, :, 2] += second[:, :, 2] @ z
+        result[:, :, 1] += second[:, :, 1] @ z + second[:, :, 2] @ (2.0 * z_dot)
+        result[:, :, 0] += second[:, :, 0] @ z + second[:, :, 1] @ z_dot + second[:, :, 2] @ z_ddot
+        loads = forces.modes[:, None, K:]
+        result[:, 6:, 0] += (loads @ self._Z.reshape(-1, self._L, K * K)).reshape(-1, K, K)
+        return InertiaDerivatives(frame, spin, result)
 
     def kinetic(self, V: Array, q: Array, q_dot: Array) -> Array:
         """Energies ``(n,)`` with velocities ``V`` (n, 6) of the frame."""

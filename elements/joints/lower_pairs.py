@@ -13,7 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Flags, NodeLike, RotationLike, Vector3, checked
 from fem_mbs.elements.joints.frames import axes_about, axes_in, turned_to
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
-from fem_mbs.elements.joints.relative_batch import Displacement, DriveLike
+from fem_mbs.elements.joints.relative_batch import Displacement, Drive
 from fem_mbs.errors import ModelError
 
 
@@ -28,7 +28,7 @@ class AxisJoint(RelativeJoint):
         axis: Direction,
         point: Vector3 | None = None,
         *,
-        drive: DriveLike | None = None,
+        drive: Drive | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
@@ -43,10 +43,10 @@ class AxisJoint(RelativeJoint):
         point : (3,), optional
             The point of node b that is on the axis, at t = 0, world frame; by default the position of node b (the
             origin if that is the ground).
-        drive : function of t, or dict of these, optional
-            What prescribes the one coordinate, or several by their names: in m or rad, 0 at the start, for t >= 0.
-            Methods ``velocity(t)`` and ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else
-            differences. Where it starts elsewhere, below a quarter turn, :meth:`Model.assemble` brings the joint there.
+        drive : function of t, optional
+            What prescribes the coordinate of a joint with one: in m or rad, 0 at the start, for t >= 0. Methods
+            ``velocity(t)`` and ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.
+            Where it starts elsewhere, below a quarter turn, :meth:`Model.assemble` brings the joint there.
         point_b, axis_b : (3,), optional
             The point and the axis on node b, if they are not yet at ``point`` and along ``axis``:
             :meth:`Model.assemble` brings them together.
@@ -76,7 +76,7 @@ class PrismaticJoint(AxisJoint):
 class CylindricalJoint(AxisJoint):
     """A shaft in a sleeve: node b slides along an axis of node a and turns about it.
 
-    Its coordinates are "translation z" in m and "rotation z" in rad, of which ``drive`` prescribes some, by name.
+    Its coordinates are "translation z" in m and "rotation z" in rad.
     """
 
     closes = ("translation x", "translation y", "rotation x", "rotation y")
@@ -93,7 +93,6 @@ class PlaneJoint(RelativeJoint):
         normal: Direction,
         point: Vector3 | None = None,
         *,
-        drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
         normal_b: Direction | None = None,
@@ -108,8 +107,6 @@ class PlaneJoint(RelativeJoint):
             Normal of the plane at t = 0, world frame; it turns with node a.
         point : (3,), optional
             The point of node b that stays in the plane, at t = 0, world frame; by default the position of node b.
-        drive : dict of functions of t, optional
-            What prescribes coordinates, by their names, in m and rad; as the drive of :class:`RevoluteJoint`.
         x_axis : (3,), optional
             Direction of "translation x", across the normal, at t = 0, world frame; by default that of the axes of
             node a that is most across, x before y before z, as far as it is across.
@@ -120,7 +117,7 @@ class PlaneJoint(RelativeJoint):
         label = f"{type(self).__name__} on {a}, {b}"
         axes = axes_in(np.asarray(normal), x_axis, a, label)
         axes_b = None if normal_b is None else turned_to(axes, np.asarray(normal_b), label, ("normal", "normal_b"))
-        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
 
 
 class PlanarJoint(PlaneJoint):
@@ -189,8 +186,8 @@ class FixedJoint(PointJoint):
 class PointOnLineJoint(AxisJoint):
     """Keep a point of node b on a line of node a, its axis; all rotations are free.
 
-    Its coordinates are "translation z", which ``drive`` prescribes in m, and the components of the rotation vector of b
-    against a, for rotations below half a turn.
+    Its coordinates are "translation z" in m, and the components of the rotation vector of b against a, for rotations
+    below half a turn.
     """
 
     closes = ("translation x", "translation y")
@@ -202,19 +199,18 @@ class PointOnLineJoint(AxisJoint):
         axis: Direction,
         point: Vector3 | None = None,
         *,
-        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
         """As :class:`RevoluteJoint`; there is no axis on node b."""
-        super().__init__(a, b, axis, point, drive=drive, point_b=point_b)
+        super().__init__(a, b, axis, point, point_b=point_b)
 
 
 @checked
 class PointOnPlaneJoint(PlaneJoint):
     """Keep a point of node b in a plane of node a; all rotations are free.
 
-    Its coordinates are "translation x", "translation y", which ``drive`` prescribes in m, and the components of the
-    rotation vector of b against a, for rotations below half a turn.
+    Its coordinates are "translation x", "translation y" in m, and the components of the rotation vector of b against a,
+    for rotations below half a turn.
     """
 
     closes = ("translation z",)
@@ -226,19 +222,18 @@ class PointOnPlaneJoint(PlaneJoint):
         normal: Direction,
         point: Vector3 | None = None,
         *,
-        drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
         """As :class:`PlanarJoint`; there is no normal on node b."""
-        super().__init__(a, b, normal, point, drive=drive, x_axis=x_axis, point_b=point_b)
+        super().__init__(a, b, normal, point, x_axis=x_axis, point_b=point_b)
 
 
 class ParallelAxesJoint(AxisJoint):
     """Keep an axis of node b parallel to one of node a; all translations are free.
 
     Its coordinates are the translations in m of the point of node b along the axis, "translation z", and across, and
-    "rotation z" in rad; ``drive`` prescribes some of these, by name.
+    "rotation z" in rad.
     """
 
     closes = ("rotation x", "rotation y")
@@ -252,8 +247,6 @@ class OrientationJoint(RelativeJoint):
     ----------
     a, b : Node
         Any two nodes.
-    drive : dict of functions of t, optional
-        What prescribes "translation x" ... "translation z" in m; as the drive of :class:`PrismaticJoint`.
     axes_b : (3, 3) or scipy Rotation, optional
         What of node b, as columns in the world frame at t = 0, is to be along the axes of the world; where it is not
         yet, :meth:`Model.assemble` turns it there.
@@ -265,10 +258,8 @@ class OrientationJoint(RelativeJoint):
 
     closes = ROTATIONS
 
-    def __init__(
-        self, a: NodeLike, b: NodeLike, *, drive: DriveLike | None = None, axes_b: RotationLike | None = None
-    ) -> None:
-        super().__init__(a, b, None, np.eye(3), drive=drive, axes_b=axes_b)
+    def __init__(self, a: NodeLike, b: NodeLike, *, axes_b: RotationLike | None = None) -> None:
+        super().__init__(a, b, None, np.eye(3), axes_b=axes_b)
 
 
 @checked
@@ -285,9 +276,8 @@ class GeneralJoint(RelativeJoint):
         Point of the joint at t = 0, world frame; by default the position of node b.
     axes : (3, 3) or scipy Rotation, optional
         Axes x, y, z of the joint at t = 0 as columns, world frame; by default those of the world. They turn with a.
-    drive : dict of functions of t, optional
-        What prescribes free translations in m, or the one free rotation in rad, by names such as "translation x"; as
-        the drive of :class:`RevoluteJoint`.
+    drive : function of t, optional
+        What prescribes the one motion that is left; as the drive of :class:`RevoluteJoint`.
     point_b, axes_b : optional
         Point and axes on node b, where the joint is open as built and :meth:`Model.assemble` is to close it.
 
@@ -309,7 +299,7 @@ class GeneralJoint(RelativeJoint):
         *,
         point: Vector3 | None = None,
         axes: RotationLike | None = None,
-        drive: DriveLike | None = None,
+        drive: Drive | None = None,
         point_b: Vector3 | None = None,
         axes_b: RotationLike | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ stay regular however far a hinge turns. What it leaves free are its coordinates,
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,10 +43,8 @@ from fem_mbs.elements.joints.frames import levers, two_nodes
 from fem_mbs.elements.joints.relative_batch import (
     Displacement,
     Drive,
-    DriveLike,
     DrivenBatch,
     RelativeBatch,
-    drives_by_name,
 )
 from fem_mbs.elements.shapes import Ball, Box, Cylinder
 from fem_mbs.errors import ModelError
@@ -78,8 +76,9 @@ class RelativeJoint(Constraint):
         Axes x, y, z of the joint at t = 0 as columns, world frame; by default those of node a.
     displacement : function of t, optional
         How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a.
-    drive : function of t, or dict of these, optional
-        What prescribes a coordinate, by its name: 0 at the start, for t >= 0, or :meth:`Model.assemble` goes there.
+    drive : function of t, optional
+        What prescribes the coordinate of a joint with one: 0 at the start, for t >= 0, or :meth:`Model.assemble` goes
+        there. A :class:`JointDrive` prescribes any.
     point_b, axes_b : optional
         Point and axes on node b, where the joint is open as built and :meth:`Model.assemble` is to close it; by default
         those above.
@@ -125,7 +124,7 @@ class RelativeJoint(Constraint):
         axes: RotationLike | None = None,
         *,
         displacement: Displacement | None = None,
-        drive: DriveLike | None = None,
+        drive: Drive | None = None,
         point_b: Vector3 | None = None,
         axes_b: RotationLike | None = None,
     ) -> None:
@@ -141,8 +140,8 @@ class RelativeJoint(Constraint):
         self._check_closed()
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
         self.free_axis = free[0] if len(free) == 1 else 2
-        self.drives, self.displacement = self._by_name(drive), displacement
-        self.driven = tuple(self.drives)
+        self.drive, self.displacement = drive, displacement
+        self.driven = () if drive is None else self._only_coordinate()
         closed = (*self.closes, *self.driven)
         self.positions = tuple(k for k, name in enumerate(TRANSLATIONS) if name in closed)
         self.cosines = self._cosines()
@@ -242,29 +241,35 @@ class RelativeJoint(Constraint):
         together = ((i, f), (j, f))
         return (*together, (j, i)) if len(closed) == 3 or self.angle_law else together
 
-    def _by_name(self, drive: DriveLike | None) -> Mapping[str, Drive]:
-        """Drives by coordinate, of those that a drive may prescribe."""
-        label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
-        angles = [name for name in ROTATIONS if name not in self.closes]
-        free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
-        return drives_by_name(drive, self.closes, free, angles if len(angles) > 1 else [], label)
+    def _only_coordinate(self) -> tuple[str]:
+        """The coordinate that a drive prescribes."""
+        free = [name for name in TRANSLATIONS + ROTATIONS if name not in self.closes]
+        if len(free) != 1:
+            several = ", ".join(map(repr, free)) or "none"
+            raise ModelError(
+                f"{type(self).__name__} on {', '.join(map(str, self.nodes))}: drive prescribes the coordinate of a "
+                f"joint with one, and this one has {several}; model.add(JointDrive(joint, law, coordinate=...)) "
+                "prescribes any"
+            )
+        return (free[0],)
 
     @property
     def is_driven(self) -> bool:
         """Whether there are any laws."""
-        return bool(self.drives) or self.displacement is not None
+        return self.drive is not None or self.displacement is not None
 
     @property
     def angle_law(self) -> Drive | None:
         """What prescribes its angle, in rad."""
-        return next((law for name, law in self.drives.items() if name in ROTATIONS), None)
+        return self.drive if self.driven and self.driven[0] in ROTATIONS else None
 
     def point_laws(self) -> list[tuple[Array, Displacement, int | None]]:
         """What moves the point of b: directions (3, s) in frame a, the law, and how many components that returns."""
-        along = zip(TRANSLATIONS, self.axes[0].T, strict=True)
-        moves = [(axis[:, None], self.drives[name], None) for name, axis in along if name in self.drives]
-        own = [] if self.displacement is None else [(self.nodes[0].rotation.T, self.displacement, 3)]
-        return [*own, *moves]
+        if self.displacement is not None:
+            return [(self.nodes[0].rotation.T, self.displacement, 3)]
+        if self.drive is None or self.driven[0] in ROTATIONS:
+            return []
+        return [(self.axes[0][:, [TRANSLATIONS.index(self.driven[0])]], self.drive, None)]
 
 
 def shapes_of(joint: RelativeJoint, size: float) -> list[Placed]:

@@ -16,10 +16,10 @@ of b against a as before, so that derivatives against time are of the same form 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,6 @@ from fem_mbs.contracts import (
     derivatives,
     evaluate,
     function,
-    shown,
 )
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -176,8 +175,6 @@ class RelativeBatch(ConstraintBatch):
 
 
 Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
-DriveLike: TypeAlias = Drive | Mapping[str, Drive]
-"""Of the one coordinate that a drive may prescribe, or of several by their names."""
 Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
 HALVINGS = 30
@@ -206,33 +203,6 @@ def jump(law: Drive, joint: RelativeJoint, before: float, t: float) -> float:
 def rounded(value: float) -> float:
     """A value without what is rounding."""
     return value if abs(value) > TOLERANCE else 0.0
-
-
-def drives_by_name(
-    drive: DriveLike | None, closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
-) -> Mapping[str, Drive]:
-    """Drives by the names of what they prescribe, or a refusal of those that have nothing to move.
-
-    ``free`` are the coordinates of the joint that a drive may prescribe, ``several`` rotations that it may not.
-    """
-    if drive is None:
-        return {}
-    allowed = ", ".join(map(repr, free)) or "nothing of this joint"
-    if not isinstance(drive, Mapping):
-        if len(free) != 1:
-            raise ModelError(f"{label}: its drive must say what it prescribes, drive={{name: law}}, with {allowed}")
-        return {free[0]: drive}
-    for name, law in drive.items():
-        if not callable(law):
-            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
-        if name not in free:
-            why = "the joint closes it" if name in closes else "no drive can prescribe it"
-            if name in several:
-                why = f"it is one of several rotations, which model.add(JointDrive(joint, law, '{name}')) can prescribe"
-            raise ModelError(
-                f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe {allowed}"
-            )
-    return drive
 
 
 @dataclass(frozen=True)
@@ -298,8 +268,8 @@ class DrivenBatch(RelativeBatch):
         """Refuse drives that do not begin where their joints stand."""
         end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
         for k, joint in zip(self.driven_joints, self._driven, strict=True):
-            for name, law in joint.drives.items():
-                begins = float(evaluate(law, 0.0, joint, None))
+            if joint.drive is not None:
+                begins, (name,) = float(evaluate(joint.drive, 0.0, joint, None)), joint.driven
                 stands = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
                 if abs(begins - stands) > TOLERANCE:
                     raise ModelError(

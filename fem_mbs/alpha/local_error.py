@@ -18,7 +18,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -32,13 +31,10 @@ SUDDEN = 8.0
 NOTHING = 1e-10
 """A local error of what rests, over the extent of the model or in rad."""
 EARLY, UNSEEN = 0.2, 0.1
-"""Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
-much they change, they are such that a step does not see."""
+"""About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
+over how much they change, they are such that a step does not see."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
-INSIDE = np.array([-0.4, 0.25, 0.4, -0.25])
-"""What forces at the start, early, in the middle and at the end of a step do, linear in between, less what both ends
-do."""
 
 
 class StepErrors(NamedTuple):
@@ -87,7 +83,11 @@ def errors_of_step(
                 oscillating = unresolved(system, h, state, new, now + before.now)
             else:
                 oscillating = set_off(scheme, h * (new.v - state.v), left, led)
-            missed = missed_impulse(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
+            missed = (
+                missed_impulse(scheme.parameters, equations, solution, memory.steps)
+                if system.follows_time
+                else np.zeros(2)
+            )
             report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
@@ -115,16 +115,16 @@ def lasting_error(scheme: Scheme, led: Array) -> Array:
 
 
 def missed_impulse(
-    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization]
+    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization], k: int
 ) -> Array:
-    """Change of velocity and angular velocity ``(2,)`` by forces over time that the ends of a step do not tell.
+    """Change of velocity and angular velocity ``(2,)`` by forces over time that the ends of step ``k`` do not tell.
 
     These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
     """
     system, h = equations.system, equations.h
     if solution.linearization is None:
         return np.zeros(2)
-    within = unseen_forces(system, solution.value.evaluation.motion, equations.state.t, h)
+    within = unseen_forces(system, solution.value.evaluation.motion, equations.state.t, h, k)
     if within is None:
         return np.zeros(2)
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
@@ -133,12 +133,18 @@ def missed_impulse(
     return parameters.inertia * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
-def unseen_forces(system: System, motion: Motion, t: float, h: float) -> Array | None:
-    """Forces ``(N,)`` over a step of ``h`` from ``t`` beyond what its ends tell, where they are no parabola."""
-    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + EARLY * h, t + 0.5 * h, t + h))
-    parabola = first + EARLY * (4.0 * middle - 3.0 * first - last + 2.0 * EARLY * (first - 2.0 * middle + last))
+def unseen_forces(system: System, motion: Motion, t: float, h: float, k: int) -> Array | None:
+    """Forces ``(N,)`` over step ``k``, of ``h`` from ``t``, beyond what its ends tell, where they are no parabola.
+
+    They are asked at both ends, in the middle and early, and linear in between; early is elsewhere in each step, as
+    forces whose periods fit into steps are zero at the same places of all.
+    """
+    share = EARLY * (0.9 + 0.2 * (k * GOLDEN % 1.0))
+    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + share * h, t + 0.5 * h, t + h))
+    parabola = first + share * (4.0 * middle - 3.0 * first - last + 2.0 * share * (first - 2.0 * middle + last))
     unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
-    return np.where(unseen, INSIDE @ forces, 0.0) if unseen.any() else None
+    inside = np.array([0.5 * share - 0.5, 0.25, 0.5 - 0.5 * share, -0.25])
+    return np.where(unseen, inside @ forces, 0.0) if unseen.any() else None
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:
@@ -187,7 +193,7 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rest, rates = np.zeros(system.N), np.zeros(system.m)
     if scheme.kind is Index2Equations:
-        rates_of_positions = tangent.product(system, evaluation.gradients, body)[~system.velocity_level]
+        rates_of_positions = system.product(evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
     force = parameters.inertia * rate_product(system, evaluation, rest, body)
     error, _ = solve_with_constraints(system, factors, force, rates)

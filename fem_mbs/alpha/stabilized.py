@@ -95,7 +95,7 @@ class StabilizedEquations(StepEquations):
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
-        missed = per_rate * (tangent.product(system, G, d) - residual.hidden)
+        missed = per_rate * (system.product(G, d) - residual.hidden)
         Z, push = self._along_constraints(linearization, missed)
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
@@ -105,7 +105,7 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
             share = -(more @ push).item() / ((push @ push).item() or 1.0)
-            change, push = self._along_constraints(linearization, per_rate * tangent.product(system, G, d_more))
+            change, push = self._along_constraints(linearization, per_rate * system.product(G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]

@@ -94,7 +94,7 @@ def resolved(
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = tangent.product(system, evaluation.gradients, d)
+        gaps = system.product(evaluation.gradients, d)
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
             moved += moves @ (back @ (held @ (d - moved)))

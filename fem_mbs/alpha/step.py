@@ -155,6 +155,8 @@ class StepEquations:
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.u = system.ahead(state, h) if system.has_history else state.u
+        """Internal variables ``(k,)`` to which increments are added."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -319,7 +321,7 @@ class StepEquations:
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
         """Internal variables and their rates."""
-        return self.state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
+        return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

@@ -10,8 +10,9 @@ factorises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
+from sys import getrefcount
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -25,6 +26,8 @@ from fem_mbs.system.system import System
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
+UNUSED = 3
+"""References to what a loop over a list asks for, where nobody else has one."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
@@ -314,11 +317,12 @@ class CompiledBand(LinearSolver):
         self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
         self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
         self._addresses = address(self._of_matrix), address(self._of_solution)
+        self._storages: list[Array] = []
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         if values.dtype == float:
-            lu = np.zeros(self._shape)
+            lu = self._storage()
             lu[: self.size] = values.reshape(self.size, self._ld)
             if (factors := self._factorized(lu, 0)) is not None:
                 return factors
@@ -330,9 +334,18 @@ class CompiledBand(LinearSolver):
             if entries is not self._entries:
                 self._entries = np.ascontiguousarray(entries)
                 self._of_matrix[2] = address(self._entries)
-            if (factors := self._factorized(np.zeros(self._shape), len(self.slots))) is not None:
+            if (factors := self._factorized(self._storage(), len(self.slots))) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
+
+    def _storage(self) -> Array:
+        """Zeros, where factors were that nobody holds any more: new memory costs as much as to factorise in it."""
+        for storage in self._storages:
+            if getrefcount(storage) == UNUSED:
+                storage.fill(0.0)
+                return storage
+        self._storages = [*self._storages[-2:], np.zeros(self._shape)]
+        return self._storages[-1]
 
     def _factorized(self, lu: Array, entries: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
@@ -352,16 +365,16 @@ class CompiledBand(LinearSolver):
         return self._plain.matrix(self._for_plain(values))
 
     def _factors(self, lu: Array, place: int) -> Factors:
-        n, own, x, run, arrays = self.size, self._right, self._x, self._solve, self._addresses[1]
+        # no function that calls itself by its name: that would hold the memory until the next collection of garbage
+        return Factors(partial(self._solution, lu, place), (lu,))
 
-        def solve(right: Array) -> Array:
-            if right.ndim == 2:
-                return np.stack([solve(column) for column in right.T], axis=1)
-            np.copyto(own, right)  # which refuses complex ones
-            run(n, place, arrays)
-            return x.copy()
-
-        return Factors(solve, (lu,))
+    def _solution(self, lu: Array, place: int, right: Array) -> Array:
+        """Solve with factors, of which ``lu`` is held."""
+        if right.ndim == 2:
+            return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
+        np.copyto(self._right, right)  # which refuses complex ones
+        self._solve(self.size, place, self._addresses[1])
+        return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:
         """The same numbers where LAPACK stores them."""
@@ -374,7 +387,8 @@ class CompiledBand(LinearSolver):
 def compiled(system: System) -> None:
     """Put a compiled solver in the place of LAPACK's for a narrow band."""
     if isinstance(system.solver, BandedSolver):
-        pattern = system.pattern
-        plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
+        pattern, plain = system.pattern, system.solver
+        if system.m:
+            plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
         if plain.width <= NARROW:
             system.solver = CompiledBand(plain, pattern.rows, pattern.columns)

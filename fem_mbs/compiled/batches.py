@@ -35,6 +35,8 @@ SHAKEN = 0.01
 RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
 _PROGRAMS: dict[Any, list[str]] = {}
 """LLVM text by the kind of a batch."""
+_COMPARED = set[Any]()
+"""Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
 
 
 def address(array: Array | IntArray) -> int:
@@ -84,7 +86,7 @@ class Arrays:
         self._own, self._t = bool(system.k), np.zeros(1)
         self.addresses.at(at.T, self._t)
         self._motion: Motion | None = None
-        self._rates: tuple[Any, Any] = None, None
+        self._rates: list[RateSensitivities | None] = [None, None]
 
     def take(self, motion: Motion) -> None:
         """Have kernels read a motion."""
@@ -99,14 +101,14 @@ class Arrays:
             here[at.INERTIAL_UDOT] = inertial.udot
         self._motion = motion
 
-    def take_rates(self, dV: RateSensitivities, dA: RateSensitivities) -> None:
-        """Have kernels read how rates follow."""
-        if self._rates[0] is dV and self._rates[1] is dA:
-            return
-        here, self._rates = self.addresses, (dV, dA)
-        here[at.DV], here[at.DA] = dV.nodes, dA.nodes
-        if self._own:
-            here[at.DV_OWN], here[at.DA_OWN] = dV.own, dA.own
+    def take_rates(self, *rates: RateSensitivities) -> None:
+        """Have kernels read how velocities, and accelerations, follow."""
+        for k, follow in enumerate(rates):
+            if self._rates[k] is not follow:
+                self._rates[k] = follow
+                self.addresses[at.DV + 2 * k] = follow.nodes
+                if self._own:
+                    self.addresses[at.DV_OWN + 2 * k] = follow.own
 
 
 class LaterContext:
@@ -168,27 +170,28 @@ class _Compiled:
 class CompiledElements(ElementBatch):
     """A batch of elements whose ``force``, ``tangent`` and ``rate_force`` are compiled."""
 
-    def __init__(self, batch: ElementBatch, arrays: Arrays, motion: Motion, rates: RateSensitivities) -> None:
+    def __init__(self, batch: ElementBatch, samples: Samples) -> None:
         if batch.kinked or type(batch).at is not ElementBatch.at:
             raise CannotRecordError("its law has kinks" if batch.kinked else "it depends on time")
         self.batch = batch
         self.nodes, self.own, self.owners, self.reads = batch.nodes, batch.own, batch.owners, batch.reads
         self.terms, self.kinked, self.damps = batch.terms, batch.kinked, batch.damps
         recorder = OneCell(batch)
+        self.kind = recorder.kind
         b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
         self.shape = len(self.nodes), b
         self._terms = (len(self.nodes), self.terms, b) if self.terms > 1 else self.shape
         programs = _PROGRAMS.get(recorder.kind)
         if programs is None:
             cell = recorder.cell
-            force, context = cell.force(recorder.motion(motion), None)
-            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, rates)
-            dA = recorder.sensitivities("dA", at.DA, at.DA_OWN, rates)
+            force, context = cell.force(recorder.motion(samples.sample), None)
+            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, samples.rates[0])
+            dA = recorder.sensitivities("dA", at.DA, at.DA_OWN, samples.rates[0])
             product = cell.rate_force(context, *(recorder.given(k, b) for k in range(3)))
             results = [force, cell.tangent(context, dV, dA), *([] if product is None else [product])]
             programs = [recorder.program(lanes(), k, result) for k, result in enumerate(results)]
             _PROGRAMS[recorder.kind] = programs
-        self._compiled = _Compiled(batch, arrays, recorder, programs)
+        self._compiled = _Compiled(batch, samples.arrays, recorder, programs)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         compiled = self._compiled
@@ -224,6 +227,7 @@ class CompiledElements(ElementBatch):
     mass = _of_batch("mass")
     by_multipliers = _of_batch("by_multipliers")
     accept = _of_batch("accept")
+    history_rates = _of_batch("history_rates")
     next_jump = _of_batch("next_jump")
     jump = _of_batch("jump")
     stress_ahead = _of_batch("stress_ahead")
@@ -233,9 +237,9 @@ class CompiledElements(ElementBatch):
 
 
 class CompiledConstraints(ConstraintBatch):
-    """A batch of constraints whose ``evaluate``, ``stiffness`` and ``rate_gradient`` are compiled."""
+    """A batch of constraints whose ``evaluate``, ``stiffness`` and derivatives of rates are compiled."""
 
-    def __init__(self, batch: ConstraintBatch, arrays: Arrays, motion: Motion) -> None:
+    def __init__(self, batch: ConstraintBatch, samples: Samples) -> None:
         self.batch, n = batch, len(batch.nodes)
         self.nodes, self.own, self.owners, self.cell = batch.nodes, batch.own, batch.owners, batch.cell
         self.length, self.velocity, self.geometric_blocks = batch.length, batch.velocity, batch.geometric_blocks
@@ -244,17 +248,25 @@ class CompiledConstraints(ConstraintBatch):
         if batch.geometric_blocks is not None or not rows_in_order(batch.cell, n):
             raise CannotRecordError("its constraints have different equations")
         recorder, each = OneCell(batch), len(batch.cell) // n
+        self.kind = recorder.kind
         b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
         self.b = b
         programs = _PROGRAMS.get(recorder.kind)
         if programs is None:
             cell = recorder.cell
-            phi, B, context = cell.evaluate(recorder.motion(motion).momentum, None)
+            phi, B, context = cell.evaluate(recorder.motion(samples.sample).momentum, None)
             stiffness = cell.stiffness(context, recorder.given(0, each)[0])
             bent = cell.rate_gradient(context, recorder.given(1, b))
-            programs = [recorder.program(lanes(), k, *own) for k, own in enumerate(((phi, B), (stiffness,), (bent,)))]
+            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, samples.rates[0])
+            cells, own = (
+                np.arange(self.nodes.shape[1])[None],
+                None if self.own is None else np.arange(len(dV.own))[None],
+            )
+            both = dV.after(B[None], cells, own)[0] + bent
+            results = (phi, B), (stiffness,), (bent,), (both,)
+            programs = [recorder.program(lanes(), k, *result) for k, result in enumerate(results)]
             _PROGRAMS[recorder.kind] = programs
-        self._compiled = _Compiled(batch, arrays, recorder, programs)
+        self._compiled = _Compiled(batch, samples.arrays, recorder, programs)
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
         compiled, m = self._compiled, len(self.cell)
@@ -282,10 +294,21 @@ class CompiledConstraints(ConstraintBatch):
                 return results[0]
         return self.batch.rate_gradient(resolved(context), V)
 
+    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
+        if not isinstance(context, LaterContext):
+            return None
+        compiled = self._compiled
+        compiled.arrays.take(context.motion)
+        compiled.arrays.take_rates(dV)
+        compiled[at.GIVEN + 1] = V
+        results = compiled.run(3, (len(self.cell), self.b))
+        return results[0] if results else None
+
     second = _of_batch("second")
     check_start = _of_batch("check_start")
     astray = _of_batch("astray")
     accept = _of_batch("accept")
+    history_rates = _of_batch("history_rates")
 
 
 def compiled(system: System) -> None:
@@ -306,30 +329,41 @@ class Samples:
     """What batches of a system are recorded with and compared on: it in some motion near where it was built."""
 
     def __init__(self, system: System, least: int = 0) -> None:
-        self._rng = np.random.default_rng(1)
-        self.arrays = Arrays(system, least)
-        self.sample, self.other = (self._motion(system) for _ in range(2))
-        self.rates = [RateSensitivities(self._rng.normal(size=(system.n, 6, 6)), np.ones(system.k)) for _ in range(2)]
-        for each in self.rates:
-            each.nodes[:, 3:, :3] = 0.0
+        self._system, self.arrays = system, Arrays(system, least)
+
+    @cached_property
+    def sample(self) -> Motion:
+        """The motion that batches are recorded in."""
+        return self._motion(1)
+
+    @cached_property
+    def other(self) -> Motion:
+        """The motion that they are compared in."""
+        return self._motion(2)
+
+    @cached_property
+    def rates(self) -> list[RateSensitivities]:
+        """How velocities and accelerations follow."""
+        blocks = np.random.default_rng(3).normal(size=(2, self._system.n, 6, 6))
+        blocks[:, :, 3:, :3] = 0.0
+        return [RateSensitivities(nodes, np.ones(self._system.k)) for nodes in blocks]
 
     def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
         """A compiled batch, or :class:`CannotRecordError`."""
         own = type(batch).__module__
         modules = [module for name, module in list(sys.modules.items()) if name == own or name.startswith(RECORDED)]
-        result: CompiledElements | CompiledConstraints
         try:
             with recording(modules):
-                if isinstance(batch, ConstraintBatch):
-                    result = CompiledConstraints(batch, self.arrays, self.sample)
-                else:
-                    result = CompiledElements(batch, self.arrays, self.sample, self.rates[0])
+                compiled = CompiledConstraints if isinstance(batch, ConstraintBatch) else CompiledElements
+                result: CompiledElements | CompiledConstraints = compiled(batch, self)  # type: ignore[arg-type]
         except CannotRecordError:
             raise
         except Exception as error:  # whatever code makes of numbers that it was not written for
             raise CannotRecordError(f"{type(error).__name__}: {error}") from error
-        if not self.difference(batch, result, self.other) <= AGREES:
-            raise CannotRecordError("the recorded line does something else")
+        if result.kind not in _COMPARED:
+            if not self.difference(batch, result, self.other) <= AGREES:
+                raise CannotRecordError("the recorded line does something else")
+            _COMPARED.add(result.kind)
         return result
 
     def difference(self, batch: Any, other: Any, motion: Motion) -> float:
@@ -340,7 +374,11 @@ class Samples:
                 phi, B, context = one.evaluate(motion, None)
                 multipliers, V = np.sin(np.arange(len(phi))), np.cos(np.arange(float(len(batch.nodes) * B.shape[1])))
                 rates = one.rate_gradient(context, V.reshape(-1, B.shape[1]))
-                results.append((phi, B, one.stiffness(context, multipliers), rates))
+                both = one.rate_derivative(context, V.reshape(-1, B.shape[1]), self.rates[0])
+                if both is None:
+                    own = None if one.own is None else one.own[one.cell]
+                    both = rates + self.rates[0].after(B[:, None], one.nodes[one.cell], own)[:, 0]
+                results.append((phi, B, one.stiffness(context, multipliers), rates, both))
             else:
                 force, context = one.force(motion, None)
                 tangent = one.tangent(context, *self.rates)
@@ -348,8 +386,9 @@ class Samples:
                 results.append((force, tangent, one.rate_force(context, *changes)))
         return max(_difference(*pair) for pair in zip(*results, strict=True))
 
-    def _motion(self, system: System) -> Motion:
-        rest, normal = system.at_rest(), self._rng.normal
+    def _motion(self, seed: int) -> Motion:
+        system, normal = self._system, np.random.default_rng(seed).normal
+        rest = system.at_rest()
         x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
         R = rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape))
         V, A = normal(size=(2, *rest.V.shape))

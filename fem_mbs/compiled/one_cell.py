@@ -19,7 +19,7 @@ from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, 
 T, X, R, V, A, INERTIAL_V, INERTIAL_UDOT, GRAVITY, U, UDOT, UDDOT, MULTIPLIERS = range(12)
 DV, DV_OWN, DA, DA_OWN, SHARED = range(12, 17)
 # arrays of a batch
-GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 13))
+GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 15))
 LAST = "_last"
 """What a part remembers of the last motion."""
 PARTS = "fem_mbs.elements.", "fem_mbs.contracts."

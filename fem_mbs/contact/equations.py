@@ -200,7 +200,7 @@ class ContactEquations(StabilizedEquations):
             return Correction(d, np.append(multipliers / squared, residual.P - P), unknown.Z, simplified=True)
         per_rate = 1.0 / (self.h * self.gamma)
         of_joints = per_rate * ~system.velocity_level
-        missed = of_joints * (tangent.product(system, lin.velocity_gradients, d) - residual.hidden)
+        missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
         opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
         Z, push = self._along(lin.first or lin, missed, opens, pushes)
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
@@ -213,7 +213,7 @@ class ContactEquations(StabilizedEquations):
             d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
             share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
-            missed = of_joints * tangent.product(system, lin.velocity_gradients, d_more)
+            missed = of_joints * system.product(lin.velocity_gradients, d_more)
             change, push = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])

@@ -14,7 +14,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.arguments import shown
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
-from fem_mbs.contracts.motion import Motion
+from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 from fem_mbs.errors import ModelError
 
@@ -239,6 +239,10 @@ class ConstraintBatch(Batch):
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
 
+    def history_rates(self, context: Any) -> Array | None:
+        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
+        return None
+
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.
 
@@ -253,6 +257,10 @@ class ConstraintBatch(Batch):
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
         return np.vecmat(V[self.cell], self.second(context))
+
+    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
+        """Derivative (m, b) of ``B V`` where velocities ``V`` (n, b) follow by ``dV``; None if not known at once."""
+        return None
 
 
 Part: TypeAlias = Node | Element | Constraint

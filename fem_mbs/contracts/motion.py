@@ -75,7 +75,7 @@ class RateSensitivities(NamedTuple):
     def after(self, matrix: Array, nodes: IntArray, own: IntArray | None = None) -> Array:
         """``matrix`` (n, r, 6p + s) times the derivatives of ``nodes`` (n, p) and internal variables ``own`` (n, s)."""
         n, p = nodes.shape
-        blocks = matrix[..., : 6 * p].reshape(n, matrix.shape[-2], p, 6).swapaxes(1, 2) @ self.nodes[nodes]
+        blocks = matrix[..., : 6 * p].reshape(n, matrix.shape[-2], p, 6).swapaxes(1, 2) @ self.nodes.take(nodes, 0)
         result = blocks.swapaxes(1, 2).reshape(n, matrix.shape[-2], 6 * p)
         if own is None:
             return result

@@ -230,10 +230,10 @@ class DirectIntegration(KeptSteps):
             end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
             if self.system.has_history:
-                tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
+                tangent = self._with_history(tangent, own.result.state)
             self.tangents.append(tangent)
             lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(q=tangent.q, lead=lead)
+            self.now = end._replace(q=tangent.q, v=tangent.v, lead=lead)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
             self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
@@ -338,15 +338,16 @@ class DirectIntegration(KeptSteps):
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *other.solver.factorized(values).arrays
 
-    def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
-        """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""
-        q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
+    def _with_history(self, tangent: StateDerivatives, state: State) -> StateDerivatives:
+        """Derivatives with internal variables of kind "history" as the batches of models beside leave them."""
+        q, v, kept = tangent.q.copy(), tangent.v.copy(), np.flatnonzero(self.system.order < 0)
 
         def left(k: int, other: System, by: float) -> Sequence[Array]:
-            return [other.history(other.motion(self._displaced(other, state, tangent, k, by)))[kept]]
+            end = other.with_history(self._displaced(other, state, tangent, k, by))
+            return end.u[kept], end.udot[kept]
 
-        q[6 * self.system.n + kept] = self._differences(left)[0]
-        return q
+        q[6 * self.system.n + kept], v[6 * self.system.n + kept] = self._differences(left)
+        return tangent._replace(q=q, v=v)
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])

@@ -45,7 +45,6 @@ from fem_mbs.initial.state_point import (
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
-from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, mass_product, solve_with_constraints
 from fem_mbs.system.sizes import least_norm
 from fem_mbs.system.system import Evaluation, System
@@ -103,7 +102,7 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
     The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
+    rate = system.product(evaluation.gradients, system.to_body(state.R, w))
     return system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
@@ -113,7 +112,7 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
+    rate = -system.product(evaluation.gradients, system.to_body(state.R, w))
     if missed:
         rate += system.velocity_residual(evaluation)
     return w + system.from_body(state.R, _smallest(system, evaluation, rate))
@@ -149,7 +148,7 @@ def _with_projected_velocities(
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + tangent.product(system, evaluation.gradients, system.to_body(place.R, w))
+        residual = residual + system.product(evaluation.gradients, system.to_body(place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 
@@ -218,7 +217,8 @@ def consistent_start(system: System, given: State | None = None) -> State:
     _check_velocities(system, evaluation)
     refuse_accelerations(system, evaluation, "at the start")
     vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
-    return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+    state = State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+    return replace(state, udot=system.with_history(state).udot) if system.has_history else state
 
 
 def held_velocity(system: System, R: Array, v: Array) -> Array:
@@ -237,7 +237,7 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     evaluation = without_accelerations(system, place)
     stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, stop), tangent.product(system, evaluation.gradients, stop)
+    blow, parted = mass_product(system, evaluation, stop), system.product(evaluation.gradients, stop)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
     change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
@@ -297,8 +297,8 @@ def accelerations(
         evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + tangent.product(
-            system, evaluation.gradients, np.where(system.orders == 2, highest, 0.0)
+        hidden = constraints.acceleration_residual(system, evaluation) + system.product(
+            evaluation.gradients, np.where(system.orders == 2, highest, 0.0)
         )
         change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
         highest, multipliers = highest + change, multipliers + more
@@ -342,7 +342,7 @@ def _sorted(system: System, u: Array, udot: Array, highest: Array) -> tuple[Arra
     internal, order = system.own_of(highest), system.order
     return (
         np.where(order == 0, u + internal, u),
-        np.where(order == 2, udot, np.where(order == 1, internal, 0.0)),
+        np.where(order == 1, internal, np.where(order == 0, 0.0, udot)),
         np.where(order == 2, internal, 0.0),
     )
 

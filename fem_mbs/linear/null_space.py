@@ -14,11 +14,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse import block_array, csc_array, eye_array
-from scipy.sparse.linalg import norm, splu
+from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.linear.direct import Solve
+from fem_mbs.linear.solvers import sums
 
 Matrix: TypeAlias = "csc_array | Array"
 
@@ -141,7 +142,9 @@ def lengths(matrix: Matrix, axis: int) -> Array:
     """Norms of the columns (axis 0) or rows (axis 1)."""
     if isinstance(matrix, np.ndarray):
         return np.sqrt(np.square(matrix).sum(axis=axis))
-    return norm(matrix, axis=axis)
+    count = matrix.shape[1 - axis]
+    places = matrix.indices if axis else np.repeat(np.arange(count), np.diff(matrix.indptr))
+    return np.sqrt(sums(places, np.square(matrix.data), count))
 
 
 def _solver(M: Matrix, B: Matrix) -> Solve:

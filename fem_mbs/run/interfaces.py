@@ -19,8 +19,6 @@ from fem_mbs.system.system import System
 
 Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
 """Called with the state after every accepted step; returns None, or True to end the run."""
-Progress = Callable[[float | None], None]
-"""Shows how far a run has come; None at its end."""
 Between = Callable[[State, State, float], State]
 """The state at a share of the way from one state to the next."""
 Selection = Callable[[State | None, State], Iterable[State]]

@@ -28,7 +28,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import AcceptedStep, Between, Progress, Selection
+from fem_mbs.run.interfaces import AcceptedStep, Between, Selection
 from fem_mbs.solution.history import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
@@ -99,25 +99,6 @@ def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
     if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
         raise ModelError(f"{label} must be a list of {what}, received {shown(values)}")
     return result
-
-
-def progress_bar(shown: bool, begin: float, end: float, label: str, unit: str) -> Progress | None:
-    """Function that shows how far the run has come, or closes the bar; None if it is not wanted."""
-    if not shown:
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ModelError(f"{label}: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
-    bar: Any = tqdm(desc="fem_mbs", initial=begin, total=end, unit=unit, unit_scale=True)
-
-    def show(reached: float | None) -> None:
-        if reached is None:
-            bar.close()
-        else:
-            bar.update(reached - bar.n)
-
-    return show
 
 
 SUMS = (

@@ -17,6 +17,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
@@ -27,7 +28,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Callback, Checkpoint, Recorder, StepControl
-from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store, output_times, progress_bar
+from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store, output_times
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep

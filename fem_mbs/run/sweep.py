@@ -25,9 +25,9 @@ from typing import Annotated, Any, NoReturn, TypeAlias
 import numpy as np
 
 from fem_mbs.contracts import Path, checked, name_of, shown
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.linear.direct import one_thread
-from fem_mbs.run.recorder import progress_bar
 
 LOG = logging.getLogger("fem_mbs")
 Function: TypeAlias = Callable[..., Mapping[str, Any]]

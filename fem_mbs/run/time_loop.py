@@ -19,6 +19,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
+from fem_mbs.contracts.progress import Progress
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.redundant import listed
@@ -35,7 +36,6 @@ from fem_mbs.run.interfaces import (
     Checkpoint,
     Kinks,
     Plan,
-    Progress,
     Recorder,
     StateWatch,
     StepControl,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
@@ -26,7 +27,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import AcceptedStep, Callback
-from fem_mbs.run.recorder import MemoryRecorder, output_times, progress_bar
+from fem_mbs.run.recorder import MemoryRecorder, output_times
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
 from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional

@@ -25,7 +25,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.matrices import given_rate_gradient, gradients_after, product, velocity_gradients
+from fem_mbs.system.matrices import given_rate_gradient, gradients_after, velocity_gradients
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System, given_rate
 
@@ -70,7 +70,7 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
     motion = evaluation.motion
     V, rate = body_velocity(motion), np.zeros(system.N)
     system.nodes_of(rate)[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
-    residual = product(system, evaluation.gradients, rate)
+    residual = system.product(evaluation.gradients, rate)
     for (joints, context, _, rows), own in zip(_joints(system, evaluation), system.constraint_components, strict=True):
         here = V[own]
         residual[rows] += np.vecdot(joints.rate_gradient(context, here), here[joints.cell])
@@ -85,7 +85,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
     """Time derivative (m,) of :meth:`System.velocity_residual` with the accelerations of the motion."""
     motion = evaluation.motion
     A = np.append(motion.A, motion.uddot)
-    return acceleration_residual(system, evaluation) + product(system, evaluation.gradients, A)
+    return acceleration_residual(system, evaluation) + system.product(evaluation.gradients, A)
 
 
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]

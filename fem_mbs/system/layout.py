@@ -168,7 +168,9 @@ class Layout:
         self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
-        self.equation_nodes = [batch.nodes[batch.cell] for batch in self.constraint_batches]
+        self.equation_cells = [_cells(batch) for batch in self.constraint_batches]
+        taken = zip(self.constraint_components, self.equation_cells, strict=True)
+        self.equation_components = [own[cells] for own, cells in taken]
         slots = [self.element_slots(k) for k in range(len(self.batches))]
         slots += [rows.ravel() for rows in self.gradient_components]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
@@ -284,6 +286,13 @@ def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
     if batch.geometric_blocks is None:
         return rows
     return np.take_along_axis(rows[batch.geometric_blocks.cells], batch.geometric_blocks.columns, axis=1)
+
+
+def _cells(batch: ConstraintBatch) -> IntArray:
+    """Cells whose equations are taken together: all, if each has as many, one after the other; else that of each."""
+    every = np.arange(len(batch.nodes))
+    alike = np.array_equal(batch.cell, np.repeat(every, len(batch.cell) // len(every)))
+    return every if alike else batch.cell
 
 
 def grouped(parts: Iterable[Any]) -> list[list[Any]]:

@@ -168,35 +168,28 @@ def _with_constraints(
     return values
 
 
-def product(system: System, gradients: list[Array], d: Array) -> Array:
-    """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
-    result = np.empty(system.m)
-    for gradient, components, rows in zip(gradients, system.gradient_components, system.constraint_slices, strict=True):
-        np.vecdot(gradient, d[components], out=result[rows])
-    return result
-
-
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and internal variables."""
-    result = []
-    for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
-        m, p = nodes.shape
-        moved = np.vecmat(B[:, : 6 * p].reshape(m, p, 6), follow.nodes.take(nodes, 0)).reshape(m, 6 * p)
-        if joints.own is not None:
-            moved = np.append(moved, B[:, 6 * p :] * follow.own[joints.own[joints.cell]], 1)
-        result.append(moved)
-    return result
+    return [_after(system, k, gradient, follow) for k, gradient in enumerate(gradients)]
+
+
+def _after(system: System, k: int, gradient: Array, follow: RateSensitivities) -> Array:
+    joints, cells = system.constraint_batches[k], system.equation_cells[k]
+    nodes, own = joints.nodes.take(cells, 0), None if joints.own is None else joints.own[cells]
+    return follow.after(gradient.reshape(len(nodes), -1, gradient.shape[1]), nodes, own).reshape(gradient.shape)
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
-    V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
-    for k, joints in enumerate(system.constraint_batches):
-        context = evaluation.constraint_contexts[k]
-        result[k] += joints.rate_gradient(context, V[system.constraint_components[k]])
+    result = []
+    for k, (joints, context) in enumerate(zip(system.constraint_batches, evaluation.constraint_contexts, strict=True)):
+        V = evaluation.velocity.take(system.constraint_components[k])
+        derivative = joints.rate_derivative(context, V, dV)
+        if derivative is None:
+            derivative = _after(system, k, evaluation.gradients[k], dV) + joints.rate_gradient(context, V)
         if joints.driven:
-            result[k] += given_rate_gradient(joints, context)
-        result[k] *= factor
+            derivative += given_rate_gradient(joints, context)
+        result.append(factor * derivative)
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,28 @@ def test_where_a_pivot_is_lost_lapack_looks_for_another(diagonal: float) -> None
         for nothing in (np.where((rows == 0) | (columns == 0), 0.0, values), np.full(len(values), np.nan)):
             with pytest.raises(SingularSystemError):
                 solver.factorized(nothing)
+
+
+@pytest.mark.parametrize("held", [lambda f: f, lambda f: f.solve, lambda f: f.arrays, lambda f: f.arrays[0][2:]])
+def test_factors_keep_their_memory_as_long_as_anybody_holds_them(held: Callable[[Factors], object]) -> None:
+    """Later matrices take the memory of factors that nobody holds, not that of others, nor of views of them."""
+    triplets, size, blocks, n = chain(9, 1)
+    own, _ = both(triplets, blocks, n)
+    first = own.factorized(triplets[2])
+    kept, lu, right = held(first), first.arrays[0].copy(), np.ones(size)
+    x, places = first.solve(right), {first.arrays[0].ctypes.data}
+    del first
+    for k in range(1, 9):
+        later = own.factorized(triplets[2] * (1.0 + k))
+        places.add(later.arrays[0].ctypes.data)
+        np.testing.assert_allclose(later.solve(right) * (1.0 + k), x, rtol=1e-10)
+    assert len(places) <= 3, "memory is used again"
+    arrays = kept.arrays if isinstance(kept, Factors) else kept
+    if callable(arrays):
+        np.testing.assert_array_equal(arrays(right), x)
+    else:
+        now = arrays[0] if isinstance(arrays, tuple) else arrays
+        np.testing.assert_array_equal(now, lu if isinstance(arrays, tuple) else lu[2:])
 
 
 def test_kept_factors_of_another_solver_are_none() -> None:

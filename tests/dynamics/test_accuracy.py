@@ -117,6 +117,18 @@ def test_few_steps_are_looked_at() -> None:
         assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
 
 
+@pytest.mark.parametrize("periods", [1, 5, 10])
+def test_loads_whose_periods_fit_into_a_step_are_seen(periods: int) -> None:
+    """At the ends of steps, in their middles and at fifths they are zero; what moves is their impulse at the start."""
+    h, w = 0.1, 2.0 * np.pi * periods / 0.1
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0))
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    model.add(Force(node, lambda t: (np.sin(w * t), 0, 0)))
+    error = mbs.simulate(model, 2.0, h).stats.error
+    assert error is not None and error.length > 2.0 / w and error.warning
+
+
 @pytest.mark.parametrize("turn", [2.0, 3.0])
 def test_what_a_start_sets_off_and_is_soon_gone_is_seen(turn: float) -> None:
     """A damped spring that is let go, ``turn`` rad a step: its worst error comes in the first steps, and is seen."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import CylindricalJoint, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
+from fem_mbs.elements import CylindricalJoint, JointDrive, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
 
 Z, G = (0, 0, 1), 9.81
 
@@ -88,8 +88,8 @@ def test_what_hits_beside_a_drive_is_no_jump_of_it(caplog: pytest.LogCaptureFixt
     model = mbs.Model(gravity=(0, 0, -G))
     nut = model.add_node((0, 0, 0))
     model.add(RigidBody(nut, 1.0, (1, 1, 1)))
-    law = {"rotation z": lambda t: 0.5 * t**2}
-    shaft = model.add(CylindricalJoint(model.ground, nut, Z, drive=law), name="shaft")
+    shaft = model.add(CylindricalJoint(model.ground, nut, Z), name="shaft")
+    model.add(JointDrive(shaft, lambda t: 0.5 * t**2, coordinate="rotation z"))
     model.add(JointStop(shaft, -0.2, 0.2, restitution=0.0, coordinate="translation z"))
     assert mbs.simulate(model, 0.4, 0.01).position(nut)[-1, 2] == pytest.approx(-0.2, abs=1e-6)
     assert "jumps" not in caplog.text

@@ -338,14 +338,18 @@ def test_equal_bodies_share_constants_and_move_as_others(stiffening: bool) -> No
 
 
 def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
+    """Bodies of one reduction have it once in the file, and share it when they are read."""
     model = mbs.Model("SE3", gravity=(0, 0, -9.81))
     own = blade(1, 2)
     body = model.add(FlexibleBody.place(model, own, angular_velocity=(0, 1.0, 0)))
+    model.add(FlexibleBody.place(model, own, (0, 1, 0), name="other"))
     model.add(RevoluteJoint(model.ground, body.node("a"), (0, 1, 0)))
     whole = mbs.simulate(model, 0.2, 0.01)
     whole.save(tmp_path / "run")
     again = mbs.load(tmp_path / "run")
     assert np.array_equal(again.position("body.b"), whole.position(body.node("b")))
+    first, second = (part.reduction for part in again.model.elements if isinstance(part, FlexibleBody))
+    assert first is second and np.array_equal(first.moments, own.moments)
 
 
 @pytest.mark.parametrize(

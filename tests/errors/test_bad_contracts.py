@@ -163,22 +163,14 @@ def test_forces_that_stop_to_be_numbers_are_named_and_the_steps_kept(method: Met
     assert "mass" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("drives", "message"),
-    [
-        ({"rotation x": np.sin}, "a drive of 'rotation x' has nothing to move: the joint closes it.*'rotation z'"),
-        ({"rotation w": np.sin}, "a drive of 'rotation w' has nothing to move: no drive can prescribe it"),
-        ({"rotation z": 3.0}, "the drive of 'rotation z' must be a function of time, received 3.0"),
-    ],
-)
-def test_drives_are_checked_against_what_is_closed(drives: dict[str, Any], message: str) -> None:
+def test_drives_are_checked_against_what_is_closed() -> None:
     model, body = hanging()
 
     class Driven(RelativeJoint):
-        closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+        closes = ("translation x", "translation y", "translation z", "rotation x")
 
-    with pytest.raises(mbs.ModelError, match=message):
-        Driven(model.ground, body, None, drive=drives)
+    with pytest.raises(mbs.ModelError, match="Driven on .* with one, and this one has 'rotation y', 'rotation z'"):
+        Driven(model.ground, body, None, drive=np.sin)
 
 
 @pytest.mark.parametrize("method", [mbs.LieEuler(), mbs.RungeKuttaMuntheKaas()])

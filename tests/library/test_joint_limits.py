@@ -325,18 +325,10 @@ NAMED = "on node 'frame', node 'door'"
         (lambda a, b: GeneralJoint(a, b, rotation=(1, 0, 0)), "rotation must be True or False, received 1"),
         (lambda a, b: PrismaticJoint(a, b, Z, drive=3.0), "drive must be a function of time, received 3.0"),
         (
-            lambda a, b: CylindricalJoint(a, b, Z, drive={"rotation x": np.sin}),
-            "a drive of 'rotation x' has nothing to move: the joint closes it; a drive may prescribe 'translation z', "
-            "'rotation z'",
+            lambda a, b: CylindricalJoint(a, b, Z, drive=np.sin),
+            r"with one, and this one has 'translation z', 'rotation z'; model.add\(JointDrive\(joint, law, coordinate=",
         ),
-        (
-            lambda a, b: PointOnPlaneJoint(a, b, Z, drive={"rotation z": np.sin}),
-            r"it is one of several rotations, which model.add\(JointDrive\(joint, law, 'rotation z'\)\) can prescribe",
-        ),
-        (
-            lambda a, b: OrientationJoint(a, b, drive={"translation x": 2.0}),
-            "drive of 'translation x' must be a function",
-        ),
+        (lambda a, b: GeneralJoint(a, b, drive=np.sin), "with one, and this one has none"),
         (lambda a, b: PointOnLineJoint(a, b, (0, 0, 0)), f"PointOnLineJoint {NAMED}: axis must have a length"),
     ],
 )

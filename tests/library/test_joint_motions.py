@@ -114,27 +114,7 @@ CASES = {
         lambda a, b: PrismaticJoint(a, b, Z, P, drive=Law(0.2)), slides(Z), drives={0: Law(0.2)}, coordinates=of(0)
     ),
     "cylindrical": Case(lambda a, b: CylindricalJoint(a, b, Z, P), [*slides(Z), *turns(Z)], coordinates=of(0, 1)),
-    "cylindrical, turn driven": Case(
-        lambda a, b: CylindricalJoint(a, b, Z, P, drive={"rotation z": Law(1.5)}),
-        [*slides(Z), *turns(Z)],
-        drives={1: Law(1.5)},
-        coordinates=of(0, 1),
-    ),
-    "cylindrical, both driven": Case(
-        lambda a, b: CylindricalJoint(a, b, Z, P, drive={"rotation z": Law(1.5), "translation z": Law(0.2)}),
-        [*slides(Z), *turns(Z)],
-        drives={0: Law(0.2), 1: Law(1.5)},
-        coordinates=of(0, 1),
-    ),
     "planar": Case(lambda a, b: PlanarJoint(a, b, Z, P, x_axis=X), [*slides(X, Y), *turns(Z)], coordinates=of(0, 1, 2)),
-    "planar, all driven": Case(
-        lambda a, b: PlanarJoint(
-            a, b, Z, P, drive={"translation x": Law(0.2), "translation y": Law(-0.1), "rotation z": Law(1.5)}, x_axis=X
-        ),
-        [*slides(X, Y), *turns(Z)],
-        drives={0: Law(0.2), 1: Law(-0.1), 2: Law(1.5)},
-        coordinates=of(0, 1, 2),
-    ),
     "universal": Case(lambda a, b: UniversalJoint(a, b, X, Y, P), turns(X, Y), coordinates=of(0, 1)),
     "constant velocity": Case(
         lambda a, b: ConstantVelocityJoint(a, b, Z, BENT, P),

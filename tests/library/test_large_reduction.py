@@ -10,7 +10,9 @@ from scipy.sparse import block_diag, csc_array
 from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
+from fem_mbs.contracts.progress import Progress
 from fem_mbs.elements import Interface, Reduction
+from fem_mbs.elements.flexible import bases, cholesky
 from fem_mbs.elements.flexible.cholesky import LEAF, Cholesky, dissected
 from fem_mbs.errors import ModelError
 
@@ -41,6 +43,22 @@ def test_factors_solve(columns: int) -> None:
     right = rng.normal(size=(len(nodes), columns))
     solve = Cholesky(csc_array(K[mixed][:, mixed]), nodes[mixed], np.concatenate([points, points[:1]]))
     assert K[mixed][:, mixed] @ solve(right) == pytest.approx(right, abs=1e-9)
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of the work of the factors, and modes that are settled, up to all."""
+    told: dict[str, list[float | None]] = {}
+
+    def bar(shown: bool | None, begin: float, end: float, label: str, unit: str) -> Progress:
+        told[label] = [end]
+        return told[label].append
+
+    monkeypatch.setattr(bases, "progress_bar", bar)
+    monkeypatch.setattr(cholesky, "progress_bar", bar)
+    points, K, M = brick(SHAPE, SIZES, 2e3, 1.0)
+    Reduction(points, K, M, ENDS, modes=8)
+    for end, *shares, last in (told["Reduction: factors"], told["Reduction: modes"]):
+        assert last is None and shares == sorted(shares) and shares[-1] == pytest.approx(end)
 
 
 def test_factors_of_loose_pieces() -> None:

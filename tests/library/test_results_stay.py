@@ -176,7 +176,7 @@ def test_parts_that_are_built_on_others_follow_these() -> None:
     for mass, run in runs.items():
         np.testing.assert_allclose(run.reaction(slide)[0][:, 0], -mass, rtol=1e-9)
         np.testing.assert_allclose(np.diff(run.velocity(bob)[-5:, 2]), -8.5 * np.diff(run.t[-5:]), rtol=1e-6)
-    slide.drive = {"translation z": lambda t: -(t**2)}
+    slide.drive = lambda t: -(t**2)
     driven = mbs.simulate(model, 0.1, 0.01)
     # the drive takes what friction does
     bears = driven.multipliers(slide)[5:, slide.equations.index("translation z")]

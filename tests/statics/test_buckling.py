@@ -15,16 +15,19 @@ from fem_mbs.benchmarks.beams import bend, frame
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    Bearing,
     Bushing,
     FixedJoint,
     FlexibleBody,
     Force,
     Interface,
+    JointSpring,
     Moment,
     OrientationJoint,
     PointMass,
     PrismaticJoint,
     Reduction,
+    RevoluteJoint,
     SphericalJoint,
     SpringDamper,
     Truss,
@@ -184,6 +187,19 @@ def test_links_on_a_bushing_that_carries_them() -> None:
     model.add(Bushing(model.ground, bar, np.diag([1e7, 1e7, 1e7, k, 2.0 * k, k]), point=(0, 0, 0)))
     model.add(Force(bar, (0, 0, -1.0)))
     np.testing.assert_allclose(mbs.buckling(model, 2).factors, [k / 2.0, k], rtol=1e-4)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_a_bearing_that_carries_the_load(group: str) -> None:
+    """A block on top of a bar of length 1, which slides across it on a spring: ``P + P^2/k = c`` of the bar's hinge."""
+    model, c, k = mbs.Model(group), 10.0, 50.0
+    bar, block = (model.add_node((0, 0, z)) for z in (0, 1))
+    model.add(PointMass(block, 1.0))
+    model.add(JointSpring(model.add(RevoluteJoint(model.ground, bar, (0, 1, 0))), c))
+    model.add(Bearing(bar, block, (0, 0, 1), (k, 1e7, 1e7, 1e7, 1e7), across=(1, 0, 0)))
+    model.add(OrientationJoint(bar, block))
+    model.add(Force(block, (0, 0, -1.0)))
+    np.testing.assert_allclose(mbs.buckling(model).factors[0], 0.5 * k * (np.sqrt(1.0 + 4.0 * c / k) - 1.0), rtol=1e-6)
 
 
 def test_a_column_below_a_strut_that_is_a_spring() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node
+from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.files.store.values import Reader, Writer, packed
 from fem_mbs.model.model import Model
@@ -70,6 +71,7 @@ def _describe(system: System) -> dict[str, Any]:
         described.append({"name": part.name, "stage": stage, **writer.object(part)})
         if isinstance(part, ControlElement) and part.connected is not None:
             described[-1]["connect"] = writer.value(part.connected)
+    text["reductions"] = writer.reductions
     if all("class" in own for own in described):
         _check(system, rebuild(text, lambda named: writer.of_script[named[0]]))
     return text
@@ -148,7 +150,7 @@ def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
         values = (Reader().value(side["nodes"][what]) for side in (here, there))
         rows = zip(names[0], *values, strict=False)
         yield from (f"{what} of node '{name}'" for name, one, other in rows if np.any(one != other))
-    parts = [_named(side["parts"]) for side in (here, there)]
+    parts = [_named(side["parts"], side.get("reductions", [])) for side in (here, there)]
     for name in dict.fromkeys((*parts[1], *parts[0])):
         own, other = (side.get(name) for side in parts)
         if own is None or other is None:
@@ -159,14 +161,16 @@ def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
         yield f"its gravity is {here['gravity']}, that of the file {there['gravity']}"
 
 
-def _named(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Parts by their names, with names in place of the numbers of others."""
+def _named(parts: list[dict[str, Any]], reductions: list[Any]) -> dict[str, Any]:
+    """Parts by their names, with names in place of the numbers of others, and what reductions are."""
 
     def named(value: Any) -> Any:
         if isinstance(value, list):
             return [named(own) for own in value]
         if not isinstance(value, dict):
             return value
+        if isinstance(number := value.get("reduction"), int):
+            return {"reduction": reductions[number]}
         return {key: parts[own]["name"] if key == "part" else named(own) for key, own in value.items()}
 
     return {part["name"]: named(part) for part in parts}
@@ -207,7 +211,9 @@ class _Builder:
     def __init__(self, text: dict[str, Any], of_script: Callable[[Any], Any]) -> None:
         self._parts: list[dict[str, Any]] = text["parts"]
         self._made: dict[int, Any] = {}
-        self._reader = reader = Reader(self._node, self._part, of_script)
+        self._reductions: dict[int, Reduction] = {}
+        self._reader = reader = Reader(self._node, self._part, of_script, self._reduction)
+        self._arrays = text.get("reductions", [])
         self.model = model = Model(text["group"], reader.value(text["gravity"]))
         self._add_nodes(text["nodes"])
         moved = [(cut, k, reader.value(x), reader.value(R)) for k, cut, x, R in text["moved"]]
@@ -249,6 +255,14 @@ class _Builder:
 
     def _node(self, name: str) -> Node:
         return check_node(self.model[name], "it has a node that")
+
+    def _reduction(self, k: int) -> Reduction:
+        """The same of all parts that share it."""
+        if not isinstance(k, int) or not 0 <= k < len(self._arrays):
+            raise ModelError(f"it speaks of reduction {k}, and has {len(self._arrays)}")
+        if k not in self._reductions:
+            self._reductions[k] = self._reader.value({"reduction": self._arrays[k]})
+        return self._reductions[k]
 
     def _part(self, k: int) -> Any:
         if not isinstance(k, int) or not 0 <= k < len(self._parts):

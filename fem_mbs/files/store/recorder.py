@@ -14,6 +14,7 @@ from typing import Any
 
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
+from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.store.database import Database, guarded, new_file
 from fem_mbs.files.store.run_file import RunFile
@@ -23,7 +24,7 @@ from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep, Callback, check_checkpoint
-from fem_mbs.run.recorder import AtTimes, EveryNth, Store, progress_bar
+from fem_mbs.run.recorder import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import Accuracy, Outcome

@@ -110,6 +110,8 @@ class Writer:
     ----------
     parts : list
         The given parts, and those that values contain beside them.
+    reductions : list of dict
+        Arrays of reductions, each once, whichever parts share it.
     of_script : list
         Functions and objects that no file can hold; they are written as their numbers here and their names.
     """
@@ -119,6 +121,8 @@ class Writer:
         self.parts: list[Any] = list(parts)
         self._parts = {id(part): k for k, part in enumerate(parts)}
         self.of_script: list[Any] = []
+        self.reductions: list[dict[str, Any]] = []
+        self._reductions: dict[int, int] = {}
 
     def value(self, value: Any) -> Any:
         """What JSON can hold of a value."""
@@ -146,8 +150,10 @@ class Writer:
         if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
         if isinstance(value, Reduction):
-            arrays = {name: own.tolist() if own.dtype.kind == "U" else own for name, own in value.arrays().items()}
-            return {"reduction": {name: self.value(own) for name, own in arrays.items()}}
+            if id(value) not in self._reductions:
+                self._reductions[id(value)] = len(self.reductions)
+                self.reductions.append({name: self.value(own) for name, own in value.arrays().items()})
+            return {"reduction": self._reductions[id(value)]}
         if is_of(value, "meshio", "Mesh"):
             return {"mesh": [self.value(value.points), [[own.type, self.value(own.data)] for own in value.cells]]}
         if is_rotation(value):
@@ -210,15 +216,16 @@ def missing(name: str) -> str:
 
 
 class Reader:
-    """Makes values of what JSON holds; ``node``, ``part`` and ``of_script`` find what it has by a name or a number."""
+    """Makes values of what JSON holds; functions find what it has by a name or a number."""
 
     def __init__(
         self,
         node: Callable[[str], Node] | None = None,
         part: Callable[[int], Any] | None = None,
         of_script: Callable[[Any], Any] | None = None,
+        reduction: Callable[[int], Reduction] | None = None,
     ) -> None:
-        self._of_number = {"node": node, "part": part, "of script": of_script}
+        self._of_number = {"node": node, "part": part, "of script": of_script, "reduction": reduction}
 
     def value(self, value: Any) -> Any:
         """The value that JSON holds.
@@ -246,7 +253,7 @@ class Reader:
                 return State(*map(self.value, content))
             if kind == "section":
                 return self._section(content)
-            if kind == "reduction":
+            if kind == "reduction" and isinstance(content, dict):
                 return Reduction.of_arrays({name: np.asarray(self.value(own)) for name, own in content.items()})
             if kind == "mesh":
                 import meshio  # which takes long to import

@@ -95,7 +95,7 @@ class OverdeterminedEquations(StepEquations):
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraints on velocities and accelerations."""
         residual, system = super().evaluate(unknown), self.system
-        Z = tangent.product(system, self.start.gradients, unknown.Z)
+        Z = system.product(self.start.gradients, unknown.Z)
         acceleration = self.h**2 * constraints.acceleration(system, residual.evaluation)
         position = np.where(system.velocity_level, Z, residual.evaluation.constraint)
         return residual._replace(closing=position, hidden=np.concatenate([residual.hidden, acceleration]))
