@@ -276,7 +276,8 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
 
 
 def _solved(maps: Array, values: Array) -> Array:
-    return np.linalg.solve(maps, values[..., None])[..., 0]
+    result: Array = np.linalg.solve(maps, values[..., None])[..., 0]
+    return result
 
 
 def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
