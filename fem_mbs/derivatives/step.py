@@ -23,7 +23,7 @@ exp(D)`` moves by ``Ad(exp(-D)) q_n'``. Steps of one length are linearised toget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -245,20 +245,21 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     guess = points.at(D, multipliers, follows=False)
     S = StepMatrices(run, points.weights, count, guess, None, None).directions()
 
-    def on_nodes(of: Callable[[Array, Array], Array], maps: Array, values: Array) -> Array:
+    def by_nodes(maps: Array, values: Array) -> Array:
         """With ``maps`` for increments of nodes, while others stay."""
-        own = of(maps, values[:, :nodes].reshape(-1, 6)).reshape(count, nodes)
+        own = np.matvec(maps, values[:, :nodes].reshape(-1, 6)).reshape(count, nodes)
         return np.concatenate([own, values[:, nodes:]], axis=1)
 
+    back = points.kinematics.inverse_tangent(D[:, :nodes].reshape(-1, 6))
     of_D, of_push = run.place[:n], run.place[n:]
     right, coordinates = np.zeros((2, count, size))
-    coordinates[:, of_D] = on_nodes(_solved, guess.tangent, Z)[:, system.free_index]
+    coordinates[:, of_D] = by_nodes(back, Z)[:, system.free_index]
     gaps = np.array([own @ along for own, along in zip(S, coordinates, strict=True)])[:, of_push]
     right[:, of_push] = np.where(system.velocity_level, 0.0, gaps)
     solution = np.array([solve(own) for (solve, _), own in zip(_solvers(S, points.times[0]), right, strict=True)])
     w = np.zeros_like(Z)
     w[:, system.free_index] = solution[:, of_D]
-    along = on_nodes(np.matvec, guess.tangent, w)
+    along = by_nodes(guess.tangent, w)
     along[:, nodes:] *= system.order == 2
     limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
     wrong = np.flatnonzero((np.abs(along - Z) * system.weight).max(axis=1) > limits)
@@ -273,11 +274,6 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     beyond = [(0.5 / by, points.at(D + by * w, multipliers + by * pushed)) for by in (share, -share)]
     bend = _bending(points.kinematics, *(own[:, :nodes].reshape(-1, 6) for own in (D, w)))
     return guess, Turn(beyond, bend)
-
-
-def _solved(maps: Array, values: Array) -> Array:
-    result: Array = np.linalg.solve(maps, values[..., None])[..., 0]
-    return result
 
 
 def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
