@@ -277,8 +277,16 @@ class DirectIntegration(KeptSteps):
 
     def _enter(self, state: State, memory: AlphaMemory, h: float) -> None:
         """Derivatives of what a first step of ``h`` begins with, or one of another length than that before."""
-        if changes := memory.steps and h <= GROWTH * memory.h:
-            self._refuse_index3(state)
+        if (
+            (changes := memory.steps and h <= GROWTH * memory.h)
+            and self.system.m
+            and "velocity" not in self.alpha.levels
+        ):
+            # index 3 feeds gaps of velocities into the change of a step, where noise of differences grows
+            raise NoDerivativeError(
+                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
+                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
+            )
 
         def begins(k: int, other: System, by: float) -> Sequence[Array]:
             there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
@@ -300,14 +308,6 @@ class DirectIntegration(KeptSteps):
             self._leads = [lead]
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
             self.now = Derivatives(q, v, lead, a, multipliers, *missed)
-
-    def _refuse_index3(self, state: State) -> None:
-        """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
-        if self.system.m and "velocity" not in self.alpha.levels:
-            raise NoDerivativeError(
-                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
-                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
-            )
 
     def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> Beginning:
         """A model beside where the step changes, in motion."""
