@@ -2,7 +2,7 @@
 
 What the run begins with, after jumps too, is a function of the parameters that no step equation knows: consistent
 accelerations, starting values, the trial of a first step. It is differenced once, from models beside. So is what a
-method makes of a step of another length, and what internal variables of kind "history" are after a step.
+method makes of a step of another length.
 """
 
 from __future__ import annotations
@@ -225,15 +225,13 @@ class DirectIntegration(KeptSteps):
         """Derivatives of the ends of the steps that wait."""
         if not self._waiting:
             return
-        derivatives = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
+        derivatives = linearised(self._derivative, self._waiting)
         for own, derivative in zip(self._waiting, derivatives, strict=True):
             end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
-            if self.system.has_history:
-                tangent = self._with_history(tangent, own.result.state)
             self.tangents.append(tangent)
             lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(q=tangent.q, v=tangent.v, lead=lead)
+            self.now = end._replace(lead=lead)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
             self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
@@ -337,17 +335,6 @@ class DirectIntegration(KeptSteps):
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *other.solver.factorized(values).arrays
-
-    def _with_history(self, tangent: StateDerivatives, state: State) -> StateDerivatives:
-        """Derivatives with internal variables of kind "history" as the batches of models beside leave them."""
-        q, v, kept = tangent.q.copy(), tangent.v.copy(), np.flatnonzero(self.system.order < 0)
-
-        def left(k: int, other: System, by: float) -> Sequence[Array]:
-            end = other.with_history(self._displaced(other, state, tangent, k, by))
-            return end.u[kept], end.udot[kept]
-
-        q[6 * self.system.n + kept], v[6 * self.system.n + kept] = self._differences(left)
-        return tangent._replace(q=q, v=v)
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])

@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.derivatives.together import Together
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.matrices import given_rate_gradient
 from fem_mbs.system.system import System
+
+LEANS, PROBE = 1e-12, 1e-3
+"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 
 
 class Instants(NamedTuple):
@@ -124,6 +128,20 @@ class Residual:
         self._hidden = [n + m + own for own in self._equations]
         self._pushed = [rows[own] for own in system.gradient_components]
 
+    def leans_on_history(self, motion: Motion, times: Array) -> BoolArray:
+        """Which internal variables ``(k,)`` of kind "history" forces depend on: of counted turns nothing does."""
+        system, none = self.system, np.empty((len(times), 0))
+        history, result = system.order < 0, np.zeros(system.k, np.bool_)
+        probe = np.where(history, PROBE / system.weight[6 * system.n :], 0.0)
+        moved = replace(motion, u=motion.u + np.tile(probe, len(times)))
+        for batch in self._elements:
+            own = batch.one.own
+            if own is not None and history[own].any():
+                (here,), (there,) = (batch.ask(of_force, each, times, none) for each in (motion, moved))
+                assert here is not None and there is not None
+                result[own] |= np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0)
+        return result & history
+
     def derivatives(self, at: Instants) -> tuple[list[Follow], list[Push]]:
         """What all elements and joints add."""
         follows: list[Follow] = []
@@ -182,9 +200,17 @@ class Residual:
     def _places_of(self, batch: Any, count: int, *, joint: bool) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables of each cell, or each equation of a joint, at all instants."""
         cells, further = batch.cell if joint else slice(None), np.arange(count)[:, None, None]
-        nodes, own = batch.nodes[cells], None if batch.own is None else batch.own[cells]
-        nodes = (nodes + self.system.n * further).reshape(-1, nodes.shape[1])
-        return nodes, None if own is None else (own + self.system.k * further).reshape(-1, own.shape[1])
+
+        def again(rows: IntArray, size: int) -> IntArray:
+            return np.concatenate(rows[cells] + size * further)
+
+        return again(batch.nodes, self.system.n), None if batch.own is None else again(batch.own, self.system.k)
+
+
+def of_force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+    """Forces of cells, or of their terms, in rows."""
+    force = batch.force(motion, prescribed)[0]
+    return [force.reshape(len(force), -1)]
 
 
 def of_elements(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:

@@ -292,6 +292,10 @@ def _along(run: DirectIntegration, solution: Solution) -> list[Beside]:
     def moved(other: System, k: int, by: float) -> Solution:
         arrays = displaced(solution.system, other, solution.history, [by * own[..., k] for own in tangents])
         history = History(other, solution.t, arrays)
+        if other.has_history:  # what is counted follows from the states
+            ends = [other.with_history(history.state(i)) for i in range(len(solution.t))]
+            arrays |= {name: np.stack([getattr(end, name) for end in ends]) for name in ("u", "udot")}
+            history = History(other, solution.t, arrays)
         return Solution(other, history, Outcome.FINISHED, solution.stats, method=run.method)
 
     pairs = [(own, zip(own.systems, own.shifts, strict=True)) for own in run.varied]
