@@ -42,8 +42,8 @@ from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 TURNS, ALIKE = 3, 1e-6
-"""How often the forces of a correction are found, with the slips that ``Z`` takes away, over the largest gap or slip that
-tells nothing new."""
+"""How often the forces of a correction are found, as ``Z`` changes slips, and changes of these that are none, over the
+largest gap or slip."""
 HOLDS = 1e6
 """Coefficient of friction of what sticks whatever its cone."""
 
@@ -194,9 +194,10 @@ class ContactEquations(StabilizedEquations):
     def correction(self, unknown: Unknowns, residual: Any, linearization: Any) -> Correction:
         """``(delta q, delta lambda, delta P, delta Z)``: what contacts do first, then as of the stabilised method."""
         system, squared, lin = self.system, self.h**2, linearization
-        force = squared * (residual.evaluation.force + residual.P.ravel() @ residual.G)
+        P, force = residual.P, squared * residual.evaluation.force
         free, reactions = solve_with_constraints(system, lin.free, force, residual.closing)
-        c, P = residual.rates - (lin.E @ free).reshape(-1, 3), residual.P
+        free, reactions = free + lin.moves @ P.ravel(), reactions + lin.reacts @ P.ravel()  # without these forces
+        c = residual.rates - (lin.E @ free).reshape(-1, 3)
         per_rate = 1.0 / (self.h * self.gamma)
         of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
         for _ in range(TURNS):

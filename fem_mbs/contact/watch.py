@@ -155,7 +155,7 @@ def stopped(
 
 
 def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
-    """When the first of some slips along ``ahead`` (k, 2) has ended that get less as they do here, and a little later."""
+    """When the first of some slips along ``ahead`` (k, 2) has ended, as they get less here, and a little later."""
     slip, loss = np.vecdot(here.rates()[:, 1:], ahead), -np.vecdot(here.accelerations()[:, 1:], ahead)
     return float(np.divide(slip, loss, out=np.full_like(slip, h), where=loss > 0.0).min()) + 0.3 * ENDS * h
 
