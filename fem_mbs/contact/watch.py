@@ -26,6 +26,8 @@ DEEP = 1e-11
 ROOTS = 30
 ENDS = 1e-4
 """Share of a part to which it is found when a contact stops to slide."""
+BEND = 0.03
+"""Half the change of the rate at which a slip gets less in a part, over that rate, of bodies that others push."""
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
@@ -126,13 +128,14 @@ def stopped(
 ) -> Smooth:
     """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
 
-    What stops within a part sticks to the end of it. Until then slips get less at rates that change little.
+    What stops within a part sticks to the end of it. Until then slips get less at rates that change little: an instant
+    from an estimate ``d`` ahead is off by some ``BEND d^2/h``.
     """
     own, h = Selection(contacts, which), last.point.state.t - first.t
     here, slow = own.here(first), still(contacts.system, first, h)
     before = here.rates()[:, 1:]
     speed = np.linalg.norm(before, axis=1)
-    low, high, slip, back = 0.0, h, speed, ENDS * h
+    low, high, slip, back, growth = 0.0, h, speed, 0.6 * ENDS * h, 1.0
     loss = -np.vecdot(before, here.accelerations()[:, 1:]) / speed
     guess = _stop(slip, loss, h)
     for _ in range(ROOTS):
@@ -144,9 +147,12 @@ def stopped(
         along = np.vecdot(own.here(smooth.point.state).rates()[:, 1:], before) / speed
         if (along > slow).all():
             loss, slip, low = (slip - along) / (tau - low), along, tau
-            guess, back = low + _stop(slip, loss, h), ENDS * h
+            guess, back, growth = low + _stop(slip, loss, h), 0.6 * ENDS * h, 1.0
         else:
-            high, last, guess, back = tau, smooth, tau - 0.6 * back, 4.0 * back
+            high, last, guess = tau, smooth, tau - back * growth
+            if growth == 1.0:
+                back = max(back, BEND * (tau - low) ** 2 / h)
+            growth *= 4.0
         if high - low <= ENDS * h:
             break
     return last
