@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Index, NotNegative, Path, Positive, Public, checked, choice, named_file, shaped
+from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
 from fem_mbs.elements.flexible.ansys import ansys as read_ansys
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
@@ -45,8 +45,8 @@ from fem_mbs.elements.flexible.inertia import (
     rigid_coordinates,
     symmetric,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, constrained, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
 from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
 from fem_mbs.elements.flexible.matrices import calculix as read_calculix
 from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
@@ -70,7 +70,17 @@ FREQUENCIES = (1e-3, 1e6)
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 
+
+def _damping(value: Any, label: object) -> Any:
+    """A ratio, or a matrix."""
+    given = None if issparse(value) else real(value)
+    return (
+        square(value, label) if issparse(value) or given is not None and given.ndim else number(value, label, low=0.0)
+    )
+
+
 Square = Annotated[Any, square]
+Damping = Annotated[Any, _damping]
 Method = Annotated[str, choice(METHODS)]
 Units = Annotated[str, choice(UNITS)]
 Factors = Annotated[ArrayLike, shaped((2,), what="two numbers")]
@@ -84,7 +94,7 @@ class ReductionOptions(TypedDict, total=False):
     modes: int
     frequency: float | None
     method: str
-    damping: float
+    damping: Any
     rayleigh: ArrayLike | None
     recover: Sequence[str] | Mapping[str, Any]
     loads: Mapping[str, Any] | None
@@ -133,8 +143,8 @@ class Reduction(Public):
         In Hz: in place of ``modes``, as many as are up to 1.5 times this one, the highest of interest.
     method : {"craig-bampton", "guyan", "free"}
         Modes with interfaces held, none, or those of the free body with the residual flexibility of the interfaces.
-    damping : float
-        Damping ratio of the free modes of the reduced body.
+    damping : float or (N, N)
+        Damping ratio of the free modes of the reduced body; or a damping matrix, sparse or dense.
     rayleigh : (2,), optional
         In place of it, factors of mass (of the deformation alone) and stiffness.
     dofs : (N, 2) of int, optional
@@ -219,7 +229,7 @@ class Reduction(Public):
         modes: Index = 8,
         frequency: Positive | None = None,
         method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
+        damping: Damping = 0.0,
         rayleigh: Factors | None = None,
         recover: Recover = (),
         loads: Loads | None = None,
@@ -244,7 +254,10 @@ class Reduction(Public):
         given = [own._replace(point=unit * own.point) for own in given]
         points, K, M = in_si(points, K, M, rows, units)
         self.size = float(np.ptp(points, axis=0).max())
-        parts = attach(given, points, rows)
+        rigid, parts = rigid_of(points, rows), attach(given, points, rows)
+        refuse_supports(K, rigid, rows, "stiffness")
+        if mesh.constraints is not None:
+            parts = constrained(parts, mesh.constraints, given)
         own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(
             csc_array(parts.rest.T @ K @ parts.rest),
@@ -253,7 +266,6 @@ class Reduction(Public):
             ground_of(given, points, rows, parts.rest),
             solve or own_solve,
         )
-        refuse_supports(K, rigid := rigid_of(points, rows), rows)
         m, E, center = masses(M, rows, points)
         LOG.info("Reduction: %d unknowns factorised after %.1f s", len(rows), time.perf_counter() - begin)
         basis, self.left_out = basis_of(held, plan, rigid, parts.rest, in_rows(forces, rows))
@@ -278,7 +290,14 @@ class Reduction(Public):
             pulled = partial(geometric_of, geometric, rows, units)
         if pulled is not None:
             self.second_order = second_order_forms(held, K, M, parts.rest, points, center, rows, T, given, pulled)
-        self._settle(float(damping), rayleigh)
+        by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
+        if by_unknowns is None:
+            self._settle(float(damping), rayleigh, np.zeros_like(whole))
+        else:
+            C = checked_matrix(by_unknowns, "damping", len(rows))
+            C = in_si(points, C, C, rows, units)[1]
+            refuse_supports(C, rigid, rows, "damping")
+            self._settle(0.0, rayleigh, symmetric(T.T @ (C @ T)))
         kept = np.unique(np.concatenate([faces.ravel(), *sets.values()]))
         number = np.zeros(len(points), np.intp)
         number[kept] = np.arange(len(kept))
@@ -423,13 +442,29 @@ class Reduction(Public):
         return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
 
     @classmethod
+    @checked
+    def model(cls, linear: Linear, interfaces: Interfaces, **options: Unpack[ReductionOptions]) -> Reduction:
+        """A part of a model at rest, beams, shells and bodies with joints between them, as one body.
+
+        Parameters
+        ----------
+        linear : LinearModel
+            Its equations, ``mbs.linearize(part)``, of a free part without weight; its joints hold, its damping damps.
+        interfaces : dict of str to Interface
+            Nodes by their names, ``Interface.rigid("tip")``, or by their numbers from 0 in the order of the part.
+        options
+            As for :meth:`solid`.
+        """
+        return cls._of(of_model(linear), interfaces, options)
+
+    @classmethod
     def _of(cls, mesh: SourceMesh, interfaces: Any, options: ReductionOptions) -> Reduction:
         if mesh.dofs is not None and options.get("dofs") is not None:
             raise ModelError("Reduction: dofs: these files name the node and direction of each row")
         return cls(mesh.points, mesh.K, mesh.M, interfaces, mesh=mesh, **options)
 
-    def _settle(self, ratio: float, rayleigh: Any) -> None:
-        """The frame, checks, and damping."""
+    def _settle(self, ratio: float, rayleigh: Any, damping: Array) -> None:
+        """The frame, checks, and damping beside what is given."""
         K = len(self.stiffness)
         R = rigid_coordinates(self.places, K)
         # what is left is rounding of the mesh: forces of a rigid motion are none
@@ -438,13 +473,13 @@ class Reduction(Public):
         if len(self.second_order) > CASES:
             ends = 6 * len(self.places)
             self.second_order[CASES:] = np.tensordot(off[:ends, :ends].T, self.second_order[CASES:], 1)
-        self.damping = np.zeros((K, K))
+        self.damping = symmetric(off.T @ damping @ off)
         self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
         if rayleigh is not None:
             alpha, beta = np.asarray(rayleigh, dtype=float)
             deforms = np.eye(K) - R @ self.projection
-            self.damping = alpha * deforms.T @ M @ deforms + beta * self.stiffness
+            self.damping += alpha * deforms.T @ M @ deforms + beta * self.stiffness
         elif ratio:
             momenta = M @ shapes
             self.damping = symmetric((momenta * (2.0 * ratio * omega)) @ momenta.T)

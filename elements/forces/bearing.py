@@ -23,7 +23,7 @@ Where ``w`` is negative, the film is on the other side, and the first and the la
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from fem_mbs.contracts import (
     Numbering,
     Positive,
     Vector3,
+    answer,
     checked,
     lever,
     real,
@@ -67,27 +68,31 @@ SYMMETRIC = 1e-12
 WHAT = "2 numbers across the shaft, a 2x2 matrix, 5 numbers with the one along it and two tilts, or a 5x5 matrix"
 
 
+SHAPES = (2,), (2, 2), (5,), (5, 5)
+SPEED_STEP = 1e-5
+"""Of differences of functions of the speed, rad/s, against the speed and 1."""
+
+
 def _matrix(value: Any, label: object) -> Array:
-    """A matrix (5, 5), or (n, 5, 5) of one for each speed."""
-    given = real(value)
-    shapes = ((2,), (2, 2), (5,), (5, 5))
+    """A matrix (5, 5), or (n, 5, 5) of one for each speed, or a function of the speed."""
+    given = None if callable(value) else real(value)
+    if callable(value):
+        return value
     if given is not None and np.isfinite(given).all():
-        each = (
-            next((shape for shape in shapes if given.shape in (shape, (len(given), *shape))), None)
-            if given.ndim
-            else None
-        )
         # two numbers for each of some speeds and a matrix of two are told apart by speeds, in the constructor
-        if each is not None:
+        if given.ndim and any(given.shape in (shape, (len(given), *shape)) for shape in SHAPES):
             return given
-    raise ModelError(f"{label} must be {WHAT}, or a list of these for each of speeds, received {shown(value)}")
+    raise ModelError(
+        f"{label} must be {WHAT}, a list of these for each of speeds, or a function of the speed, received "
+        f"{shown(value)}"
+    )
 
 
 def _five(given: Array, count: int | None, label: str) -> Array:
     """Matrices ``(5, 5)``, or ``(count, 5, 5)``."""
     lead = () if count is None else (count,)
     inner = given.shape[len(lead) :]
-    if given.shape[: len(lead)] != lead or inner not in ((2,), (2, 2), (5,), (5, 5)):
+    if given.shape[: len(lead)] != lead or inner not in SHAPES:
         each = "" if count is None else f" for each of the {count} speeds"
         raise ModelError(f"{label} must be {WHAT}{each}, received {shown(given)}")
     square = given[..., None] * np.eye(inner[0]) if len(inner) == 1 else given
@@ -96,7 +101,7 @@ def _five(given: Array, count: int | None, label: str) -> Array:
     return result
 
 
-BearingMatrix = Annotated[ArrayLike, _matrix]
+BearingMatrix = Annotated[ArrayLike | Callable[[float], ArrayLike], _matrix]
 Speeds = Annotated[ArrayLike, shaped((None,), what="increasing numbers, rad/s")]
 
 
@@ -113,7 +118,7 @@ class Bearing(Element):
     stiffness, damping : (2,), (2, 2), (5,) or (5, 5)
         N/m and N s/m across the shaft, also coupled and not symmetric; with the direction along the shaft and the two
         tilts, N m/rad and N m s/rad, as third to fifth. No damping by default. One for each speed if there are
-        ``speeds``.
+        ``speeds``, or a function of the speed in rad/s.
     speeds : (n,), optional
         Speeds in rad/s of the shaft about its axis, against the housing, for which matrices are given, increasing, at
         least two: between them go cubic splines, beyond them the run ends with an error.
@@ -153,16 +158,18 @@ class Bearing(Element):
         if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
             raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
         count = None if self.speeds is None else len(self.speeds)
-        self.stiffness = _five(np.asarray(stiffness), count, f"{label}: stiffness")
-        none = np.zeros_like(self.stiffness)
-        self.damping = none if damping is None else _five(np.asarray(damping), count, f"{label}: damping")
-        skew = np.abs(self.stiffness - self.stiffness.swapaxes(-1, -2)).max()
-        lossy = np.linalg.eigvalsh(0.5 * (self.damping + self.damping.swapaxes(-1, -2))).min()
-        self.active = bool(
-            self.speeds is not None
-            or skew > SYMMETRIC * np.abs(self.stiffness).max()
-            or lossy < -SYMMETRIC * np.abs(self.damping).max(initial=1.0)
+        given: list[Any] = [stiffness, np.zeros(5) if damping is None else damping]
+        self.by_speed = any(map(callable, given))
+        if self.by_speed and count is not None:
+            raise ModelError(f"{label}: speeds belong to lists of matrices; a function of the speed has its own")
+        if damping is None and count is not None:
+            given[1] = np.zeros((count, 5))
+        names = ("stiffness", "damping")
+        self.stiffness, self.damping = (
+            own if callable(own) else _five(np.asarray(own), count, f"{label}: {name}")
+            for own, name in zip(given, names, strict=True)
         )
+        self.active = self.by_speed or self.speeds is not None or _brings_energy(self.stiffness, self.damping)
         place = b.position if point is None else np.asarray(point)
         self.offsets = tuple(lever(node, place) for node in self.nodes)
         axes = axes_in(np.asarray(axis), across, a, label)
@@ -170,9 +177,24 @@ class Bearing(Element):
         self.shaft = b.rotation.T @ np.asarray(axis)
 
     def batch_key(self) -> Hashable:
-        if self.speeds is None:
-            return None
+        if self.by_speed or self.speeds is None:
+            return self.by_speed
         return tuple(own.tobytes() for own in (self.speeds, self.stiffness, self.damping))
+
+
+def _at(bearing: Any, speed: float) -> Array:
+    """Stiffness and damping ``(10, 5)``, one below the other, of one whose matrices are functions of the speed."""
+    both = [
+        _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
+        for name, own in (("stiffness", bearing.stiffness), ("damping", bearing.damping))
+    ]
+    return np.concatenate(both)
+
+
+def _brings_energy(K: Array, C: Array) -> bool:
+    """Whether a stiffness has a skew part, or a damping brings energy."""
+    skew, lossy = np.abs(K - K.T).max(), np.linalg.eigvalsh(0.5 * (C + C.T)).min()
+    return bool(skew > SYMMETRIC * np.abs(K).max() or lossy < -SYMMETRIC * np.abs(C).max(initial=1.0))
 
 
 class BearingContext(NamedTuple):
@@ -265,12 +287,13 @@ def _against_housing(Ad: Array) -> Array:
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):
-    """Bearings as arrays; those that depend on the speed are of one table."""
+    """Bearings as arrays; those that depend on the speed are of one table, or of functions."""
 
     def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
         super().__init__(bearings, number)
-        self._K, self._C = (np.array([getattr(own, name) for own in bearings]) for name in ("stiffness", "damping"))
-        self._speeds = bearings[0].speeds
+        self._speeds, self._by_speed = bearings[0].speeds, bearings[0].by_speed
+        if not self._by_speed:
+            self._K, self._C = (np.array([getattr(own, name) for own in bearings]) for name in ("stiffness", "damping"))
         if self._speeds is not None:
             from scipy.interpolate import CubicSpline  # which takes long to import
 
@@ -285,6 +308,12 @@ class BearingBatch(ShaftInHousing, of=Bearing):
 
     def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
         """Stiffness and damping and their derivatives."""
+        if self._by_speed:
+            h = SPEED_STEP * (1.0 + np.abs(speed))
+            around = zip(self.owners, np.stack([speed, speed + h, speed - h], axis=1).tolist(), strict=True)
+            values = np.array([[_at(owner, w) for w in three] for owner, three in around])
+            both, slope = values[:, 0], (values[:, 1] - values[:, 2]) / (2.0 * h)[:, None, None]
+            return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
         if self._speeds is None:
             return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
         beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
@@ -299,8 +328,9 @@ class BearingBatch(ShaftInHousing, of=Bearing):
 
     def energy(self, motion: Motion) -> Energy:
         z, *_ = self._coordinates(motion)
-        K = self._K
-        if self._speeds is not None:
+        if self._speeds is None and not self._by_speed:
+            K = self._K
+        else:
             spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
             w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
             K = self._at_speed(w, motion.t)[0]

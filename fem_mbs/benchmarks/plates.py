@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.legendre import Legendre, leggauss
-from scipy.linalg import eigh
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
@@ -202,33 +200,6 @@ def rotating_plate(elements: int, speed: float) -> tuple[Model, float]:
     for node in plate.edge("left"):
         model.add(FixedJoint(hub, node))
     return model, unit
-
-
-def ritz_frequencies(edges: str, count: int, nu: float = 0.3, degree: int = 12, speed: float = 0.0) -> Array:
-    """``omega a^2 sqrt(rho h/D)`` of a thin square plate by polynomials that meet its supports; rigid motions are 0.
-
-    Where it turns about its left edge, in the same unit, the pull is ``speed^2 (1 - x^2)/2``, without Poisson's ratio.
-    """
-    points, weights = leggauss(2 * degree)
-    points, weights = 0.5 * (points + 1.0), 0.5 * weights
-    order = {"C": 2, "S": 1, "F": 0}
-    x = Legendre.identity(domain=[0.0, 1.0])
-    integrals, slope = [], []
-    for side in (0, 2):
-        held = x ** order[edges[side]] * (1.0 - x) ** order[edges[side + 1]]
-        basis = [held * Legendre.basis(k, domain=[0.0, 1.0]) for k in range(degree)]
-        slopes = [np.array([w.deriv(m)(points) for w in basis]) for m in range(3)]
-        integrals.append([[(a * weights) @ b.T for b in slopes] for a in slopes])
-        slope.append(slopes[1])
-    A, B = integrals
-    K = np.kron(A[2][2], B[0][0]) + np.kron(A[0][0], B[2][2]) + 2.0 * (1.0 - nu) * np.kron(A[1][1], B[1][1])
-    K += nu * (np.kron(A[2][0], B[0][2]) + np.kron(A[0][2], B[2][0]))
-    M = np.kron(A[0][0], B[0][0])
-    if speed:
-        pull = (slope[0] * weights * 0.5 * (1.0 - points**2)) @ slope[0].T
-        K += speed**2 * (np.kron(pull, B[0][0]) - M)
-    squares = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def cantilever(elements: int) -> Built:

@@ -108,8 +108,10 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
             now = entry._replace(v=v, lead=vdot)
     # before it, derivatives go forwards
     start = DirectIntegration(system, integration.alpha, integration.length, integration.t_end, variations)
-    for numbers, tangents in start.up_to(integration.first):
-        for seed, tangent in zip(seeds(numbers), tangents, strict=True):
+    start.to_step(integration.first)
+    for first in range(0, len(start.tangents), run.together):
+        some = start.tangents[first : first + run.together]
+        for seed, tangent in zip(seeds(first + np.arange(len(some))), some, strict=True):
             result += np.concatenate(tangent).T @ seed
     result += sum(forwards.T @ backwards for forwards, backwards in zip(start.now, entry, strict=True))
     return result.T

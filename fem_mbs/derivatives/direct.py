@@ -8,7 +8,7 @@ method makes of a step of another length, and what internal variables of kind "h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import isclose
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, Weights
@@ -45,8 +45,6 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
-RECENT = 2
-"""States whose derivatives a change of the step needs."""
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
@@ -215,20 +213,11 @@ class DirectIntegration(KeptSteps):
         self._catch_up()
         return solution
 
-    def up_to(self, count: int) -> Iterator[tuple[IntArray, list[StateDerivatives]]]:
-        """So many steps; numbers of states and derivatives of these, which are forgotten when no step needs them."""
-        told, new = 0, len(self.tangents)
-        while True:
-            if new:
-                yield np.arange(told, told + new), self.tangents[-new:]
-                told, self.tangents = told + new, self.tangents[-RECENT:]
-            if self.steps == count:
-                break
-            before = len(self.tangents)
+    def to_step(self, count: int) -> None:
+        """So many steps, and what the next one begins with."""
+        while self.steps < count:
             self.advance()
-            if self.steps == count:
-                self._catch_up()
-            new = len(self.tangents) - before
+        self._catch_up()
         if not self.memory.steps:
             self._enter(self.state, self.memory, self.memory.h)
 

@@ -273,6 +273,19 @@ def test_an_array_and_relative_changes() -> None:
     np.testing.assert_allclose(relative, 40.0 * found.of(lambda s: s.position("bob"))["spring"], rtol=1e-12)
 
 
+def test_an_array_of_unlike_sizes() -> None:
+    """Each entry is varied by a share of itself, not of the largest."""
+
+    def build(values: Any) -> mbs.Model:
+        return cantilever(EI=values[1], load=3e-7 * values[0])
+
+    for how in ("direct", "copies"):
+        together = mbs.sensitivities(build, {"values": (1e6, 2.0)}, 0.04, 0.01, how=how)
+        alone = mbs.sensitivities(cantilever, {"EI": 2.0}, 0.04, 0.01, how=how)
+        mine, other = (own.of(lambda s: s.position("tip")) for own in (together, alone))
+        np.testing.assert_allclose(mine["values"][..., 1], other["EI"], rtol=1e-6, atol=1e-12)
+
+
 def test_other_methods_by_copies() -> None:
     """Of the rod by Radau, which is of higher order: near those of the exact motion."""
     found = mbs.sensitivities(rod, {"length": 0.9}, 2.0, 0.02, mbs.RadauIIA()).of(angle)
