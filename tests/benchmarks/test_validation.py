@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fem_mbs import benchmarks
 from fem_mbs.benchmarks.case import CASES, Case, Quantity, references, refined
 from fem_mbs.command import main
 from fem_mbs.validation import line
@@ -119,3 +120,10 @@ def test_a_name_that_no_case_has_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert leave.value.code == 2
     refusal = capsys.readouterr().err
     assert "no case has 'perpetuum' in its name; there are: " in refusal and "heavy top" in refusal
+
+
+def test_tables_are_installed_with_the_cases() -> None:
+    folder = Path(benchmarks.__file__).parent
+    settings = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    kinds = {file.suffix for file in folder.iterdir() if file.is_file()} - {".py"}
+    assert kinds == {".csv"} and '"fem_mbs.benchmarks" = ["*.csv"]' in settings
