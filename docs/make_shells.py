@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,9 @@ import pyvista as pv
 import fem_mbs as mbs
 from fem_mbs.benchmarks import plates, sze
 from fem_mbs.elements import EdgeLoad, Shell, ShellSection
+
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "benchmarks"))
+from few_coordinates import ritz_frequencies  # noqa: E402
 
 
 def twisted_laminate() -> mbs.StaticSolution:
@@ -67,7 +71,7 @@ def rotating(file: Path) -> None:
     """Frequencies of a plate that turns about its clamped edge."""
     fig, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
     speeds = np.linspace(0.0, 8.0, 33)
-    axes.plot(speeds, [plates.ritz_frequencies("CFFF", 4, nu=0.0, speed=speed) for speed in speeds], "C0")
+    axes.plot(speeds, [ritz_frequencies("CFFF", 4, nu=0.0, speed=speed) for speed in speeds], "C0")
     for speed in speeds[::8]:
         model, unit = plates.rotating_plate(12, speed)
         state = mbs.steady_rotation(model, (0, speed / unit, 0)).state(-1) if speed else None
@@ -81,18 +85,22 @@ def paths(file: Path) -> None:
     """Loads over displacements of the cases of Sze, Liu and Lo: lines are computed, dots published."""
     pinched = plates.pinched_cylinder(40, R=100.0, L=200.0, h=1.0, E=30e3, nu=0.3, P=12_000.0)
     cases = {
-        "cantilever": (plates.cantilever(16), sze.CANTILEVER, {"-u": (0, 0, -1), "w": (0, 2, 1)}),
-        "slit ring": (plates.slit_annulus(8, 40), sze.SLIT_ANNULUS, {"inner": (0, 2, 1), "outer": (1, 2, 1)}),
-        "hemisphere": (plates.hemisphere(20, 400.0), sze.HEMISPHERE, {"outward": (0, 0, 1), "inward": (1, 1, -1)}),
-        "pull-out": (plates.pull_out(16, 24), sze.PULL_OUT, {"A": (0, 2, 1), "B": (1, 0, -1), "C": (2, 0, -1)}),
-        "pinched cylinder": (pinched, sze.PINCHED, {"A": (0, 2, -1)}),
-        "roof, 12.7 mm": (plates.hinged_roof(16, plates.roof_section(12.7)), sze.ROOF, {"crown": (0, 2, -1)}),
-        "roof, 6.35 mm": (plates.hinged_roof(16, plates.roof_section(6.35)), sze.THIN_ROOF, {"crown": (0, 2, -1)}),
-        "roof, plies": (plates.hinged_roof(16, plates.roof_laminate()), sze.LAMINATED_ROOF, {"crown": (0, 2, -1)}),
+        "cantilever": (plates.cantilever(16), "cantilever", {"-u": (0, 0, -1), "w": (0, 2, 1)}),
+        "slit ring": (plates.slit_annulus(8, 40), "slit annular plate", {"inner": (0, 2, 1), "outer": (1, 2, 1)}),
+        "hemisphere": (plates.hemisphere(20, 400.0), "hemisphere", {"outward": (0, 0, 1), "inward": (1, 1, -1)}),
+        "pull-out": (
+            plates.pull_out(16, 24),
+            "pull-out of a cylinder",
+            {"A": (0, 2, 1), "B": (1, 0, -1), "C": (2, 0, -1)},
+        ),
+        "pinched cylinder": (pinched, "pinched cylinder", {"A": (0, 2, -1)}),
+        "roof, 12.7 mm": (plates.hinged_roof(16, plates.roof_section(12.7)), "hinged roof", {"crown": (0, 2, -1)}),
+        "roof, 6.35 mm": (plates.hinged_roof(16, plates.roof_section(6.35)), "thin hinged roof", {"crown": (0, 2, -1)}),
+        "roof, plies": (plates.hinged_roof(16, plates.roof_laminate()), "laminated roof", {"crown": (0, 2, -1)}),
     }
     fig, every = plt.subplots(2, 4, figsize=(13, 6), layout="constrained")
-    for axes, (title, ((model, nodes), text, components)) in zip(every.flat, cases.items(), strict=True):
-        load, *published = sze.points(text).T
+    for axes, (title, ((model, nodes), table, components)) in zip(every.flat, cases.items(), strict=True):
+        load, *published = sze.points(table).T
         path = mbs.statics(model, load_end=load.max(), arc_length=True, step=0.02)
         for (name, (node, axis, sign)), dots in zip(components.items(), published, strict=True):
             (line,) = axes.plot(sign * path.displacement(nodes[node])[:, axis], path.t, label=name)

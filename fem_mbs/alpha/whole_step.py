@@ -66,7 +66,7 @@ def _step(
             system.follows_time and unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None
         )
         if seen and memory.steps and solution.linearization is not None:
-            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden, np.zeros(2))
+            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden)
         else:
             equations = plain()
             errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory)

@@ -170,13 +170,7 @@ def _with_constraints(
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and internal variables."""
-    return [_after(system, k, gradient, follow) for k, gradient in enumerate(gradients)]
-
-
-def _after(system: System, k: int, gradient: Array, follow: RateSensitivities) -> Array:
-    joints, cells = system.constraint_batches[k], system.equation_cells[k]
-    nodes, own = joints.nodes.take(cells, 0), None if joints.own is None else joints.own[cells]
-    return follow.after(gradient.reshape(len(nodes), -1, gradient.shape[1]), nodes, own).reshape(gradient.shape)
+    return [follow.after(*parts) for parts in zip(gradients, system.equation_nodes, system.equation_own, strict=True)]
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
@@ -186,7 +180,8 @@ def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensiti
         V = evaluation.velocity.take(system.constraint_components[k])
         derivative = joints.rate_derivative(context, V, dV)
         if derivative is None:
-            derivative = _after(system, k, evaluation.gradients[k], dV) + joints.rate_gradient(context, V)
+            derivative = dV.after(evaluation.gradients[k], system.equation_nodes[k], system.equation_own[k])
+            derivative += joints.rate_gradient(context, V)
         if joints.driven:
             derivative += given_rate_gradient(joints, context)
         result.append(factor * derivative)

@@ -220,3 +220,14 @@ def test_steps_in_many_parts_are_told(
         solution = mbs.simulate(model, 0.06, 0.01)
     assert caplog.text.count("6 steps of 0.01 s were taken in") == 1 and named in caplog.text
     assert solution.stats.steps > 100
+
+
+def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
+    """The shortest part is as short as that, but for rounding: the run goes on."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointStop(rail, -0.5, 0.5, 1e8))
+    solution = mbs.simulate(model, 1.0, 0.1)
+    assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
