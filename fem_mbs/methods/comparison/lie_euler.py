@@ -1,7 +1,7 @@
 """Euler's method on the group, in five forms; docs/theory.md, "Euler's method in five forms".
 
-*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13. In the implicit ones the increment ``D`` of
-a step is solved for as in the generalised-alpha method, with Euler's formulas ``v = D/h``, ``vdot = (v - v_n)/h`` in
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13. In the implicit ones the increment ``D``
+of a step is solved for as in the generalised-alpha method, with Euler's formulas ``v = D/h``, ``vdot = (v - v_n)/h`` in
 place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``, ``alpha/index2.py``, and below for
 index 1, where ``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0`` stands in place of ``Phi = 0``, and for all
 levels at once (eq. 6, the form ODAE), where each of the lower two gets a correction in the metric of the mass,
