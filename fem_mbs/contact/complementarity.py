@@ -33,7 +33,8 @@ SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
 STEADY, FARTHEST = 1e-3, 1e6
 """Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
-INFINITE = 1e100
+INFINITE, ROUND = 1e100, 1e-9
+"""Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
 
 def least_squares(A: Array, b: Array) -> Array:
@@ -204,6 +205,7 @@ class Laws:
     def newton(self, P: Array) -> tuple[Array, float]:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
         best, least = P, self.error(P)
+        seen = [least]
         for _ in range(NEWTON):
             if least <= TOLERANCE * self.size:
                 break
@@ -211,8 +213,9 @@ class Laws:
             error = self.error(P)
             if error < least:
                 best, least = P, error
-            if not error < INFINITE:
-                break
+            if not error < INFINITE or any(abs(error - last) <= ROUND * last for last in seen):
+                break  # it leads away, or goes round
+            seen.append(error)
         return best, least
 
     def branch(self, P: Array) -> Branch:

@@ -182,14 +182,18 @@ class NonsmoothAlpha(Method):
             begin, most, there = point, self.locate - count, None
             smooth = whole = smooth_part(contacts, method, begin, left)
             part = self._part_from(contacts, begin)
-            if most and (stops := turned(contacts, smooth, left)) is not None:
-                smooth = stopped(contacts, part, begin.state, smooth, stops)
-            hit = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t)
+            hit = hits(contacts, begin, smooth, left)
             if hit is not None and not smooth.impulsive:
                 there = located(contacts, part, begin.state, smooth, hit, most)
-            if there is not None:
-                smooth = there
+                smooth = there or smooth
             gone = smooth.point.state.t - begin.state.t
+            if most and (hit is None or there) and (stops := turned(contacts, smooth, gone)) is not None:
+                smooth = stopped(contacts, part, begin.state, smooth, stops)
+                gone = smooth.point.state.t - begin.state.t
+                if (hit := hits(contacts, begin, smooth, gone)) is not None:
+                    there = located(contacts, part, begin.state, smooth, hit, most)
+                    smooth = there or smooth
+                    gone = smooth.point.state.t - begin.state.t
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
                 point = ended(contacts, method, smooth, gone)
