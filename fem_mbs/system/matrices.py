@@ -68,7 +68,8 @@ def applied_entries(
     rows: list[Array] | None = None,
 ) -> Array:
     """As :func:`entries`, without the geometric stiffness of joints and ``turned`` (n, 6, 6) of the nodes."""
-    blocks = _tangents(system, evaluation, dV, dA)
+    parts = zip(system.batches, evaluation.contexts, strict=True)
+    blocks = [batch.tangent(context, dV, dA) for batch, context in parts]
     left = np.ones(system.n, np.bool_)
     for k, batch in enumerate(system.batches):
         # each from the first cell that has the node
@@ -85,7 +86,9 @@ def applied_entries(
 def stiffness_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
     """Entries of ``[[force_factor K, B^T], [B, 0]]``."""
     blocks = [batch.stiffness(context) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
-    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor)
+    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
+    blocks += [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
+    return _with_constraints(system, evaluation, blocks, force_factor)
 
 
 def rate_entries(
@@ -142,15 +145,6 @@ def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
 def unit(n: int, k: int) -> RateSensitivities:
     """Rates that follow increments one to one."""
     return RateSensitivities(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
-
-
-def _tangents(system: System, evaluation: Evaluation, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
-    return [batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
-
-
-def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:
-    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
-    return [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
 
 
 def _nothing(system: System) -> list[Array]:
@@ -215,13 +209,9 @@ def leading_entries(system: System, evaluation: Evaluation) -> Array:
     """Entries of this matrix, see :func:`fem_mbs.system.matrices.entries`."""
     values = mass_entries(system, evaluation)
     if (system.order < 2).any():
-        values[: system.pattern.force_entries] += flat(
-            [
-                _own_columns(system, batch, context)
-                for batch, context in zip(system.batches, evaluation.contexts, strict=True)
-            ]
-            + [np.zeros(rows.size * rows.shape[1]) for rows in system.bending_components]
-        )
+        parts = zip(system.batches, evaluation.contexts, strict=True)
+        blocks = [_own_columns(system, batch, context) for batch, context in parts]
+        values[: system.pattern.force_entries] += flat([*blocks, *_nothing(system)])
     return values
 
 
