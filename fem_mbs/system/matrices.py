@@ -164,18 +164,27 @@ def _with_constraints(
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and internal variables."""
-    return [follow.after(*parts) for parts in zip(gradients, system.equation_nodes, system.equation_own, strict=True)]
+    result = []
+    for gradient, nodes, own in zip(gradients, system.equation_nodes, system.equation_own, strict=True):
+        (n, p), (m, b) = nodes.shape, gradient.shape
+        rows = gradient.reshape(n, m // n, b)
+        moved = rows[..., : 6 * p].reshape(n, m // n, p, 6).swapaxes(1, 2) @ follow.nodes.take(nodes, 0)
+        moved = moved.swapaxes(1, 2).reshape(m, 6 * p)
+        if own is not None:
+            moved = np.append(moved, (rows[..., 6 * p :] * follow.own[own][:, None]).reshape(m, -1), 1)
+        result.append(moved)
+    return result
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
-    result = []
+    result, moved = [], None
     for k, (joints, context) in enumerate(zip(system.constraint_batches, evaluation.constraint_contexts, strict=True)):
         V = evaluation.velocity.take(system.constraint_components[k])
-        derivative = joints.rate_derivative(context, V, dV)
+        derivative = joints.rate_derivative(context, V, dV) if joints.knows_rates else None
         if derivative is None:
-            derivative = dV.after(evaluation.gradients[k], system.equation_nodes[k], system.equation_own[k])
-            derivative += joints.rate_gradient(context, V)
+            moved = gradients_after(system, evaluation.gradients, dV) if moved is None else moved
+            derivative = moved[k] + joints.rate_gradient(context, V)
         if joints.driven:
             derivative += given_rate_gradient(joints, context)
         result.append(factor * derivative)
