@@ -54,7 +54,7 @@ class CutSteps:
             why += f"; functions that may jump: {listed(self._asked, '; ')}" if self._asked else ""
         return (
             f"{self._whole:.3g} steps of {self._h:.3g} s were taken in {self._parts} parts, whose lengths follow the "
-            f"local error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider range "
-            "(creep of JointFriction, less stiffness, a limit that is not met), damp what it sets off, or take a "
+            f"local error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider "
+            "range (creep of JointFriction, less stiffness, a limit that is not met), damp what it sets off, or take a "
             "smaller step that follows it"
         )
