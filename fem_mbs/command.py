@@ -21,11 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     validating.add_argument("--json", metavar="FILE", help="write the results, to standard output for '-'")
     validating.set_defaults(run=_validate, parser=validating)
 
-    examining = commands.add_parser("doctor", help="check the models of a script before they run")
+    examining = commands.add_parser("doctor", help="check the model of a script before it runs")
     examining.add_argument("script", help="a Python file that makes a model and runs it")
-    examining.add_argument(
-        "--all", action="store_true", help="let the runs run, to check all models that the script makes"
-    )
     examining.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets in sys.argv")
     examining.set_defaults(run=_doctor)
 
@@ -42,4 +39,4 @@ def _validate(options: argparse.Namespace) -> int:
 def _doctor(options: argparse.Namespace) -> int:
     from fem_mbs.doctor import doctor
 
-    return doctor(options.script, options.arguments, options.all)
+    return doctor(options.script, options.arguments)

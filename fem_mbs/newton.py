@@ -1,9 +1,15 @@
 """Newton's method for a residual and an iteration matrix; it knows no time.
 
-The loop is :func:`solve`. When a factorised matrix is used again is decided by :func:`_nearly_there` and
-:func:`_contracts`, how far along a correction to go by :func:`_line_search`, and whether the residual after the first
-correction has to be looked at by :class:`ConvergenceHistory`.
-Docs: docs/newton.md, and docs/theory.md, "When Newton's method stops".
+The loop is :func:`solve`; when it ends says :func:`_ends`: near singular positions rounding may keep residuals above
+the tolerances of a problem, and what does not fall any more is taken if it meets those of the options. Whether the
+residual after the first correction has to be looked at tells :class:`ConvergenceHistory`.
+
+The matrix is new in every iteration but the last (:func:`_correction`): once residuals fall so fast that the same
+contraction would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is
+tried. It ends the iteration if it is as much shorter than the one before, too. The modified method keeps the matrix as
+long as it contracts. How far along a correction to go decides :func:`_line_search`, which takes over where full
+corrections go round, as at limits, stops and in friction. Docs: docs/newton.md, and docs/theory.md, "When Newton's
+method stops".
 
 Bruels, Cardona, Arnold (2012), Table 1; Arnold, Cardona, Bruels (2015), eq. 59 and, of the line search, section 3.5;
 Holzinger, Arnold, Gerstmayr (2024), section 3.4, of the modified method.
@@ -197,24 +203,12 @@ def solve(
 ) -> Iterate[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
-    The matrix is new in every iteration but the last: once residuals fall so fast that the same contraction would bring
-    them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It ends the
-    iteration if it is as much shorter than the one before, too, and where the next one would surely be rounding. The
-    modified method keeps the matrix as long as it contracts, and starts with ``kept``. ``tolerances`` of forces and
-    constraints replace those of the options; near singular positions rounding may keep residuals above them, and what
-    does not fall any more is taken if it meets the options. Where full corrections go round, as at limits, stops and in
-    friction, the line search takes over. Of a problem that is solved over and over, ``history`` tells whether the
-    residual after the first correction has to be looked at; corrections then say whether they are ``simplified``.
-
-    Raises
-    ------
-    NotConvergedError
-        If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
+    The modified method starts with ``kept``; ``tolerances`` of forces and constraints replace those of the options;
+    ``history`` is that of a problem that is solved over and over. Raises :class:`NotConvergedError` if the tolerances
+    are not met within ``options.max_iterations``, or the residual stops being finite.
     """
-    demanded = options.force_tolerance, options.constraint_tolerance
-    tolerances = tolerances or demanded
-    searches, goes_round = options.line_search, False
-    report = Report(evaluations=1)
+    tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
+    searches, goes_round, report = options.line_search, False, Report(evaluations=1)
     at = Iterate(unknown, problem.evaluate(unknown), kept if options.modified else None, report, history)
     if options.modified or options.line_search:
         history = None
@@ -224,36 +218,20 @@ def solve(
         report.history.append(max(size))
         if report.iterations == 1 and history is not None:
             at.history = history.after(length, report.history[0], simplified, size)
-        if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
+        if _ends(at, size, before, tolerances, options):
             return at
-        if report.iterations > 1 and max(size) > STUCK * max(before) and _below(size, demanded):
-            return at
-        if not sum(size) < _INFINITE:
-            raise NotConvergedError("the residual is not finite", report, at.value)
-        if report.iterations == options.max_iterations:
-            raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
             searches, goes_round, smallest = True, True, ROUND * smallest
-        correction, last, fresh = None, False, False
-        if at.linearization is not None:
-            if report.iterations and _nearly_there(size, before, tolerances):
-                correction = problem.correction(at.unknown, at.value, at.linearization)
-                left = SAFETY * problem.length(correction) / length
-                last = left * size[0] <= tolerances[0] and left * size[1] <= tolerances[1]
-            if not last and not (options.modified and _contracts(report, size, before, tolerances)):
-                at.linearization = correction = None
-        if at.linearization is None:
-            fresh, at.linearization = True, _linearized(problem, at, first)
-            first = first or at.linearization
-        if correction is None:
-            correction = problem.correction(at.unknown, at.value, at.linearization)
-        longer, length = length, problem.length(correction)
+        correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options.modified)
+        first, longer, length = first or at.linearization, length, problem.length(correction)
+        assert at.linearization is not None
         if not report.iterations and history is not None:
             simplified = int(correction.simplified)
             if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
+        # where residuals fall, the next correction would be shorter by as much, and rounding
         fades = max(size) < STUCK * max(before) and SAFETY * length * length <= smallest * longer
         at.corrected = last or fades or length <= smallest
         if at.corrected or not searches:
@@ -266,9 +244,62 @@ def solve(
             at.linearization, size = None, before  # a kept matrix may lead away
 
 
+def _ends(at: Iterate[Any, Any, Any], size: Sizes, before: Sizes, tolerances: Sizes, options: Newton) -> bool:
+    """Whether a residual is small enough: within the tolerances, or of rounding and within those of the options."""
+    report = at.report
+    if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
+        return True
+    if report.iterations > 1 and max(size) > STUCK * max(before):
+        if size[0] <= options.force_tolerance and size[1] <= options.constraint_tolerance:
+            return True
+    if not sum(size) < _INFINITE:
+        raise NotConvergedError("the residual is not finite", report, at.value)
+    if report.iterations == options.max_iterations:
+        raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
+    return False
+
+
+def _correction(
+    problem: Problem[Unknown, Value, Linearization],
+    at: Iterate[Unknown, Value, Linearization],
+    first: Linearization | None,
+    size: Sizes,
+    before: Sizes,
+    length: float,
+    tolerances: Sizes,
+    modified: bool,
+) -> tuple[Any, bool, bool]:
+    """The next correction, whether it surely is the last one, and whether its matrix is new."""
+    correction, last, report = None, False, at.report
+    if at.linearization is not None:
+        if report.iterations:
+            # whether the contraction of the last correction would surely do once more
+            (force, constraint), (force_before, constraint_before) = size, before
+            force *= SAFETY * force / force_before if force_before > force else 1.0
+            constraint *= SAFETY * constraint / constraint_before if constraint_before > constraint else 1.0
+            if force <= tolerances[0] and constraint <= tolerances[1]:
+                correction = problem.correction(at.unknown, at.value, at.linearization)
+                left = SAFETY * problem.length(correction) / length
+                last = left * size[0] <= tolerances[0] and left * size[1] <= tolerances[1]
+        if last or modified and _contracts(report, size, before, tolerances):
+            if correction is None:
+                correction = problem.correction(at.unknown, at.value, at.linearization)
+            return correction, last, False
+    try:
+        at.linearization = problem.linearize(at.unknown, at.value, first)
+    except SingularSystemError as error:
+        if not report.iterations:
+            raise
+        # of the first matrix it is the model, of a later one the way that corrections have gone
+        raise NotConvergedError(f"the iteration leads away: {error}", report, at.value) from error
+    report.factorizations += 1
+    return problem.correction(at.unknown, at.value, at.linearization), False, True
+
+
 def _contracts(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
     """Whether the last correction took enough of the residual away to keep its matrix."""
-    return not report.iterations or _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
+    limits = [max(SLOW * own, tolerance) for own, tolerance in zip(before, tolerances, strict=True)]
+    return not report.iterations or size[0] <= limits[0] and size[1] <= limits[1]
 
 
 def _line_search(
@@ -310,31 +341,3 @@ def _line_search(
     at.value = problem.evaluate(at.unknown)
     at.report.evaluations += 1
     return True
-
-
-def _linearized(
-    problem: Problem[Unknown, Value, Linearization],
-    at: Iterate[Unknown, Value, Linearization],
-    first: Linearization | None,
-) -> Linearization:
-    try:
-        linearization = problem.linearize(at.unknown, at.value, first)
-    except SingularSystemError as error:
-        if not at.report.iterations:
-            raise
-        # of the first matrix it is the model, of a later one the way that corrections have gone
-        raise NotConvergedError(f"the iteration leads away: {error}", at.report, at.value) from error
-    at.report.factorizations += 1
-    return linearization
-
-
-def _nearly_there(size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
-    """Whether the contraction of the last correction would surely do once more."""
-    (force, constraint), (force_before, constraint_before) = size, before
-    force *= SAFETY * force / force_before if force_before > force else 1.0
-    constraint *= SAFETY * constraint / constraint_before if constraint_before > constraint else 1.0
-    return force <= tolerances[0] and constraint <= tolerances[1]
-
-
-def _below(size: Sizes, tolerances: Sizes) -> bool:
-    return size[0] <= tolerances[0] and size[1] <= tolerances[1]

@@ -316,6 +316,9 @@ class BrakeBatch(CoordinateLawBatch):
     def accept(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
         return super().accept(context[0])
 
+    def history_rates(self, context: tuple[Acting, Array]) -> Array | None:  # type: ignore[override]
+        return super().history_rates(context[0])
+
     def by_multipliers(self, context: tuple[Acting, Array]) -> Array:
         acting, load = context
         share = acting.law.value / (1.0 + np.vecdot(load, load))[:, None]
@@ -455,6 +458,13 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         [[[20.0, 1.0], [-1.0, 25.0]], [[22.0, 4.0], [-4.0, 28.0]], [[30.0, 7.0], [-9.0, 35.0]]],
         [[0.5, 0.4], [0.4, 0.3], [0.2, 0.2]],
         speeds=(-20.0, 0.0, 20.0),
+    ),
+    "bearing of functions of the speed": lambda n: Bearing(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        lambda w: [[20.0 + 0.1 * w * w, w], [-w, 25.0]],
+        lambda w: (0.4 + 0.1 * np.cos(w), 0.3),
     ),
     "journal bearing": lambda n: JournalBearing(
         n.line[0], n.arc[2], n.vector((1, 2, -1)), 0.5, 0.4, 4.0, 300.0, point=n.line[0].at((0.1, 0.0, 0.3))

@@ -274,6 +274,12 @@ class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
         result[:, -1] = context.value
         return result
 
+    def history_rates(self, context: CoordinateSensorContext) -> Array:
+        """Of angles."""
+        result = np.zeros(self.own.shape)
+        result[:, -1] = np.vecdot(context.measured.gradient, context.V)
+        return result
+
 
 QUANTITIES: dict[str, str] = {
     "position": "m",

@@ -82,8 +82,8 @@ class Cholesky:
                     "or to a mechanism within the body"
                     if node >= 0
                     else "Reduction: the stiffness lets an interface move by itself: pieces of the mesh that nothing "
-                    "joins are bodies of their own, or have a rigid interface in common; joints of a model are no part "
-                    "of the stiffness of mbs.linearize: let its parts share a node"
+                    "joins are bodies of their own, or have a rigid interface in common; parts of a model with "
+                    "joints are Reduction.model(mbs.linearize(part), ...), and what a hinge lets turn is no one body"
                 )
             L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1) if r else F21
             if r:

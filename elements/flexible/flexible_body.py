@@ -44,7 +44,7 @@ from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
 
 LOG = logging.getLogger("fem_mbs")
-LARGE, MOST = 1.0, 3.0
+LARGE, MOST = 0.3, 3.0
 """Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
 SPIN = 0.2
 """Spin, against the lowest frequency with interfaces held, that stiffens a body by some percent of its frequencies."""

@@ -109,14 +109,14 @@ def rigid_of(points: Array, dofs: IntArray) -> Array:
     return result
 
 
-def refuse_supports(K: csr_array, rigid: Array, dofs: IntArray) -> None:
-    """Refuse a mesh that cannot move as a rigid body."""
+def refuse_supports(K: csr_array, rigid: Array, dofs: IntArray, what: str) -> None:
+    """Refuse ``what`` hinders a mesh from moving as a rigid body."""
     work, scale = np.abs(K @ rigid), np.abs(K) @ np.abs(rigid)
-    shares = work / scale.max(axis=0)
+    shares = work / np.maximum(scale.max(axis=0), np.finfo(float).tiny)
     if shares.max() > HELD:
         row, column = np.unravel_index(int(np.argmax(shares)), shares.shape)
         raise ModelError(
-            f"Reduction: the stiffness holds the body at node {dofs[row, 0]}: to move it as a whole "
+            f"Reduction: the {what} holds the body at node {dofs[row, 0]}: to move it as a whole "
             f"{('along', 'about')[column // 3]} {'xyz'[column % 3]} takes work; give the matrices without supports, "
             "springs to the ground and constraints"
         )

@@ -279,6 +279,25 @@ def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -
     return Attached(_sparse(rest, (N, size)), _sparse(seen, (6 * len(interfaces), size)), nodes)
 
 
+def constrained(own: Attached, B: csr_array, interfaces: list[AttachedInterface]) -> Attached:
+    """With the unknowns that equations ``B u = 0`` leave: others, of nodes of no interface, follow these."""
+    from scipy.linalg import lstsq, qr  # which takes long to import
+
+    equations = (B @ own.rest).toarray()
+    taken = np.concatenate([interface.nodes for interface in interfaces])
+    inner = np.flatnonzero((own.nodes >= 0) & ~np.isin(own.nodes, taken))
+    triangle, order = qr(equations[:, inner], mode="r", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    follow = np.sort(inner[order[: int((pivots > FLAT * pivots.max(initial=0.0)).sum())]])
+    lead = np.setdiff1d(np.arange(equations.shape[1]), follow)
+    how = -lstsq(equations[:, follow], equations[:, lead])[0]
+    if np.abs(equations[:, follow] @ how + equations[:, lead]).max(initial=0.0) > FLAT * np.abs(equations).max():
+        raise ModelError("Reduction: a joint ties interfaces to each other; leave it to the model that has the body")
+    columns = np.arange(len(lead))
+    C = _sparse([(lead, columns, np.ones(len(lead))), (follow[:, None], columns, how)], (equations.shape[1], len(lead)))
+    return Attached(csr_array(own.rest @ C), csr_array(own.seen @ C), own.nodes[lead])
+
+
 def _sparse(parts: list[tuple[Any, Any, Array]], shape: tuple[int, int]) -> csr_array:
     """A matrix of rows, columns and values, each broadcast."""
     rows, columns, values = (

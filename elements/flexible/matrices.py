@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import block_diag, coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import State, shown
 from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.errors import ModelError
 
@@ -35,6 +36,51 @@ class SourceMesh(NamedTuple):
     """Function of displacements ``(3n, K)`` and nodes ``(k,)``: stresses ``(k, 6, K)``."""
     geometric: Any = None
     """Function of displacements ``(N, L)`` and shapes ``(N, K)``: ``T^T K_G T`` (L, K, K) under each one's stress."""
+    constraints: csr_array | None = None
+    """``B`` (m, N) of equations ``B u = 0`` between unknowns."""
+    damping: Any = None
+
+
+@runtime_checkable
+class LinearEquations(Protocol):
+    """What ``mbs.linearize`` returns, as far as a body needs it."""
+
+    M: Any
+    C: Any
+    K: Any
+    B: Any
+    state: State
+    system: Any
+
+
+def _linear(value: Any, label: object) -> Any:
+    if not isinstance(value, LinearEquations):
+        raise ModelError(f"{label} must be what mbs.linearize returns of a part, received {shown(value)}")
+    return value
+
+
+Linear = Annotated[Any, _linear]
+
+
+def of_model(linear: LinearEquations) -> SourceMesh:
+    """A mesh of the free nodes of a model, whose unknowns are turned to the axes of the world."""
+    label, system, x, R = "Reduction.model", linear.system, linear.state.x, linear.state.R
+    node, axis = np.divmod(system.free_rows, 6)
+    if node.max(initial=0) >= system.n or system.velocity_level.any():
+        raise ModelError(
+            f"{label}: bodies with modes, elements with states and joints that act on velocities are no mesh: leave "
+            "them to the model that has the body"
+        )
+    free, numbers = np.unique(node, return_inverse=True)
+    if len(node) != 6 * len(free):
+        held = system.nodes[int(free[np.argmin(np.bincount(numbers))])]
+        raise ModelError(f"{label}: {held} is held; give the free part, and hold the interface of the body")
+    turned = csr_array(block_diag([own for k in free for own in (R[k], R[k])]))
+    K, M, C = (csr_array(turned @ matrix @ turned.T) for matrix in (linear.K, linear.M, linear.C))
+    sets = {system.nodes[k].name: np.array([row]) for row, k in enumerate(free)}
+    dofs = np.stack([numbers, axis], axis=1)
+    B = csr_array(linear.B @ turned.T) if linear.B.shape[0] else None
+    return SourceMesh(x[free], K, M, dofs, sets, constraints=B, damping=C if C.nnz else None)
 
 
 class Deck(NamedTuple):

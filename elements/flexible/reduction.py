@@ -10,17 +10,17 @@ from __future__ import annotations
 import logging
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Index, NotNegative, Path, Positive, Public, checked, choice, named_file, shaped
+from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
 from fem_mbs.elements.flexible.ansys import ansys as read_ansys
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
@@ -45,21 +45,15 @@ from fem_mbs.elements.flexible.inertia import (
     rigid_coordinates,
     symmetric,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, placed, recovered_sets
-from fem_mbs.elements.flexible.matrices import SourceMesh, matrix_market
+from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, constrained, placed, recovered_sets
+from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
 from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
 from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
+from fem_mbs.elements.flexible.mesh_forces import Loads, in_rows, nodal_forces, reduced_load
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
 from fem_mbs.errors import ModelError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-else:
-    Unpack = list
-    """Of arguments by name; ``typing`` has it from Python 3.11 on."""
 
 LOG = logging.getLogger("fem_mbs")
 METHODS = ("craig-bampton", "guyan", "free")
@@ -70,29 +64,22 @@ FREQUENCIES = (1e-3, 1e6)
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 
+
+def _damping(value: Any, label: object) -> Any:
+    """A ratio, or a matrix."""
+    given = None if issparse(value) else real(value)
+    return (
+        square(value, label) if issparse(value) or given is not None and given.ndim else number(value, label, low=0.0)
+    )
+
+
 Square = Annotated[Any, square]
+Damping = Annotated[Any, _damping]
 Method = Annotated[str, choice(METHODS)]
 Units = Annotated[str, choice(UNITS)]
 Factors = Annotated[ArrayLike, shaped((2,), what="two numbers")]
 Unknowns = Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")]
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
-
-
-class ReductionOptions(TypedDict, total=False):
-    """What all sources take by name, and :class:`Reduction` says of it."""
-
-    modes: int
-    frequency: float | None
-    method: str
-    damping: float
-    rayleigh: ArrayLike | None
-    recover: Sequence[str] | Mapping[str, Any]
-    loads: Mapping[str, Any] | None
-    dofs: ArrayLike | None
-    units: str
-    triangles: ArrayLike | None
-    geometric: Callable[..., Any] | None
-    solve: Callable[..., Any] | None
 
 
 class Skin(NamedTuple):
@@ -133,8 +120,8 @@ class Reduction(Public):
         In Hz: in place of ``modes``, as many as are up to 1.5 times this one, the highest of interest.
     method : {"craig-bampton", "guyan", "free"}
         Modes with interfaces held, none, or those of the free body with the residual flexibility of the interfaces.
-    damping : float
-        Damping ratio of the free modes of the reduced body.
+    damping : float or (N, N)
+        Damping ratio of the free modes of the reduced body; or a damping matrix, sparse or dense.
     rayleigh : (2,), optional
         In place of it, factors of mass (of the deformation alone) and stiffness.
     dofs : (N, 2) of int, optional
@@ -200,7 +187,7 @@ class Reduction(Public):
     frame: str
     surface: Skin
     kept: dict[str, IntArray]
-    loaded: dict[str, ReducedLoad]
+    loaded: dict[str, Array]
     lowest: float
     left_out: float
     size: float
@@ -219,7 +206,7 @@ class Reduction(Public):
         modes: Index = 8,
         frequency: Positive | None = None,
         method: Method = "craig-bampton",
-        damping: NotNegative = 0.0,
+        damping: Damping = 0.0,
         rayleigh: Factors | None = None,
         recover: Recover = (),
         loads: Loads | None = None,
@@ -244,7 +231,10 @@ class Reduction(Public):
         given = [own._replace(point=unit * own.point) for own in given]
         points, K, M = in_si(points, K, M, rows, units)
         self.size = float(np.ptp(points, axis=0).max())
-        parts = attach(given, points, rows)
+        rigid, parts = rigid_of(points, rows), attach(given, points, rows)
+        refuse_supports(K, rigid, rows, "stiffness")
+        if mesh.constraints is not None:
+            parts = constrained(parts, mesh.constraints, given)
         own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(
             csc_array(parts.rest.T @ K @ parts.rest),
@@ -253,7 +243,6 @@ class Reduction(Public):
             ground_of(given, points, rows, parts.rest),
             solve or own_solve,
         )
-        refuse_supports(K, rigid := rigid_of(points, rows), rows)
         m, E, center = masses(M, rows, points)
         LOG.info("Reduction: %d unknowns factorised after %.1f s", len(rows), time.perf_counter() - begin)
         basis, self.left_out = basis_of(held, plan, rigid, parts.rest, in_rows(forces, rows))
@@ -278,14 +267,21 @@ class Reduction(Public):
             pulled = partial(geometric_of, geometric, rows, units)
         if pulled is not None:
             self.second_order = second_order_forms(held, K, M, parts.rest, points, center, rows, T, given, pulled)
-        self._settle(float(damping), rayleigh)
+        by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
+        if by_unknowns is None:
+            self._settle(float(damping), rayleigh, np.zeros_like(whole))
+        else:
+            C = checked_matrix(by_unknowns, "damping", len(rows))
+            C = in_si(points, C, C, rows, units)[1]
+            refuse_supports(C, rigid, rows, "damping")
+            self._settle(0.0, rayleigh, symmetric(T.T @ (C @ T)))
         kept = np.unique(np.concatenate([faces.ravel(), *sets.values()]))
         number = np.zeros(len(points), np.intp)
         number[kept] = np.arange(len(kept))
         stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * stress_unit(units)
         self.surface = Skin(points[kept] - center, Y[kept], stress, number[faces], kept)
         self.kept = {"skin": np.unique(self.surface.triangles)} | {name: number[own] for name, own in sets.items()}
-        self.loaded = {name: ReducedLoad.of(own, points - center, Y) for name, own in forces.items()}
+        self.loaded = {name: reduced_load(own, points - center, Y) for name, own in forces.items()}
 
     @classmethod
     @checked
@@ -298,7 +294,7 @@ class Reduction(Public):
         interfaces: Interfaces,
         *,
         stiffening: bool = False,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
 
@@ -321,9 +317,7 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def abaqus(
-        cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
-    ) -> Reduction:
+    def abaqus(cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Any) -> Reduction:
         """A body of matrices that Abaqus wrote by ``*MATRIX GENERATE`` as text, in either form.
 
         Parameters
@@ -348,7 +342,7 @@ class Reduction(Public):
         unknowns: Path,
         deck: Path,
         interfaces: Interfaces,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of matrices that CalculiX wrote by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, without supports.
 
@@ -366,9 +360,7 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def nastran(
-        cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
-    ) -> Reduction:
+    def nastran(cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Any) -> Reduction:
         """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, or by ``OUTPUT4``.
 
         Parameters
@@ -395,7 +387,7 @@ class Reduction(Public):
         mapping: Path,
         nodes: Path,
         interfaces: Interfaces,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of matrices that Ansys wrote by ``HBMAT`` as text, without supports.
 
@@ -416,20 +408,36 @@ class Reduction(Public):
     @classmethod
     @checked
     def matrix_market(
-        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Unpack[ReductionOptions]
+        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
     ) -> Reduction:
         """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
         K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
         return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
 
     @classmethod
-    def _of(cls, mesh: SourceMesh, interfaces: Any, options: ReductionOptions) -> Reduction:
+    @checked
+    def model(cls, linear: Linear, interfaces: Interfaces, **options: Any) -> Reduction:
+        """A part of a model at rest, beams, shells and bodies with joints between them, as one body.
+
+        Parameters
+        ----------
+        linear : LinearModel
+            Its equations, ``mbs.linearize(part)``, of a free part without weight; its joints hold, its damping damps.
+        interfaces : dict of str to Interface
+            Nodes by their names, ``Interface.rigid("tip")``, or by their numbers from 0 in the order of the part.
+        options
+            As for :meth:`solid`.
+        """
+        return cls._of(of_model(linear), interfaces, options)
+
+    @classmethod
+    def _of(cls, mesh: SourceMesh, interfaces: Any, options: dict[str, Any]) -> Reduction:
         if mesh.dofs is not None and options.get("dofs") is not None:
             raise ModelError("Reduction: dofs: these files name the node and direction of each row")
         return cls(mesh.points, mesh.K, mesh.M, interfaces, mesh=mesh, **options)
 
-    def _settle(self, ratio: float, rayleigh: Any) -> None:
-        """The frame, checks, and damping."""
+    def _settle(self, ratio: float, rayleigh: Any, damping: Array) -> None:
+        """The frame, checks, and damping beside what is given."""
         K = len(self.stiffness)
         R = rigid_coordinates(self.places, K)
         # what is left is rounding of the mesh: forces of a rigid motion are none
@@ -438,13 +446,13 @@ class Reduction(Public):
         if len(self.second_order) > CASES:
             ends = 6 * len(self.places)
             self.second_order[CASES:] = np.tensordot(off[:ends, :ends].T, self.second_order[CASES:], 1)
-        self.damping = np.zeros((K, K))
+        self.damping = symmetric(off.T @ damping @ off)
         self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
         if rayleigh is not None:
             alpha, beta = np.asarray(rayleigh, dtype=float)
             deforms = np.eye(K) - R @ self.projection
-            self.damping = alpha * deforms.T @ M @ deforms + beta * self.stiffness
+            self.damping += alpha * deforms.T @ M @ deforms + beta * self.stiffness
         elif ratio:
             momenta = M @ shapes
             self.damping = symmetric((momenta * (2.0 * ratio * omega)) @ momenta.T)
@@ -566,7 +574,7 @@ class Reduction(Public):
         plain = {name: np.asarray(getattr(self, name)) for name in KEPT}
         plain |= {"names": np.array(self.names), **{f"surface_{k}": v for k, v in self.surface._asdict().items()}}
         plain |= {f"set:{name}": rows for name, rows in self.kept.items()}
-        return plain | {f"load:{name}": own.flat() for name, own in self.loaded.items()}
+        return plain | {f"load:{name}": own for name, own in self.loaded.items()}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array]) -> Reduction:
@@ -579,7 +587,7 @@ class Reduction(Public):
         kept: Any = [arrays[f"surface_{name}"] for name in Skin._fields]
         self.surface = Skin(*kept)
         self.kept = {name[4:]: own.astype(np.intp) for name, own in arrays.items() if name.startswith("set:")}
-        self.loaded = {name[5:]: ReducedLoad.of_flat(own) for name, own in arrays.items() if name.startswith("load:")}
+        self.loaded = {name[5:]: own.reshape(-1, 3) for name, own in arrays.items() if name.startswith("load:")}
         return self
 
     def __str__(self) -> str:

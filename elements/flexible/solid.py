@@ -91,6 +91,9 @@ def read(mesh: Any) -> NamedMesh:
             rows = place[alike[len(every) :]]
             faces[name] = rows[rows >= 0]
     nodes = {name: points[np.asarray(rows, np.intp)] for name, rows in mesh.point_sets.items()}
+    for tag, names in (vars(mesh).get("point_tags") or {}).items():  # of MED, whose families have several names
+        own = points[mesh.point_data["point_tags"] == tag]
+        nodes |= {name: np.concatenate([nodes.get(name, own[:0]), own]) for name in names}
     return NamedMesh(m, inner, faces, nodes)
 
 

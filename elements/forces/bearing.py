@@ -23,7 +23,7 @@ Where ``w`` is negative, the film is on the other side, and the first and the la
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from fem_mbs.contracts import (
     Numbering,
     Positive,
     Vector3,
+    answer,
     checked,
     lever,
     real,
@@ -67,27 +68,31 @@ SYMMETRIC = 1e-12
 WHAT = "2 numbers across the shaft, a 2x2 matrix, 5 numbers with the one along it and two tilts, or a 5x5 matrix"
 
 
+SHAPES = (2,), (2, 2), (5,), (5, 5)
+SPEED_STEP = 1e-5
+"""Of differences of functions of the speed, rad/s, against the speed and 1."""
+
+
 def _matrix(value: Any, label: object) -> Array:
-    """A matrix (5, 5), or (n, 5, 5) of one for each speed."""
-    given = real(value)
-    shapes = ((2,), (2, 2), (5,), (5, 5))
+    """A matrix (5, 5), or (n, 5, 5) of one for each speed, or a function of the speed."""
+    given = None if callable(value) else real(value)
+    if callable(value):
+        return value
     if given is not None and np.isfinite(given).all():
-        each = (
-            next((shape for shape in shapes if given.shape in (shape, (len(given), *shape))), None)
-            if given.ndim
-            else None
-        )
         # two numbers for each of some speeds and a matrix of two are told apart by speeds, in the constructor
-        if each is not None:
+        if given.ndim and any(given.shape in (shape, (len(given), *shape)) for shape in SHAPES):
             return given
-    raise ModelError(f"{label} must be {WHAT}, or a list of these for each of speeds, received {shown(value)}")
+    raise ModelError(
+        f"{label} must be {WHAT}, a list of these for each of speeds, or a function of the speed, received "
+        f"{shown(value)}"
+    )
 
 
 def _five(given: Array, count: int | None, label: str) -> Array:
     """Matrices ``(5, 5)``, or ``(count, 5, 5)``."""
     lead = () if count is None else (count,)
     inner = given.shape[len(lead) :]
-    if given.shape[: len(lead)] != lead or inner not in ((2,), (2, 2), (5,), (5, 5)):
+    if given.shape[: len(lead)] != lead or inner not in SHAPES:
         each = "" if count is None else f" for each of the {count} speeds"
         raise ModelError(f"{label} must be {WHAT}{each}, received {shown(given)}")
     square = given[..., None] * np.eye(inner[0]) if len(inner) == 1 else given
@@ -96,7 +101,7 @@ def _five(given: Array, count: int | None, label: str) -> Array:
     return result
 
 
-BearingMatrix = Annotated[ArrayLike, _matrix]
+BearingMatrix = Annotated[ArrayLike | Callable[[float], ArrayLike], _matrix]
 Speeds = Annotated[ArrayLike, shaped((None,), what="increasing numbers, rad/s")]
 
 
@@ -113,7 +118,7 @@ class Bearing(Element):
     stiffness, damping : (2,), (2, 2), (5,) or (5, 5)
         N/m and N s/m across the shaft, also coupled and not symmetric; with the direction along the shaft and the two
         tilts, N m/rad and N m s/rad, as third to fifth. No damping by default. One for each speed if there are
-        ``speeds``.
+        ``speeds``, or a function of the speed in rad/s.
     speeds : (n,), optional
         Speeds in rad/s of the shaft about its axis, against the housing, for which matrices are given, increasing, at
         least two: between them go cubic splines, beyond them the run ends with an error.
@@ -153,16 +158,18 @@ class Bearing(Element):
         if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
             raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
         count = None if self.speeds is None else len(self.speeds)
-        self.stiffness = _five(np.asarray(stiffness), count, f"{label}: stiffness")
-        none = np.zeros_like(self.stiffness)
-        self.damping = none if damping is None else _five(np.asarray(damping), count, f"{label}: damping")
-        skew = np.abs(self.stiffness - self.stiffness.swapaxes(-1, -2)).max()
-        lossy = np.linalg.eigvalsh(0.5 * (self.damping + self.damping.swapaxes(-1, -2))).min()
-        self.active = bool(
-            self.speeds is not None
-            or skew > SYMMETRIC * np.abs(self.stiffness).max()
-            or lossy < -SYMMETRIC * np.abs(self.damping).max(initial=1.0)
+        given: list[Any] = [
+            stiffness,
+            np.zeros((*(() if count is None else (count,)), 5)) if damping is None else damping,
+        ]
+        if any(map(callable, given)) and count is not None:
+            raise ModelError(f"{label}: speeds belong to lists of matrices; a function of the speed has its own")
+        self.stiffness, self.damping = (
+            own if callable(own) else _five(np.asarray(own), count, f"{label}: {name}")
+            for own, name in zip(given, ("stiffness", "damping"), strict=True)
         )
+        by_speed = count is not None or any(map(callable, given))
+        self.active = by_speed or _brings_energy(self.stiffness, self.damping)
         place = b.position if point is None else np.asarray(point)
         self.offsets = tuple(lever(node, place) for node in self.nodes)
         axes = axes_in(np.asarray(axis), across, a, label)
@@ -170,9 +177,50 @@ class Bearing(Element):
         self.shaft = b.rotation.T @ np.asarray(axis)
 
     def batch_key(self) -> Hashable:
-        if self.speeds is None:
-            return None
-        return tuple(own.tobytes() for own in (self.speeds, self.stiffness, self.damping))
+        return self.speeds is not None or callable(self.stiffness) or callable(self.damping)
+
+
+BySpeed = Callable[[float], tuple[Array, Array]]
+
+
+def _by_speed(bearing: Bearing) -> BySpeed:
+    """Function of the speed: stiffness and damping ``(10, 5)``, one below the other, and their slopes."""
+    parts: Any = dict(stiffness=bearing.stiffness, damping=bearing.damping)
+    if bearing.speeds is None:
+
+        def both(speed: float) -> Array:
+            found = [
+                _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
+                for name, own in parts.items()
+            ]
+            return np.concatenate(found)
+
+        def of_functions(speed: float) -> tuple[Array, Array]:
+            h = SPEED_STEP * (1.0 + abs(speed))
+            return both(speed), (both(speed + h) - both(speed - h)) / (2.0 * h)
+
+        return of_functions
+    from scipy.interpolate import CubicSpline  # which takes long to import
+
+    values, first, last = np.concatenate([*parts.values()], axis=1), bearing.speeds[0], bearing.speeds[-1]
+    splines = CubicSpline(bearing.speeds, values)
+    if told := overshoot(splines, values, "{:g} rad/s"):
+        LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", bearing, told)
+
+    def of_table(speed: float) -> tuple[Array, Array]:
+        if not first <= speed <= last:
+            raise MotionError(
+                f"{bearing}: the shaft turns at {speed:.6g} rad/s, beyond its speeds from {first:g} to {last:g}"
+            )
+        return splines(speed), splines(speed, 1)
+
+    return of_table
+
+
+def _brings_energy(K: Array, C: Array) -> bool:
+    """Whether a stiffness has a skew part, or a damping brings energy."""
+    skew, lossy = np.abs(K - K.T).max(), np.linalg.eigvalsh(0.5 * (C + C.T)).min()
+    return bool(skew > SYMMETRIC * np.abs(K).max() or lossy < -SYMMETRIC * np.abs(C).max(initial=1.0))
 
 
 class BearingContext(NamedTuple):
@@ -265,46 +313,31 @@ def _against_housing(Ad: Array) -> Array:
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):
-    """Bearings as arrays; those that depend on the speed are of one table."""
+    """Bearings as arrays, of which none or all depend on the speed."""
 
     def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
         super().__init__(bearings, number)
-        self._K, self._C = (np.array([getattr(own, name) for own in bearings]) for name in ("stiffness", "damping"))
-        self._speeds = bearings[0].speeds
-        if self._speeds is not None:
-            from scipy.interpolate import CubicSpline  # which takes long to import
-
-            values = np.concatenate([self._K[0], self._C[0]], axis=1)
-            self._splines = CubicSpline(self._speeds, values)
-            if told := overshoot(self._splines, values, "{:g} rad/s"):
-                LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", self.owners[0], told)
+        self._laws = [_by_speed(own) for own in bearings] if bearings[0].batch_key() else []
+        if not self._laws:
+            self._constant = np.array([np.concatenate([own.stiffness, own.damping]) for own in bearings])
 
     def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        K, C, dK, dC = self._at_speed(speed, t)
+        (K, C), (dK, dC) = self._at_speed(speed)
         return np.matvec(K, z) + np.matvec(C, z_dot), K, C, np.matvec(dK, z) + np.matvec(dC, z_dot)
 
-    def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        """Stiffness and damping and their derivatives."""
-        if self._speeds is None:
-            return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
-        beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
-        if beyond.any():
-            row = int(np.argmax(beyond))
-            raise MotionError(
-                f"{self.owners[row]}: the shaft turns at {speed[row]:.6g} rad/s at t = {t:.6g} s, beyond its speeds "
-                f"from {self._speeds[0]:g} to {self._speeds[-1]:g}"
-            )
-        both, slope = self._splines(speed), self._splines(speed, 1)
-        return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
+    def _at_speed(self, speed: Array) -> Array:
+        """Stiffness and damping ``(2, 2, n, 5, 5)``, and their slopes."""
+        if self._laws:
+            both = np.array([law(w) for law, w in zip(self._laws, speed.tolist(), strict=True)])
+        else:
+            both = np.stack([self._constant, np.zeros_like(self._constant)], axis=1)
+        return both.reshape(-1, 2, 2, 5, 5).transpose(1, 2, 0, 3, 4)
 
     def energy(self, motion: Motion) -> Energy:
         z, *_ = self._coordinates(motion)
-        K = self._K
-        if self._speeds is not None:
-            spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
-            w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
-            K = self._at_speed(w, motion.t)[0]
-        return Energy(strain=0.5 * np.vecdot(z, np.matvec(K, z)))
+        spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
+        w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
+        return Energy(strain=0.5 * np.vecdot(z, np.matvec(self._at_speed(w)[0, 0], z)))
 
 
 FULL = 0.999

@@ -94,8 +94,8 @@ class CoordinateElement(Element):
 
     Notes
     -----
-    Angles count turns: an internal variable, "angle" of kind "history", has the angle at the last step, and within a
-    step a joint turns by less than half a turn.
+    Angles count turns, however many in a step: an internal variable, "angle" of kind "history", has the angle at the
+    last step, and goes on at the rate there. A step that changes this way by more than half a turn is not counted.
     """
 
     _internal = ("measured_by",)
@@ -222,6 +222,14 @@ class CoordinateLawBatch(ElementBatch):
         assert self.own is not None
         result, own = np.zeros(self.own.shape), self._own.shape[1]
         result[:, -own] = context.q
+        return result
+
+    def history_rates(self, context: Acting) -> Array | None:
+        """Of angles."""
+        if not self._angle or self.own is None:
+            return None
+        result, own = np.zeros(self.own.shape), self._own.shape[1]
+        result[:, -own] = np.vecdot(context.measured.gradient, context.V)
         return result
 
     def _rows(self, G: Array, by_nodes: Array, by_state: Array) -> Array:

@@ -229,5 +229,9 @@ class RigidStopBatch(UnilateralBatch):
         """Along the coordinate, in the first component."""
         return self._sign[:, None] * motion.u[self.carried[..., FORCES]]
 
-    def followed(self, motion: Motion) -> Array:
-        return self._values(motion) if self._angle else super().followed(motion)
+    def followed(self, motion: Motion, before: Motion) -> Array:
+        if not self._angle:
+            return super().followed(motion, before)
+        rate = np.vecdot(self._coordinates.evaluate(before).gradient, self._coordinates.velocities(before))
+        expected = motion.u[self.follows] + (motion.t - before.t) * rate[:, None]
+        return continued(self._coordinates.evaluate(motion).value[:, None], expected)

@@ -132,6 +132,7 @@ class CoordinateConstraintContext(NamedTuple):
     prescribed: Imposed
     measured: list[Measured]
     angles: list[Array]
+    motion: Motion
 
 
 class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
@@ -198,7 +199,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
     def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
         """``sum f q - law`` and ``sum f G``."""
         phi, B = -prescribed.value, np.zeros((len(self.nodes), self._width))
-        context = CoordinateConstraintContext(prescribed, [], [])
+        context = CoordinateConstraintContext(prescribed, [], [], motion)
         for group in self.groups:
             measured = group.coordinates.evaluate(motion)
             value = measured.value
@@ -238,6 +239,16 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         for group, angles in zip(self.groups, context.angles, strict=True):
             if group.angle is not None:
                 result[group.cells, group.angle] = angles
+        return result
+
+    def history_rates(self, context: CoordinateConstraintContext) -> Array:
+        """Of angles."""
+        assert self.own is not None
+        result = np.zeros(self.own.shape)
+        for group, measured in zip(self.groups, context.measured, strict=True):
+            if group.angle is not None:
+                V = group.coordinates.velocities(context.motion)
+                result[group.cells, group.angle] = np.vecdot(measured.gradient, V)
         return result
 
 

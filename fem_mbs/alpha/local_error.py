@@ -30,14 +30,11 @@ SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
 NOTHING = 1e-10
 """A local error of what rests, over the extent of the model or in rad."""
-EARLY, UNSEEN = 0.2, 0.1
-"""Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
-much they change, they are such that a step does not see."""
+EARLY, UNSEEN = 0.25, 0.1
+"""About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
+over how much they change, they are such that a step does not see."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
-INSIDE = np.array([-0.4, 0.25, 0.4, -0.25])
-"""What forces at the start, early, in the middle and at the end of a step do, linear in between, less what both ends
-do."""
 
 
 class StepErrors(NamedTuple):
@@ -86,7 +83,9 @@ def errors_of_step(
                 oscillating = unresolved(system, h, state, new, now + before.now)
             else:
                 oscillating = set_off(scheme, h * (new.v - state.v), left, led)
-            missed = missed_impulse(scheme.parameters, equations, solution) if system.follows_time else np.zeros(2)
+            missed = None
+            if system.follows_time:
+                missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
             report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
@@ -113,31 +112,38 @@ def lasting_error(scheme: Scheme, led: Array) -> Array:
     return scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
-def missed_impulse(
-    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization]
-) -> Array:
-    """Change of velocity and angular velocity ``(2,)`` by forces over time that the ends of a step do not tell.
+def missed_velocities(
+    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization], k: int
+) -> Array | None:
+    """Changes of velocities ``(n, 2, 3)`` by forces over time that the ends of step ``k`` do not tell; None for none.
 
     These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
     """
-    system, h = equations.system, equations.h
-    if solution.linearization is None:
-        return np.zeros(2)
-    within = unseen_forces(system, solution.value.evaluation.motion, equations.state.t, h)
+    system, h, motion = equations.system, equations.h, solution.value.evaluation.motion
+    within = unseen_forces(system, motion, equations.state.t, h, k)
     if within is None:
-        return np.zeros(2)
+        return None
+    matrix = solution.linearization
+    if matrix is None:  # forces that are the same at the ends of all steps leave nothing to solve
+        matrix = equations.linearize(solution.unknown, solution.value)
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
-    d, _ = solve_with_constraints(system, solution.linearization.factors, h * within, rates)
+    d, _ = solve_with_constraints(system, matrix.factors, h * within, rates)
     parts = d[: 6 * system.n].reshape(-1, 2, 3)
-    return parameters.inertia * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    return np.asarray(parameters.inertia * np.matvec(motion.R[:, None], parts))
 
 
-def unseen_forces(system: System, motion: Motion, t: float, h: float) -> Array | None:
-    """Forces ``(N,)`` over a step of ``h`` from ``t`` beyond what its ends tell, where they are no parabola."""
-    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + EARLY * h, t + 0.5 * h, t + h))
-    parabola = first + EARLY * (4.0 * middle - 3.0 * first - last + 2.0 * EARLY * (first - 2.0 * middle + last))
+def unseen_forces(system: System, motion: Motion, t: float, h: float, k: int) -> Array | None:
+    """Forces ``(N,)`` over step ``k``, of ``h`` from ``t``, beyond what its ends tell, where they are no parabola.
+
+    They are asked at both ends, in the middle and early, and linear in between; early is elsewhere in each step, as
+    forces whose periods fit into steps are the same at the same places of all.
+    """
+    share = EARLY * (0.5 + k * GOLDEN % 1.0)
+    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + share * h, t + 0.5 * h, t + h))
+    parabola = first + share * (4.0 * middle - 3.0 * first - last + 2.0 * share * (first - 2.0 * middle + last))
     unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
-    return np.where(unseen, INSIDE @ forces, 0.0) if unseen.any() else None
+    inside = np.array([0.5 * share - 0.5, 0.25, 0.5 - 0.5 * share, -0.25])
+    return np.where(unseen, inside @ forces, 0.0) if unseen.any() else None
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:

@@ -31,14 +31,14 @@ def without_tangent_operator(equations: StepEquations, unknown: Unknowns, residu
     """As if increments were velocities."""
     T_inv, lifted = equations.constant_derivatives(unknown)
     dV, dA = equations.body_derivatives(residual, lifted)
-    rows = equations.constraint_rows(residual, dV, dA)
+    rows = equations.constraint_rows(residual, dV, dA) if equations.has_rows else None
     return tangent.entries(equations.system, residual.evaluation, dV, dA, equations.h**2, rows=rows), T_inv, dV
 
 
 def applied_forces(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
     """Without what inertia forces and reactions change with the coordinates."""
     T_inv, dV, dA = equations.derivatives(residual)
-    rows = equations.constraint_rows(residual, dV, dA)
+    rows = equations.constraint_rows(residual, dV, dA) if equations.has_rows else None
     of_inertia, turned = _not_applied(equations, unknown, residual, T_inv)
     dA = RateSensitivities(dA.nodes - of_inertia, dA.own)
     values = tangent.applied_entries(

@@ -113,7 +113,7 @@ MatrixEntries: TypeAlias = "Callable[[StepEquations, Unknowns, StepResidual], En
 def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
     """Of the whole derivative ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` (eqs. 57-60)."""
     T_inv, dV, dA = equations.derivatives(residual)
-    rows = equations.constraint_rows(residual, dV, dA)
+    rows = equations.constraint_rows(residual, dV, dA) if equations.has_rows else None
     system = equations.system
     values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows=rows, workspace=system.workspace)
     return values, T_inv, dV
@@ -155,6 +155,10 @@ class StepEquations:
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
+        """Whether the rows of the constraints in the matrix are others than ``B``."""
+        self.u = system.ahead(state, h) if system.has_history else state.u
+        """Internal variables ``(k,)`` to which increments are added."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -221,13 +225,13 @@ class StepEquations:
         system, (force, moment) = self.system, residual.evaluation.scale
         if not system.m:
             return residual.evaluation.relative, 0.0
-        gaps, accelerations = np.abs(residual.closing), self.beta * residual.closing
+        gaps, opening, rate = np.abs(residual.closing), residual.closing, self.beta
         if len(residual.hidden):
-            gaps = np.maximum(gaps, np.abs(residual.hidden))
-            accelerations = self.beta / (self.gamma * self.h) * residual.hidden
-        forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * accelerations), axis=1).tolist()
-        largest = np.maximum.reduce(gaps * system.constraint_weight).item()
-        return max(residual.evaluation.relative, forces / force, moments / moment), largest
+            gaps, opening = np.maximum(gaps, np.abs(residual.hidden)), residual.hidden
+            rate = self.beta / (self.gamma * self.h)
+        forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * opening), axis=1).tolist()
+        reaction = rate * max(forces / force, moments / moment)
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps * system.constraint_weight).item()
 
     # iteration matrix
 
@@ -252,12 +256,8 @@ class StepEquations:
         dV, dA = self.chart.kinematics.body_derivatives(residual.body, lifted)
         return RateSensitivities(dV, self.own_factors[0]), RateSensitivities(dA, self.own_factors[1])
 
-    def constraint_rows(
-        self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities
-    ) -> list[Array] | None:
+    def constraint_rows(self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
-        if not self.system.has_velocity_level:
-            return None
         moving = zip(
             tangent.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
             residual.evaluation.gradients,
@@ -319,7 +319,7 @@ class StepEquations:
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
         """Internal variables and their rates."""
-        return self.state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
+        return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

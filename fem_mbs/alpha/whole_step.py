@@ -62,9 +62,11 @@ def _step(
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     if sudden or looked_at(memory.steps):
-        seen = not (system.follows_time and unseen_forces(system, system.motion(new), state.t, h) is not None)
+        seen = not (
+            system.follows_time and unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None
+        )
         if seen and memory.steps and solution.linearization is not None:
-            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden, np.zeros(2))
+            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden)
         else:
             equations = plain()
             errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory)

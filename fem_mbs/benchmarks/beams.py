@@ -7,10 +7,10 @@ are called exact are solutions of the equations of Simo and Reissner by shooting
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import quad_vec
 from scipy.linalg import block_diag
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import known
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
 from fem_mbs.elements.beams.curve_strain import node_shares
@@ -35,13 +35,8 @@ def roll_up(elements: int = 20, interpolation: str = "SE3") -> tuple[Model, Beam
     return model, beam
 
 
-HELIX = {  # load factor: displacement of the end
-    0.025: (-3.66326, 5.754481, 2.990466),
-    0.1: (-9.589797, 0.053771, -1.091729),
-    0.2: (-9.884939, 0.008362, -0.598497),
-    0.3: (-9.947604, 0.002594, -0.399593),
-    1.0: (-9.995197, 0.000072, -0.076442),
-}
+HELIX = dict(zip((0.025, 0.1, 0.2, 0.3, 1.0), known("helix").reshape(5, 3), strict=True))
+"""Load factor: displacement of the end."""
 
 
 def helix(elements: int = 100) -> tuple[Model, Beam]:
@@ -72,7 +67,7 @@ def following(elements: int = 20, force: float = 1000.0) -> tuple[Model, Beam]:
     return model, beam
 
 
-BEND = (47.150439, 15.684801, 53.474859)
+BEND = known("45-degree bend", "exact")
 """Where the end of the 45-degree bend is."""
 
 
@@ -110,8 +105,6 @@ def slender(angle: float, slenderness: float, elements: int, interpolation: str)
 
 LIMITS = ((18.5489, 48.7476, 26.8794), (-9.4004, 58.2220, 90.1837))
 """Upper and lower limit of the load on Lee's frame in kN, each with the displacements down and across."""
-RIGID_LIMITS = ((18.5567, 48.7353, 26.8808), (-9.4144, 58.2168, 90.1957))
-"""The same without shear, ``GA = 1e12``."""
 
 
 def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple[Model, list[Beam]]:
@@ -134,8 +127,8 @@ def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple
     return model, beams
 
 
-ARCH_RADIUS, ARCH_STIFFNESS, ARCH_LIMIT = 100.0, 1e6, (897.28920, 113.7310)
-"""Of the deep arch: radius, bending stiffness, and exact limit of the load with the way of the crown down."""
+ARCH_RADIUS, ARCH_STIFFNESS = 100.0, 1e6
+"""Of the deep arch: radius and bending stiffness."""
 
 
 def deep_arch(elements: int) -> tuple[Model, Node]:
@@ -154,7 +147,7 @@ def deep_arch(elements: int) -> tuple[Model, Node]:
     return model, crown
 
 
-CRITICAL = 1.088
+CRITICAL = float(known("right-angle frame")[0])
 """Load in N at which the right-angle frame tips over (Simo and Vu-Quoc 1986)."""
 
 
@@ -176,12 +169,11 @@ def frame(imperfection: float = 0.0, elements: int = 10) -> tuple[Model, Beam]:
     return model, arm
 
 
-COLUMNS = {"clamped, free": 0.25, "hinged, hinged": 1.0, "clamped, hinged": 2.0457484}
-"""How columns are held below and above, and their critical load over ``pi^2 EI/L^2`` (Euler)."""
-
-
 def column(ends: str, elements: int) -> Model:
-    """A slender column that is pressed by ``pi^2 EI/L^2``, and bends in one plane."""
+    """A slender column that is pressed by ``pi^2 EI/L^2``, held below and above as "clamped, free" or the like says.
+
+    It bends in one plane.
+    """
     model = Model()
     section = BeamSection(1e8, 1e8, 1e2, (1e2, 1.0), 1.0, UNIT)
     beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
@@ -198,22 +190,6 @@ def column(ends: str, elements: int) -> Model:
         model.add(RevoluteJoint(link, head, (0, 0, 1)))
     model.add(Force(head, (-(np.pi**2), 0, 0)))
     return model
-
-
-PRINCETON = {  # load (N), angle (deg): displacement axial, soft, stiff, and twist of the end
-    (4.448, 0): (-0.0000339, 0.0, 0.0053595, 0.0),
-    (4.448, 30): (-0.0019168, 0.0399500, 0.0047511, 0.0066713),
-    (4.448, 60): (-0.0055272, 0.0681301, 0.0028622, 0.0065108),
-    (4.448, 90): (-0.0072601, 0.0780830, 0.0, 0.0),
-    (8.896, 0): (-0.0001356, 0.0, 0.0107154, 0.0),
-    (8.896, 30): (-0.0076610, 0.0794572, 0.0101473, 0.0263802),
-    (8.896, 60): (-0.0204736, 0.1299253, 0.0066544, 0.0241008),
-    (8.896, 90): (-0.0260248, 0.1462619, 0.0, 0.0),
-    (13.345, 0): (-0.0003048, 0.0, 0.0160651, 0.0),
-    (13.345, 30): (-0.0171638, 0.1179039, 0.0167781, 0.0581062),
-    (13.345, 60): (-0.0412072, 0.1819234, 0.0117165, 0.0484614),
-    (13.345, 90): (-0.0504067, 0.2006953, 0.0, 0.0),
-}
 
 
 def princeton(load: float, angle: float, elements: int) -> tuple[Model, Node]:
@@ -242,16 +218,6 @@ def twisted(section: BeamSection, length: float, elements: int, load: tuple[floa
 
 STRIP = BeamSection(1e8, 1e8, 1.0, (4.0, 1.0), 1.0, UNIT)
 """A flat strip, four times as stiff one way as the other."""
-
-
-def twisted_strip() -> Array:
-    """Deflections ``(2,)`` of a twisted strip of length 1 under a small unit load, along and across (Castigliano)."""
-
-    def compliance(s: float) -> Array:
-        c, d = np.cos(np.pi / 2 * s), np.sin(np.pi / 2 * s)
-        return (1 - s) ** 2 * np.array([c * c + d * d / 4.0, c * d * (1 - 1 / 4.0)])
-
-    return np.asarray(quad_vec(compliance, 0, 1)[0])
 
 
 BAR = BeamSection(2.5e10, 8.2604167e9, 1.41872656e8, (5.20833e8, 1.30208333e8), 1.0, UNIT)

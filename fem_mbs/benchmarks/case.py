@@ -1,12 +1,16 @@
-"""A published benchmark: how it is declared, run and judged."""
+"""A published benchmark: how it is declared, run and judged by the references of ``references.csv``."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
@@ -15,14 +19,41 @@ from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A number beside its reference.
+class Reference(NamedTuple):
+    """What a number of a case should be: a row of ``references.csv``.
 
-    ``tolerance`` is relative to ``scale``, which is the size of the reference unless it is given. ``source`` says where
-    the reference comes from, after one of three words: "exact" for what theory says or what was computed apart from the
+    ``tolerance`` is relative to ``scale``, which is the size of the value unless it is given. ``source`` says where the
+    value comes from, after one of three words: "exact" for what theory says or what was computed apart from the
     library, to more digits than are compared; "published" for a paper or a collection; "computed" for another program.
     """
+
+    quantity: str
+    value: float
+    tolerance: float
+    scale: float | None
+    source: str
+
+
+@cache
+def references() -> dict[str, list[Reference]]:
+    """Those of each case, in the order of its numbers."""
+    found: dict[str, list[Reference]] = {}
+    with Path(__file__).with_name("references.csv").open(encoding="utf-8", newline="") as file:
+        for name, quantity, value, tolerance, scale, source in list(csv.reader(file))[1:]:
+            own = Reference(quantity, float(value), float(tolerance), float(scale) if scale else None, source)
+            found.setdefault(name, []).append(own)
+    return found
+
+
+def known(name: str, source: str = "") -> Array:
+    """References of a case whose source begins so, ``(k,)``; without orders of convergence."""
+    own = [reference for reference in references()[name] if not reference.quantity.startswith("order in ")]
+    return np.array([reference.value for reference in own if reference.source.startswith(source)])
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number beside its reference; see :class:`Reference`."""
 
     name: str
     value: float
@@ -42,6 +73,11 @@ class Quantity:
         return bool(self.deviation <= self.tolerance)
 
 
+Results = Iterable[ArrayLike | Quantity]
+"""Numbers and arrays of numbers, in the order of the references of a case; and quantities with a reference of their
+own, which is computed with them."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A benchmark of the suite."""
@@ -49,43 +85,54 @@ class Case:
     name: str
     kind: str
     slow: bool
-    quantities: Callable[[], Iterable[Quantity]]
+    compute: Callable[[], Results]
 
     @property
     def summary(self) -> str:
         """First line of what the case says about itself."""
-        return (self.quantities.__doc__ or "").strip().splitlines()[0]
+        return (self.compute.__doc__ or "").strip().splitlines()[0]
 
     def run(self) -> list[Quantity]:
-        """Its quantities."""
-        return [*self.quantities()]
+        """Its numbers beside their references."""
+        left = iter(references().get(self.name, []))
+        result = []
+        for part in self.compute():
+            if isinstance(part, Quantity):
+                result.append(part)
+                continue
+            for value in np.ravel(part).tolist():
+                quantity, reference, tolerance, scale, source = next(left)
+                result.append(Quantity(quantity, value, reference, tolerance, source, scale))
+        if rest := [reference.quantity for reference in left]:
+            raise ValueError(f"{self.name}: no numbers for {rest}")
+        return result
 
 
 CASES: list[Case] = []
-Quantities = TypeVar("Quantities", bound=Callable[[], Iterable[Quantity]])
+Compute = TypeVar("Compute", bound=Callable[[], Results])
 
 
-def case(name: str, kind: str, slow: bool = False) -> Callable[[Quantities], Quantities]:
-    """Enrol a function that runs a benchmark, for its quantities."""
+def case(name: str, kind: str, slow: bool = False) -> Callable[[Compute], Compute]:
+    """Enrol a function that runs a benchmark, for its numbers."""
 
-    def enrol(run: Quantities) -> Quantities:
-        CASES.append(Case(name, kind, slow, run))
-        return run
+    def enrol(compute: Compute) -> Compute:
+        CASES.append(Case(name, kind, slow, compute))
+        return compute
 
     return enrol
 
 
-def refine(run: Callable[[int], Sequence[float] | Array], counts: Sequence[int]) -> tuple[Array, float]:
-    """Extrapolated values and the order in the mesh, from the last three of meshes that double.
+def refined(run: Callable[[int], ArrayLike], counts: Sequence[int]) -> Array:
+    """Extrapolated values ``(k,)``, then the order in the mesh, from the last three of meshes that double.
 
     The order is that of the distances between successive meshes, over all values.
     """
-    coarse, middle, fine = (np.asarray(run(count), dtype=float) for count in counts[-3:])
-    order = float(np.log2(np.linalg.norm(middle - coarse) / np.linalg.norm(fine - middle)))
-    return fine + (fine - middle) / 3.0, order
+    coarse, middle, fine = (np.ravel(np.asarray(run(count), dtype=float)) for count in counts[-3:])
+    order = np.log2(np.linalg.norm(middle - coarse) / np.linalg.norm(fine - middle))
+    return np.append(fine + (fine - middle) / 3.0, order)
 
 
-def rows(t: Array, times: Sequence[float]) -> list[int]:
+def rows(t: Array, times: Iterable[float]) -> list[int]:
     """Numbers of the steps that end next to some times."""
     return [int(np.abs(t - time).argmin()) for time in times]
 
@@ -96,86 +143,30 @@ def twice_extrapolated(coarse: Array, middle: Array, fine: Array) -> Array:
     return (8 * second - first) / 7
 
 
-def compared(
-    names: Sequence[str],
-    values: Array,
-    references: Sequence[float] | Array,
-    tolerance: float,
-    source: str,
-    *,
-    scale: float | None = None,
-) -> list[Quantity]:
-    """Quantities that share their source, tolerance and scale."""
-    return [
-        Quantity(name, float(value), float(reference), tolerance, source, scale)
-        for name, value, reference in zip(names, values, references, strict=True)
-    ]
-
-
-def order(value: float, of: str = "the mesh") -> Quantity:
-    """The order in mesh or step as a quantity."""
-    return Quantity(f"order in {of}", value, 2.0, 0.1, "exact: theory")
-
-
-def converged(
-    names: Sequence[str],
-    refined: tuple[Array, float],
-    references: Sequence[float] | Array,
-    tolerance: float,
-    source: str,
-    *,
-    scale: float | None = None,
-    of: str = "the mesh",
-) -> list[Quantity]:
-    """Extrapolated quantities, and the order, as :func:`refine` has found them; see :func:`compared`."""
-    values, found = refined
-    return [*compared(names, values, references, tolerance, source, scale=scale), order(found, of)]
-
-
 @dataclass(frozen=True)
 class BenchmarkProblem:
-    """A problem with its references.
+    """A motion that is compared at some ``times``; ``name`` is that of its case.
 
-    ``build`` makes the model on a group, ``read`` takes the quantities ``(nt, k)`` off a solution, ``exact`` gives them
-    at ``times``, and ``scale`` is the size of each.
+    ``build`` makes the model on a group, and ``read`` takes the quantities ``(nt, k)`` off a solution.
     """
 
     name: str
-    t_end: float
     build: Callable[[str], Model]
     read: Callable[[Solution], Array]
-    quantities: Sequence[str]
     times: Sequence[float]
-    exact: Callable[[], Array]
-    scale: Sequence[float]
 
-
-EXACT = "exact: one coordinate"
-TEST_SET = "published: test set of initial value problems"
-STEP, BOTH = "the step", "mesh and step"
+    @property
+    def t_end(self) -> float:
+        """The last of these times."""
+        return self.times[-1]
 
 
 def solve(
     problem: BenchmarkProblem, steps: int, group: str = "R3xSO3", method: GeneralizedAlpha | None = None
 ) -> tuple[Solution, Array]:
-    """A run of a problem in equal steps, and its quantities at its times ``(nt, k)``."""
+    """A run of a problem in equal steps to the last of its times, and its quantities at these ``(k, nt)``."""
     solution = simulate(problem.build(group), problem.t_end, problem.t_end / steps, method)
     at = rows(solution.t, problem.times)
     if np.abs(solution.t[at] - problem.times).max() > 1e-9:
         raise ValueError(f"{problem.name}: {steps} steps do not all end at {problem.times}")
-    return solution, problem.read(solution)[at]
-
-
-def by_quantity(problem: BenchmarkProblem, values: Array, tolerance: float, source: str) -> list[Quantity]:
-    """Values ``(nt, k)`` of a problem at its times beside its references."""
-    result, exact = [], problem.exact()
-    for column, (name, scale) in enumerate(zip(problem.quantities, problem.scale, strict=True)):
-        names = [f"{name} at t = {t:g} s" for t in problem.times]
-        result += compared(names, values[:, column], exact[:, column], tolerance, source, scale=scale)
-    return result
-
-
-def check(problem: BenchmarkProblem, steps: Sequence[int], tolerance: float, source: str = EXACT) -> list[Quantity]:
-    """Extrapolated values of a problem beside its references."""
-    values, found = refine(lambda count: solve(problem, count)[1], steps)
-    return [*by_quantity(problem, values, tolerance, source), order(found, STEP)]
+    return solution, problem.read(solution)[at].T

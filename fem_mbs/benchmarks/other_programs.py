@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import TEST_SET, Quantity, case, compared, rows
+from fem_mbs.benchmarks.case import case, rows
 from fem_mbs.elements import (
     CylindricalJoint,
     DistanceJoint,
@@ -31,8 +31,6 @@ from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 
 BOOT_START = np.radians((90.0, 1.0))
-BOOT = (-61.3129833, -929.477897, -6.74400810, -2.77956901)
-"""Angles in degrees and their rates in rad/s after 10 s (Drake, multibody/benchmarks/chaotic_babyboot/MG)."""
 
 
 def babyboot(group: str = "R3xSO3") -> Model:
@@ -51,23 +49,14 @@ def babyboot(group: str = "R3xSO3") -> Model:
 
 
 @case("baby boot", "machines", slow=True)
-def babyboot_case() -> Iterator[Quantity]:
+def babyboot_case() -> Iterator[Array | list[float]]:
     """A plate on a hinge along a swinging lace turns over in a chaotic way: where it is after 10 s.
 
     What differs at the start has grown seven million fold by then: 1e-11 of an angle is 1e-4.
     """
     solution = simulate(babyboot(), 10.0, 2e-3, RadauIIA(), times=[0.0, 10.0])
-    angles = np.degrees(BOOT_START + [solution.coordinate(hinge)[-1].item() for hinge in "AB"])
-    rates = [solution.coordinate_rate(hinge)[-1].item() for hinge in "AB"]
-    names = (
-        "angle of the lace (deg)",
-        "angle of the boot (deg)",
-        "rate of the lace (rad/s)",
-        "rate of the boot (rad/s)",
-    )
-    source = "computed: MotionGenesis, through Drake"
-    yield from compared(names[:2], angles, BOOT[:2], 1e-5, source)
-    yield from compared(names[2:], np.array(rates), BOOT[2:], 1e-4, source, scale=11.0)
+    yield np.degrees(BOOT_START + [solution.coordinate(hinge)[-1].item() for hinge in "AB"])
+    yield [solution.coordinate_rate(hinge)[-1].item() for hinge in "AB"]
 
 
 PIVOT = np.array([1.0, 2.0, 3.0])
@@ -106,26 +95,11 @@ def _seen(solution: Solution) -> Array:
 
 
 @case("swing on a cylindrical joint", "joints", slow=True)
-def sliding_swing_case() -> list[Quantity]:
+def sliding_swing_case() -> Array:
     """A body swings about an axis at 45 degrees and slides along it for 5 s: motion and reactions, five times six."""
     solution = simulate(sliding_swing(), 5.0, 5e-3, RadauIIA())
     table = np.array([*ADAMS.values()])
-    apart = np.linalg.norm(_seen(solution)[rows(solution.t, [*ADAMS])] - table, axis=-1).max(axis=0)
-    sizes = np.linalg.norm(table, axis=-1).max(axis=0)
-    names = (
-        "place (m)",
-        "velocity (m/s)",
-        "acceleration (m/s^2)",
-        "angular velocity (rad/s)",
-        "force (N)",
-        "moment (N m)",
-    )
-    return [
-        Quantity(
-            f"largest error of the {name}", float(error), 0.0, 1e-4, "computed: ADAMS, through Chrono", float(size)
-        )
-        for name, error, size in zip(names, apart, sizes, strict=True)
-    ]
+    return np.linalg.norm(_seen(solution)[rows(solution.t, [*ADAMS])] - table, axis=-1).max(axis=0)
 
 
 # Stiff springs over a bumpy road
@@ -133,10 +107,6 @@ def sliding_swing_case() -> list[Quantity]:
 LENGTH, HEIGHT, MASS, STIFFNESS = 1.0, 0.5, 10.0, 1e4
 BUMP, RATE = 0.1, 10.0
 """Height of the bumps in m, and their rate in rad/s, under the right wheel; the left one stays where it is."""
-LEFT, RIGHT = (0.0493455784275402809, 0.496989460230171154), (1.04174252488542151, 0.373911027265361257)
-LEFT_RATE, RIGHT_RATE = (-0.0770583684040972358, 0.00744686658723778553), (0.0175568157537232222, 0.770341043779251976)
-MULTIPLIERS = (-0.473688659084893325e-2, -0.110468033125734369e-2)
-"""At 3 s: places and velocities of the ends of the axis, and multipliers in units of 1/stiffness."""
 
 
 class Road:
@@ -172,32 +142,19 @@ def car_axis(group: str = "R3xSO3") -> Model:
 
 
 @case("car axis", "machines", slow=True)
-def car_axis_case() -> Iterator[Quantity]:
+def car_axis_case() -> list[Array]:
     """Two masses on a bar and springs over a road with bumps, after 3 s: places, velocities, and both multipliers."""
     solution = simulate(car_axis(), 3.0, 4e-3, RadauIIA())
     ends = [ask(name)[-1, :2] for ask in (solution.position, solution.velocity) for name in ("left", "right")]
     guide, bar = (solution.reaction(name)[0][-1, :2] / STIFFNESS for name in ("upright", "bar"))
     line = np.array([np.cos(Road()(3.0)), np.sin(Road()(3.0))])
-    forces = np.array([guide @ line, bar @ (ends[1] - ends[0]) / 2])
-    places, rates = (
-        [f"{of}{axis} of the {end} mass ({unit})" for end in ("left", "right") for axis in "xy"]
-        for of, unit in (("", "m"), ("rate of ", "m/s"))
-    )
-    yield from compared(places, np.ravel(ends[:2]), [*LEFT, *RIGHT], 1e-6, TEST_SET, scale=LENGTH)
-    yield from compared(rates, np.ravel(ends[2:]), [*LEFT_RATE, *RIGHT_RATE], 1e-5, TEST_SET, scale=LENGTH)
-    yield from compared(("multiplier of the guide", "multiplier of the bar"), forces, MULTIPLIERS, 1e-5, TEST_SET)
+    return [*ends, guide @ line, bar @ (ends[1] - ends[0]) / 2]
 
 
 # Where points on a sphere rest
 
 RINGS = ((3, 1, 1 / 13, 3 / 8), (7, 1, 1 / 29, 1 / 8), (6, 1, 1 / 7, -2 / 15), (4, 0, 1 / 17, -3 / 10))
 """Of the points at the start: how many, number of the first, turn of the ring and latitude over pi."""
-RESTS = {  # number of a point: its place at t = 1000
-    1: (-0.4070263380333202, 0.3463758772791802, 0.8451942450030429),
-    7: (-0.6385191643609878, -0.4310833259390688, 0.6375425027722121),
-    13: (-0.8665731819284478, -0.4813878059756024, -0.1315929352982178),
-    20: (0.2414481766969039, -0.3416456818373135, -0.908284650344625),
-}
 
 
 def _start() -> Array:
@@ -229,9 +186,7 @@ def fekete(group: str = "R3xSO3") -> Model:
 
 
 @case("Fekete points", "machines", slow=True)
-def fekete_case() -> list[Quantity]:
+def fekete_case() -> list[Array]:
     """Twenty points on a sphere repel each other, with drag, until they rest: 190 forces, places after 1000 s."""
     solution = simulate(fekete(), 1000.0, VariableStep(1e-6), RadauIIA(), times=[0.0, 1000.0])
-    places = np.concatenate([solution.position(f"{k}")[-1] for k in RESTS])
-    names = [f"{axis} of point {k}" for k in RESTS for axis in "xyz"]
-    return compared(names, places, np.ravel([*RESTS.values()]), 1e-8, TEST_SET, scale=1.0)
+    return [solution.position(f"{k}")[-1] for k in (1, 7, 13, 20)]

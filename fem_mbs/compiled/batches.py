@@ -253,6 +253,7 @@ class CompiledElements(ElementBatch):
     mass = _of_batch("mass")
     by_multipliers = _of_batch("by_multipliers")
     accept = _of_batch("accept")
+    history_rates = _of_batch("history_rates")
     next_jump = _of_batch("next_jump")
     jump = _of_batch("jump")
     stress_ahead = _of_batch("stress_ahead")
@@ -334,6 +335,7 @@ class CompiledConstraints(ConstraintBatch):
     check_start = _of_batch("check_start")
     astray = _of_batch("astray")
     accept = _of_batch("accept")
+    history_rates = _of_batch("history_rates")
 
 
 def compiled(system: System) -> None:

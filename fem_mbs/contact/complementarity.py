@@ -21,8 +21,8 @@ from scipy.linalg import lapack, lstsq
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.newton import NotConvergedError
 
-FEW, SOME, MANY = 5, 50, 4000
-"""Sweeps of Gauss-Seidel before Newton's method: without a guess, and where that goes round, and does so again."""
+FEW, SOME, MORE, MANY = 5, 50, 250, 4000
+"""Sweeps of Gauss-Seidel before Newton's method: without a guess, and each time that it goes round."""
 NEWTON = 12
 """Iterations of Newton's method."""
 LARGEST = 300
@@ -31,7 +31,10 @@ TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
 SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
-INFINITE = 1e100
+STEADY, FARTHEST = 1e-3, 1e6
+"""Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
+INFINITE, ROUND = 1e100, 1e-9
+"""Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
 
 def least_squares(A: Array, b: Array) -> Array:
@@ -110,7 +113,7 @@ def push(
         return Pushes(P, False)
     laws, error = Laws(G, c, friction, slides), np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        for count in (0, FEW, SOME, MANY):
+        for count in (0, FEW, SOME, MORE, MANY):
             if count > sweeps or count == 0 and guess is None:
                 continue
             P = laws.sweep(P, count)
@@ -155,14 +158,41 @@ class Laws:
         numbers = self.c, self.mu, self.r_N, self.r_T, self.sliding, self.slides
         laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
         flat, rows = P.ravel().copy(), self.G.reshape(self.k, 3, 3 * self.k)
+        before = np.zeros_like(flat)
         for number in range(count):
             last = flat.copy()
             for j, law in enumerate(laws):
                 own = slice(3 * j, 3 * j + 3)
                 flat[own] = _obeying(flat[own].tolist(), (rows[j] @ flat).tolist(), *law)
-            if number >= FEW and np.abs(flat - last).max() <= 1e-15 * np.abs(flat).max():
+            change = flat - last
+            largest = np.abs(change).max()
+            if number >= FEW and largest <= 1e-15 * np.abs(flat).max():
                 break
+            if number >= FEW and np.abs(change - before).max() <= STEADY * largest:
+                flat += self._room(flat.reshape(-1, 3), change.reshape(-1, 3)) * change
+                change[:] = 0.0
+            before = change
         return flat.reshape(-1, 3)
+
+    def _room(self, P: Array, d: Array) -> float:
+        """The multiple of changes ``d`` (k, 3) up to which no contact opens, begins to slide or sticks.
+
+        In a wedge both sides of which hold, pushes grow by the same in each sweep until one of them slides.
+        """
+        a, b = d[:, 1:], P[:, 1:]
+        mu, free = self.mu**2, ~self.sliding
+        # |b + s a|^2 = mu^2 (P_N + s d_N)^2
+        square, linear, rest = (
+            np.vecdot(u, v) - mu * m * n
+            for u, v, m, n in ((a, a, d[:, 0], d[:, 0]), (a, b, d[:, 0], P[:, 0]), (b, b, P[:, 0], P[:, 0]))
+        )
+        root = np.sqrt(np.maximum(linear**2 - square * rest, 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.concatenate(
+                [-P[:, 0] / d[:, 0], *((-linear[free] + sign * root[free]) / square[free] for sign in (-1, 1))]
+            )
+        ahead = ends[ends > 1.0]
+        return float(ahead.min(initial=FARTHEST)) if len(ahead) else 0.0
 
     def error(self, P: Array) -> float:
         """Largest defect of the laws, as a rate."""
@@ -175,6 +205,7 @@ class Laws:
     def newton(self, P: Array) -> tuple[Array, float]:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
         best, least = P, self.error(P)
+        seen = [least]
         for _ in range(NEWTON):
             if least <= TOLERANCE * self.size:
                 break
@@ -182,8 +213,9 @@ class Laws:
             error = self.error(P)
             if error < least:
                 best, least = P, error
-            if not error < INFINITE:
-                break
+            if not error < INFINITE or any(abs(error - last) <= ROUND * last for last in seen):
+                break  # it leads away, or goes round
+            seen.append(error)
         return best, least
 
     def branch(self, P: Array) -> Branch:

@@ -114,9 +114,9 @@ class Contacts:
         multipliers = state.multipliers[: self.system.m]
         result = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
         if self._following:
-            motion, u = self.system.motion(result), u.copy()
+            motion, before, u = self.system.motion(result), self.system.motion(last), u.copy()
             for b in self._following:
-                u[b.follows] = b.followed(motion)
+                u[b.follows] = b.followed(motion, before)
             result = replace(result, u=u)
         return result
 

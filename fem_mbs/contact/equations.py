@@ -41,6 +41,9 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
+TURNS, ALIKE = 3, 1e-6
+"""How often the forces of a correction are found, as ``Z`` changes slips, and changes of these that are none, over the
+largest gap or slip."""
 HOLDS = 1e6
 """Coefficient of friction of what sticks whatever its cone."""
 
@@ -191,18 +194,25 @@ class ContactEquations(StabilizedEquations):
     def correction(self, unknown: Unknowns, residual: Any, linearization: Any) -> Correction:
         """``(delta q, delta lambda, delta P, delta Z)``: what contacts do first, then as of the stabilised method."""
         system, squared, lin = self.system, self.h**2, linearization
-        force = squared * (residual.evaluation.force + residual.P.ravel() @ residual.G)
-        d, multipliers = solve_with_constraints(system, lin.free, force, residual.closing)
-        P, pushes = lin.forces(residual.rates - (lin.E @ d).reshape(-1, 3), self.friction, residual.P)
-        d, multipliers = d - lin.moves @ P.ravel(), multipliers - lin.reacts @ P.ravel()
-        drops = (residual.P[:, 0] > 0.0) & ~pushes
-        if drops.any() and unknown.Z.any():  # directions of Z are those of contacts that push
-            return Correction(d, np.append(multipliers / squared, residual.P - P), unknown.Z, simplified=True)
+        P, force = residual.P, squared * residual.evaluation.force
+        free, reactions = solve_with_constraints(system, lin.free, force, residual.closing)
+        free, reactions = free + lin.moves @ P.ravel(), reactions + lin.reacts @ P.ravel()  # without these forces
+        c = residual.rates - (lin.E @ free).reshape(-1, 3)
         per_rate = 1.0 / (self.h * self.gamma)
-        of_joints = per_rate * ~system.velocity_level
-        missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
-        opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
-        Z, push = self._along(lin.first or lin, missed, opens, pushes)
+        of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
+        for _ in range(TURNS):
+            P, pushes = lin.forces(c + slips, self.friction, P)
+            d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
+            drops = (residual.P[:, 0] > 0.0) & ~pushes
+            if drops.any() and unknown.Z.any():  # directions of Z are those of contacts that push
+                return Correction(d, np.append(multipliers / squared, residual.P - P), unknown.Z, simplified=True)
+            missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
+            opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
+            Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
+            last, slips = slips, np.zeros_like(c)
+            slips[:, 1:] = (residual.G @ z / per_rate).reshape(-1, 3)[:, 1:]
+            if not self.friction.any() or np.abs(slips - last).max() <= ALIKE * np.abs(c).max():
+                break
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
         rounds = ROUNDS if system.damps else int(resistance > INERT * work)
@@ -214,7 +224,7 @@ class ContactEquations(StabilizedEquations):
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
             share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
             missed = of_joints * system.product(lin.velocity_gradients, d_more)
-            change, push = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
+            change, push, _ = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
@@ -223,8 +233,8 @@ class ContactEquations(StabilizedEquations):
 
     def _along(
         self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray
-    ) -> tuple[Array, Array]:
-        """``delta Z`` (N,) that closes what joints and contacts that push miss, and what pushes it, ``(m + 3k,)``."""
+    ) -> tuple[Array, Array, Array]:
+        """``delta Z`` (N,) that closes what joints and contacts that push miss, what pushes it, and its velocities."""
         system, normal = self.system, 3 * np.flatnonzero(pushes)
         z, push = solve_with_constraints(system, first.free, None, missed)
         G, moves = first.G[normal], first.moves[:, normal] / self.h**2
@@ -233,7 +243,8 @@ class ContactEquations(StabilizedEquations):
         of_contacts = np.zeros(len(first.G))
         of_contacts[normal] = forces
         Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        return np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :])), np.append(push, of_contacts)
+        Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
+        return Z, np.append(push, of_contacts), z
 
     # update
 

@@ -86,8 +86,10 @@ class Smooth(NamedTuple):
     """Whether it is one of Euler's method."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
-    turned: BoolArray | None = None
-    """Contacts ``(C,)`` that have stopped to slide and begin to slide again at its end; None where none has stopped."""
+    jumps: bool = False
+    """Whether forces of contact jump at its end, from where the smooth part then begins anew."""
+    stops: BoolArray | None = None
+    """Contacts ``(C,)`` whose slip has ended in it; None where none has."""
 
 
 def fastest(system: System, state: State) -> float:

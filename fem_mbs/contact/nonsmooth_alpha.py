@@ -30,7 +30,17 @@ from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import placed, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file, still
-from fem_mbs.contact.smooth import SHORTER, balanced, begun, begun_with_forces, frame, smooth_part, touching
+from fem_mbs.contact.smooth import (
+    SHORTER,
+    balanced,
+    begun,
+    begun_with_forces,
+    ended,
+    frame,
+    smooth_part,
+    touching,
+    turned,
+)
 from fem_mbs.contact.watch import hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
@@ -172,16 +182,21 @@ class NonsmoothAlpha(Method):
             begin, most, there = point, self.locate - count, None
             smooth = whole = smooth_part(contacts, method, begin, left)
             part = self._part_from(contacts, begin)
-            if most and smooth.turned is not None and smooth.turned.any():
-                smooth = stopped(contacts, part, begin.state, smooth, smooth.turned)
-            hit = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t)
+            hit = hits(contacts, begin, smooth, left)
             if hit is not None and not smooth.impulsive:
                 there = located(contacts, part, begin.state, smooth, hit, most)
-            if there is not None:
-                smooth = there
-            left = 0.0 if smooth is whole else left - (smooth.point.state.t - begin.state.t)
+                smooth = there or smooth
+            gone = smooth.point.state.t - begin.state.t
+            if most and (hit is None or there) and (stops := turned(contacts, smooth, gone)) is not None:
+                smooth = stopped(contacts, part, begin.state, smooth, stops)
+                gone = smooth.point.state.t - begin.state.t
+                if (hit := hits(contacts, begin, smooth, gone)) is not None:
+                    there = located(contacts, part, begin.state, smooth, hit, most)
+                    smooth = there or smooth
+                    gone = smooth.point.state.t - begin.state.t
+            left = 0.0 if smooth is whole else left - gone
             if hit is None:
-                point = smooth.point
+                point = ended(contacts, method, smooth, gone)
             elif there is None:
                 point = self._pushed_out(contacts, begin, smooth, h)
             else:

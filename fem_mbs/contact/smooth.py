@@ -86,18 +86,36 @@ def part_of(
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
     if watch.gap is None:  # nothing is near
         return smooth
-    after = touching(contacts, state, h, watch.gap)
-    end = Standing(state, new._replace(touches=after))
+    end, gains = balanced(contacts, point, smooth.point)
     left = touches & (watch.gap > TOUCHING * contacts.system.length) & contacts.pushing(state)
-    if anew or left.any():  # beyond the end of a face or an edge
-        end = begun_with_forces(contacts, method, end, after, h)
-        if stops is not None:
-            smooth = smooth._replace(turned=stops & contacts.at_edge(end.state))
-    elif (after != touches).any():
-        alpha = step.memory._replace(predictor=None, convergence=None, matrix=None)
-        end = Standing(state, end.memory._replace(alpha=alpha))
-    end, gains = balanced(contacts, point, end)
-    return smooth._replace(point=end, gains=gains)
+    # beyond the end of a face or an edge, forces jump, too
+    return smooth._replace(point=end, gains=gains, jumps=anew or bool(left.any()), stops=stops)
+
+
+def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float) -> Standing:
+    """The end of a part of ``h`` without an impact, from where the next goes on: with what touches there."""
+    (state, memory), gap = smooth.point, smooth.point.memory.watch.gap
+    if gap is None:
+        return smooth.point
+    after = touching(contacts, state, h, gap)
+    point = Standing(state, memory._replace(touches=after))
+    if smooth.jumps:
+        state, anew = begun_with_forces(contacts, method, point, after, h)
+        return Standing(state, anew._replace(balance=memory.balance))
+    if smooth.impulsive or (after != memory.touches).any():
+        alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
+        return Standing(state, point.memory._replace(alpha=alpha))
+    return point
+
+
+def turned(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray | None:
+    """Contacts ``(C,)`` that have stopped to slide in a part and begin to slide again at its end; None if none has."""
+    state, gap = smooth.point.state, smooth.point.memory.watch.gap
+    if smooth.stops is None or gap is None:
+        return None
+    state = with_forces(contacts, state, touching(contacts, state, h, gap), h)[0]
+    marked: BoolArray = smooth.stops & contacts.at_edge(state)
+    return marked if marked.any() else None
 
 
 def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Standing, bool]:
@@ -199,12 +217,16 @@ def begun_with_forces(
     contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float
 ) -> Standing:
     """With the forces of all that touch and do not part, from where the smooth part begins anew."""
-    state, memory = point
+    state, stays = with_forces(contacts, point.state, touches, h)
+    return Standing(state, begun(contacts, method, Standing(state, point.memory), stays, h))
+
+
+def with_forces(contacts: Contacts, state: State, touches: BoolArray, h: float) -> tuple[State, BoolArray]:
+    """A state with the forces of all that touch and do not part, and which these are."""
     own, slow = Selection(contacts, touches), still(contacts.system, state, h)
     stays = touches.copy()
     stays[own.numbers] = own.here(state).rates()[:, 0] <= slow
-    state = settled(contacts, state, stays, slow)
-    return Standing(state, begun(contacts, method, Standing(state, memory), stays, h))
+    return settled(contacts, state, stays, slow), stays
 
 
 def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float) -> ContactMemory:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.contacts import Contacts, Selection
+from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
@@ -26,6 +26,8 @@ DEEP = 1e-11
 ROOTS = 30
 ENDS = 1e-4
 """Share of a part to which it is found when a contact stops to slide."""
+EARLIER = 0.0, 0.05, 0.5
+"""Shares of what is left by which the next trials are earlier, where it has stopped already."""
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
@@ -126,34 +128,35 @@ def stopped(
 ) -> Smooth:
     """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
 
-    What stops within a part sticks to the end of it. Until then slips get less at rates that change little.
+    What stops within a part sticks to the end of it. Until then slips get less at rates that are known where it slides.
     """
     own, h = Selection(contacts, which), last.point.state.t - first.t
-    here, slow = own.here(first), still(contacts.system, first, h)
-    before = here.rates()[:, 1:]
-    speed = np.linalg.norm(before, axis=1)
-    low, high, slip, back = 0.0, h, speed, ENDS * h
-    loss = -np.vecdot(before, here.accelerations()[:, 1:]) / speed
-    guess = _stop(slip, loss, h)
+    slow, before = still(contacts.system, first, h), own.here(first).rates()[:, 1:]
+    ahead = before / np.linalg.norm(before, axis=1)[:, None]
+    low, high, early = 0.0, h, 0
+    guess = _stop(own.here(first), ahead, h)
     for _ in range(ROOTS):
         tau = guess if low < guess < high else 0.5 * (low + high)
         try:
             smooth = part(tau, last.damped)
         except FAILURES:  # as at the dead centre of a slider, where nothing sticks
             break
-        along = np.vecdot(own.here(smooth.point.state).rates()[:, 1:], before) / speed
-        if (along > slow).all():
-            loss, slip, low = (slip - along) / (tau - low), along, tau
-            guess, back = low + _stop(slip, loss, h), ENDS * h
+        here = own.here(smooth.point.state)
+        if (np.vecdot(here.rates()[:, 1:], ahead) > slow).all():
+            low, early = tau, 0
+            guess = low + _stop(here, ahead, h)
         else:
-            high, last, guess, back = tau, smooth, tau - 0.6 * back, 4.0 * back
+            high, last = tau, smooth
+            guess = tau - max(0.6 * ENDS * h, EARLIER[min(early, 2)] * (tau - low))
+            early += 1
         if high - low <= ENDS * h:
             break
     return last
 
 
-def _stop(slip: Array, loss: Array, h: float) -> float:
-    """When the first of some slips has ended that get less at these rates, and a little later."""
+def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
+    """When the first of some slips along ``ahead`` (k, 2) has ended, as they get less here, and a little later."""
+    slip, loss = np.vecdot(here.rates()[:, 1:], ahead), -np.vecdot(here.accelerations()[:, 1:], ahead)
     return float(np.divide(slip, loss, out=np.full_like(slip, h), where=loss > 0.0).min()) + 0.3 * ENDS * h
 
 

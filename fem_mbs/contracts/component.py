@@ -53,7 +53,8 @@ class InternalVariable:
         "coordinate": of second order, ``M u'' + ... = 0``, as of nodes (a modal amplitude);
         "state": of first order, ``u' - f = 0`` (a damper's elongation, a controller, a friction bristle);
         "algebraic": ``g(u, ...) = 0``;
-        "history": none. It keeps its value during a step, and ``ElementBatch.accept`` changes it afterwards.
+        "history": none. It keeps its value during a step, or goes on at the rate that ``history_rates`` had at its
+        start, and ``ElementBatch.accept`` changes it afterwards.
     initial : float
         Value at t = 0. An algebraic variable starts from there to where its equation holds.
     rate : float

@@ -136,7 +136,8 @@ class ElementBatch(Batch):
        all are wanted and a closed form is cheaper, write it.
     6. ``energy(motion)`` returns the energies stored in the cells of the batch.
     7. ``accept(context)``, for internal variables of kind "history", returns the values ``(n, s)`` of ``own`` after an
-       accepted step; only those of history are taken.
+       accepted step; only those of history are taken. ``history_rates(context)`` returns the rates at which they go
+       on in the next step, where they do.
     8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
        not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
     9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
@@ -239,6 +240,10 @@ class ElementBatch(Batch):
         raise NotImplementedError(
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
+
+    def history_rates(self, context: Any) -> Array | None:
+        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
+        return None
 
     def next_jump(self, t: float, u: Array) -> float:
         """The next instant at which something jumps, with the internal variables ``u`` (k,) of the model at ``t``."""

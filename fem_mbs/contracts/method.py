@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from fem_mbs.system.system import System
 
 
-_NOTHING = np.zeros(2)
-
-
 class StepErrorEstimate(NamedTuple):
     """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
 
@@ -37,14 +34,15 @@ class StepErrorEstimate(NamedTuple):
         Size of oscillations that are too fast for the step.
     sudden : bool
         Whether it tells nothing of the steps around.
-    missed : (2,)
-        Change of velocity that forces over time would have made which come and go between the ends of the step.
+    missed : (n, 2, 3) or None
+        Changes of velocities and angular velocities, in the world, that forces over time would have made which come and
+        go between the ends of the step.
     """
 
     lasting: Array
     unresolved: Array
     sudden: bool = False
-    missed: Array = _NOTHING
+    missed: Array | None = None
 
 
 @dataclass

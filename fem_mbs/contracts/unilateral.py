@@ -96,8 +96,8 @@ class UnilateralBatch(ElementBatch):
         """The contacts of some of the elements; of a kind of which there are few, of all."""
         return self
 
-    def followed(self, motion: Motion) -> Array:
-        """What ``follows`` is after a step."""
+    def followed(self, motion: Motion, before: Motion) -> Array:
+        """What ``follows`` is after a step, or a part of one, that began with another motion."""
         return motion.u[self.follows]
 
     def gaps(self, motion: Motion) -> Array:

@@ -2,13 +2,13 @@
 
 What the run begins with, after jumps too, is a function of the parameters that no step equation knows: consistent
 accelerations, starting values, the trial of a first step. It is differenced once, from models beside. So is what a
-method makes of a step of another length, and what internal variables of kind "history" are after a step.
+method makes of a step of another length.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import isclose
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, Weights
@@ -45,8 +45,6 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
-RECENT = 2
-"""States whose derivatives a change of the step needs."""
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
@@ -215,20 +213,11 @@ class DirectIntegration(KeptSteps):
         self._catch_up()
         return solution
 
-    def up_to(self, count: int) -> Iterator[tuple[IntArray, list[StateDerivatives]]]:
-        """So many steps; numbers of states and derivatives of these, which are forgotten when no step needs them."""
-        told, new = 0, len(self.tangents)
-        while True:
-            if new:
-                yield np.arange(told, told + new), self.tangents[-new:]
-                told, self.tangents = told + new, self.tangents[-RECENT:]
-            if self.steps == count:
-                break
-            before = len(self.tangents)
+    def to_step(self, count: int) -> None:
+        """So many steps, and what the next one begins with."""
+        while self.steps < count:
             self.advance()
-            if self.steps == count:
-                self._catch_up()
-            new = len(self.tangents) - before
+        self._catch_up()
         if not self.memory.steps:
             self._enter(self.state, self.memory, self.memory.h)
 
@@ -236,15 +225,13 @@ class DirectIntegration(KeptSteps):
         """Derivatives of the ends of the steps that wait."""
         if not self._waiting:
             return
-        derivatives = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
+        derivatives = linearised(self._derivative, self._waiting)
         for own, derivative in zip(self._waiting, derivatives, strict=True):
             end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
-            if self.system.has_history:
-                tangent = tangent._replace(q=self._with_history(tangent, own.result.state))
             self.tangents.append(tangent)
             lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(q=tangent.q, lead=lead)
+            self.now = end._replace(lead=lead)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
             self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
@@ -288,8 +275,16 @@ class DirectIntegration(KeptSteps):
 
     def _enter(self, state: State, memory: AlphaMemory, h: float) -> None:
         """Derivatives of what a first step of ``h`` begins with, or one of another length than that before."""
-        if changes := memory.steps and h <= GROWTH * memory.h:
-            self._refuse_index3(state)
+        if (
+            (changes := memory.steps and h <= GROWTH * memory.h)
+            and self.system.m
+            and "velocity" not in self.alpha.levels
+        ):
+            # index 3 feeds gaps of velocities into the change of a step, where noise of differences grows
+            raise NoDerivativeError(
+                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
+                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
+            )
 
         def begins(k: int, other: System, by: float) -> Sequence[Array]:
             there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
@@ -311,14 +306,6 @@ class DirectIntegration(KeptSteps):
             self._leads = [lead]
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
             self.now = Derivatives(q, v, lead, a, multipliers, *missed)
-
-    def _refuse_index3(self, state: State) -> None:
-        """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
-        if self.system.m and "velocity" not in self.alpha.levels:
-            raise NoDerivativeError(
-                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
-                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
-            )
 
     def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> Beginning:
         """A model beside where the step changes, in motion."""
@@ -348,16 +335,6 @@ class DirectIntegration(KeptSteps):
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *other.solver.factorized(values).arrays
-
-    def _with_history(self, tangent: StateDerivatives, state: State) -> Array:
-        """Derivatives ``q`` with internal variables of kind "history" as the batches of models beside leave them."""
-        q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
-
-        def left(k: int, other: System, by: float) -> Sequence[Array]:
-            return [other.history(other.motion(self._displaced(other, state, tangent, k, by)))[kept]]
-
-        q[6 * self.system.n + kept] = self._differences(left)[0]
-        return q
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])

@@ -232,24 +232,14 @@ class _Problem:
         """The least squares from a start."""
         from scipy.optimize import least_squares  # which takes long to import
 
-        self.runs = 0
-        sizes = np.maximum(np.abs(start), 1e-300)
-        for k, label in enumerate(self.parameters.labels):
-            if start[k] == 0.0:
-                sizes[k] = self.parameters.scale.get(label.split("[")[0], 1.0)
-        result = least_squares(
-            self.residuals,
-            start,
-            self.jacobian,
-            (lower, upper),
-            x_scale=sizes,
-            ftol=TOLERANCE,
-            xtol=TOLERANCE,
-            gtol=TOLERANCE,
-        )
+        self.runs, labels = 0, self.parameters.labels
+        usual = [self.parameters.scale.get(label.split("[")[0], 1.0) for label in labels]
+        sizes = np.where(start == 0.0, usual, np.abs(start))
+        tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
+        result = least_squares(self.residuals, start, self.jacobian, (lower, upper), x_scale=sizes, **tolerances)
         if not result.success:
             raise ConvergenceError(f"fit: the least squares do not converge: {result.message}", self.t_end)
-        J, labels = self.jacobian(result.x) * sizes, self.parameters.labels
+        J, solution = self.jacobian(result.x) * sizes, self.found(result.x).solution
         _, values, combinations = np.linalg.svd(J, full_matrices=False)
         idle = np.flatnonzero(np.abs(J).max(axis=0) == 0.0)
         if len(idle):
@@ -260,26 +250,12 @@ class _Problem:
                 "more, or give a prior"
             )
         roots = combinations.T / values * sizes[:, None]
-        covariance = roots @ roots.T
-        own = self.parameters.at(result.x)
-        found = Fit(
-            {name: value if value.ndim else float(value) for name, value in own.values.items()},
-            labels,
-            result.x,
-            covariance,
-            self.of_data(self.found(result.x).solution),
-            float(result.cost),
-            self.runs,
-            int(result.njev),
-            self.found(result.x).solution,
-        )
-        alike = np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE)
-        for i, j in alike:
+        own, residuals, counts = self.parameters.at(result.x).given(), self.of_data(solution), (self.runs, result.njev)
+        found = Fit(own, labels, result.x, roots @ roots.T, residuals, float(result.cost), *counts, solution)
+        for i, j in np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE):
             LOG.warning(
                 "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
-                labels[i],
-                labels[j],
-                found.correlation[i, j],
+                *(labels[i], labels[j], found.correlation[i, j]),
             )
         return found
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Positive, Public, array, checked, number, real, shown
@@ -79,7 +80,7 @@ class Integral(Goal):
 
     def slope(self, t: Array, y: Array) -> Array:
         """The share of time of each instant."""
-        return _shares(t, y) + np.zeros_like(y)
+        return _shares(t, y)
 
 
 @checked
@@ -92,18 +93,17 @@ class KS(Goal):
 
     def value(self, t: Array, y: Array) -> float:
         """The mean, with the largest exponent taken out."""
-        largest = float(y.max())
-        return largest + float(np.log(np.sum(self._weights(t, y, largest)))) / self.rho
+        return float(y.max() + np.log(self._terms(t, y).sum()) / self.rho)
 
     def slope(self, t: Array, y: Array) -> Array:
         """Shares of the mean."""
-        weights = self._weights(t, y, float(y.max()))
-        result: Array = weights / weights.sum()
+        terms = self._terms(t, y)
+        result: Array = terms / terms.sum()
         return result
 
-    def _weights(self, t: Array, y: Array, largest: float) -> Array:
-        shares = _shares(t, y) + np.zeros_like(y)
-        result: Array = shares / shares.sum() * np.exp(self.rho * (y - largest))
+    def _terms(self, t: Array, y: Array) -> Array:
+        shares = _shares(t, y)
+        result: Array = shares / shares.sum() * np.exp(self.rho * (y - y.max()))
         return result
 
 
@@ -117,17 +117,16 @@ class PNorm(Goal):
 
     def value(self, t: Array, y: Array) -> float:
         """The norm."""
-        largest = float(np.abs(y).max()) or 1.0
-        shares = _shares(t, y) + np.zeros_like(y)
-        mean = float(np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p))
-        return largest * float(mean ** (1.0 / self.p))
+        largest, shares = np.abs(y).max() or 1.0, _shares(t, y)
+        mean = np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p)
+        return float(largest * mean ** (1.0 / self.p))
 
     def slope(self, t: Array, y: Array) -> Array:
         """Against each value."""
         norm = self.value(t, y)
         if norm == 0.0:
             raise ModelError("PNorm: the signal is zero at all times, where the norm has no derivative")
-        shares = _shares(t, y) + np.zeros_like(y)
+        shares = _shares(t, y)
         result: Array = shares / shares.sum() * np.sign(y) * (np.abs(y) / norm) ** (self.p - 1.0)
         return result
 
@@ -182,11 +181,12 @@ class Misfit(Goal):
 
     def slope(self, t: Array, y: Array) -> Array:
         """Against each value."""
-        return self.back(t, y, self.residuals(t, y))
+        weighted = self.residuals(t, y) / self.sigma
+        return np.asarray(self._shares(t).T @ weighted.reshape(len(weighted), -1)).reshape(y.shape)
 
     def residuals(self, t: Array, y: Array) -> Array:
         """``(signal - data)/sigma`` at the times."""
-        between = self.between(t, y)
+        between = np.asarray(self._shares(t) @ y.reshape(len(y), -1)).reshape(-1, *y.shape[1:])
         if between.shape != self.data.shape:
             raise ModelError(
                 f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is "
@@ -195,24 +195,8 @@ class Misfit(Goal):
         result: Array = (between - self.data) / self.sigma
         return result
 
-    def between(self, t: Array, y: Array) -> Array:
-        """Values (nt, ...) of the steps at the times."""
-        first, share = self._places(t)
-        shape = (-1,) + (1,) * (y.ndim - 1)
-        share = share.reshape(shape)
-        result: Array = (1.0 - share) * y[first] + share * y[first + 1]
-        return result
-
-    def back(self, t: Array, y: Array, r: Array) -> Array:
-        """Products of ``r`` with the derivatives of the residuals."""
-        first, share = self._places(t)
-        share = share.reshape((-1,) + (1,) * (y.ndim - 1))
-        result, weighted = np.zeros_like(y), r / self.sigma
-        np.add.at(result, first, (1.0 - share) * weighted)
-        np.add.at(result, first + 1, share * weighted)
-        return result
-
-    def _places(self, t: Array) -> tuple[Any, Array]:
+    def _shares(self, t: Array) -> csr_array:
+        """Of the steps at the times, ``(k, nt)``."""
         times = np.asarray(self.times)
         slack = 1e-9 * (t[-1] - t[0])
         if times.min() < t[0] - slack or times.max() > t[-1] + slack:
@@ -221,11 +205,13 @@ class Misfit(Goal):
                 f"{shown(self.times)}"
             )
         first = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-        return first, (times - t[first]) / (t[first + 1] - t[first])
+        share, rows = (times - t[first]) / (t[first + 1] - t[first]), np.tile(np.arange(len(times)), 2)
+        values, columns = np.concatenate([1.0 - share, share]), np.concatenate([first, first + 1])
+        return csr_array((values, (rows, columns)), (len(times), len(t)))
 
 
 def _shares(t: Array, y: Array) -> Array:
-    """The time that each instant stands for, by the trapezoidal rule, in the dimensions of ``y``."""
+    """The time that each value stands for, by the trapezoidal rule, in the shape of ``y``."""
     steps = np.diff(t)
-    shares: Array = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
-    return shares.reshape((-1,) + (1,) * (y.ndim - 1))
+    shares = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
+    return np.broadcast_to(shares.reshape((-1,) + (1,) * (y.ndim - 1)), y.shape)

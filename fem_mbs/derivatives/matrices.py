@@ -24,7 +24,7 @@ from fem_mbs.system.system import System
 
 DENSE = 8192
 """Entries up to which matrices are full."""
-CELLS, TOGETHER = 10_000, 32
+CELLS, TOGETHER = 10_000, 64
 """Cells of elements and joints that are linearised together, and steps at most."""
 NONE = np.iinfo(np.int32).max
 """Number of a row or a column that is none."""
@@ -94,13 +94,13 @@ class RunDerivative:
         self.residual, self.explicit = Residual(system, hides), ParameterDerivatives(system, varied)
         self._weights: tuple[float, Weights] | None = None
         cells = sum(len(batch.nodes) for batch in system.all_batches) + self.explicit.cells
-        self.together = 1 if system.has_history else min(TOGETHER, 1 + CELLS // cells)
+        self.together = min(TOGETHER, 1 + CELLS // cells)
         """So many steps are linearised together."""
         N, n, m, rows, equation = system.N, system.n_free, system.m, self.residual.rows, system.equation
         of_start = {"q": N, "v": N, "lead": N, "a": N, "multipliers": m}
         self.x = layout(**of_start, missed=N, missed_before=N, missed_multipliers=m, missed_multipliers_before=m)
         self.i = layout(q=N, v=N, vdot=N, D=N, multipliers=m)
-        self.j = layout(q=N, Z=N, v=N, vdot=N, D=N, multipliers=m, bent=N, q_ahead=N, q_behind=N)
+        self.j = layout(q=N, Z=N, v=N, vdot=N, D=N, multipliers=m, q_ahead=N, q_behind=N)
         self.o = layout(q=N, Z=N, D=N, multipliers=m)
         self.follow = {name: np.where(system.orders >= 0, own, NONE) for name, own in self.j.items() if len(own) == N}
         """The same without internal variables of kind "history", which no matrix knows."""
@@ -114,7 +114,7 @@ class RunDerivative:
             """Of increments of all components, and of multipliers."""
             return np.append(of[:n], NONE)[equation], of[n:]
 
-        self.y = dict(zip(("d", "push", "w", "push_of_w"), (*unknowns(number), *unknowns(after)), strict=True))
+        self.y = dict(zip(("D", "push", "w", "push_of_w"), (*unknowns(number), *unknowns(after)), strict=True))
         self.rows = np.concatenate([number, after[n : rows - m], [NONE]])
         # beside them forces along w; gaps that are closed as velocities stand where hidden ones are none
         none, gaps = np.full(rows - n - m + 1, NONE), np.where(system.velocity_level, after[n:], NONE)
@@ -147,22 +147,20 @@ class StepPoint(NamedTuple):
     pushes: list[Push]
     explicit: Any
     """Derivatives of the rows against the parameters, ``(s, R, P)``, where they are asked for."""
-    R: Array
     transport: Array
     """Body increments at the end with those at the start, ``(s n, 6, 6)``."""
+    tangent: Array
+    """``T``, of the coordinates of the step: at the guess ``Z = T w``."""
     to_body: Array
-    """``T P``: body increments at the end with a change of the coordinates of the step."""
-    from_body: Array
-    P: Array
+    """``T P``: body increments at the end with a change of these coordinates."""
 
 
 class Turn(NamedTuple):
-    """How directions of ``Z`` turn: points on both sides of the guess along ``w``, with their weights, and of nodes."""
+    """How directions of ``Z`` turn: points on both sides of the guess along ``w``, with their weights."""
 
     beyond: Sequence[tuple[Array, StepPoint]]
-    turn_of_w: Array
-    turn_of_coordinates: Array
     bend: Array
+    """How ``T w`` follows the guess, ``(s n, 6, 6)``."""
 
 
 class StepMatrices:
@@ -189,11 +187,10 @@ class StepMatrices:
             rates = own.of_rates(self.weights.factors[:2])
             yield own, total(own.Z, None if rates is None else -rates)
 
-    def index3(self, point: StepPoint, rows: IntArray, d: IntArray, push: IntArray) -> Iterator[Part]:
-        """The matrix of index 3, with body increments and ``h^2`` times multipliers."""
+    def index3(self, point: StepPoint, rows: IntArray, D: IntArray, push: IntArray) -> Iterator[Part]:  # noqa: N803
+        """The matrix of index 3, against coordinates of the step and ``h^2`` times multipliers."""
         for own in point.follows:
-            rates = own.after(own.of_rates(self.weights.factors[:2]), point.from_body, self.one)
-            yield rows, own.rows, d, own.components, total(own.q, rates)
+            yield rows, own.rows, D, own.components, self._in_coordinates(own, point)
         for pushed in point.pushes:
             yield rows, pushed.rows, push, pushed.equations, pushed.values / self.weights.h**2
 
@@ -205,10 +202,10 @@ class StepMatrices:
     def unknowns(self) -> Any:
         """``E``."""
         run, y = self.run, self.run.y
-        parts = list(self.index3(self.here, run.rows, y["d"], y["push"]))
+        parts = list(self.index3(self.here, run.rows, y["D"], y["push"]))
         if self.guess is not None:
             for own, along in self.along_Z():
-                moved = own.after(along, self.guess.P.mT, self.moving)
+                moved = own.after(along, self.guess.tangent, self.moving)
                 parts.append((run.rows, own.rows, y["w"], own.components, moved))
             parts.extend(self.index3(self.guess, run.rows_of_w, y["w"], y["push_of_w"]))
         return run.matrix(parts, run.size, run.size, self.count)
@@ -216,19 +213,17 @@ class StepMatrices:
     def rows(self) -> Any:
         """``F``."""
         run = self.run
-        return run.matrix(self._rows(), run.size, 8 * run.system.N + run.system.m, self.count)
+        return run.matrix(self._rows(), run.size, 7 * run.system.N + run.system.m, self.count)
 
     def _rows(self) -> Iterator[Part]:
         run, j = self.run, self.run.j
         for own in self.here.follows:
             for columns, values in zip((run.follow["q"], j["v"], j["vdot"]), (own.q, own.v, own.vdot), strict=True):
                 yield run.rows, own.rows, columns, own.components, values
-        if self.turn is None or self.guess is None:
+        if self.turn is None:
             return
         for own, along in self.along_Z():
             yield run.rows, own.rows, j["Z"], own.components, along
-        for own in self.guess.follows:
-            yield run.rows_of_w, own.rows, j["bent"], own.components, self._in_coordinates(own, self.guess)
         for (weight, there), q in zip(self.turn.beyond, ("q_ahead", "q_behind"), strict=True):
             names = run.follow[q], j["v"], j["vdot"], j["D"]
             for own in there.follows:
@@ -263,12 +258,12 @@ class StepMatrices:
         """From ``y`` to ``o``."""
         run, y, o = self.run, self.run.y, self.run.o
         parts = [
-            self._each(o["q"], y["d"], 1.0),
-            *self._nodes(o["D"], y["d"], self.here.from_body, self.one),
+            *self._nodes(o["q"], y["D"], self.here.to_body, self.one),
+            self._each(o["D"], y["D"], 1.0),
             self._each(o["multipliers"], y["push"], self.weights.h**-2),
         ]
         if self.guess is not None:
-            parts += self._nodes(o["Z"], y["w"], self.guess.P.mT, self.moving)
+            parts += self._nodes(o["Z"], y["w"], self.guess.tangent, self.moving)
         return run.matrix(parts, 3 * run.system.N + run.system.m, run.size, self.count)
 
     def held(self) -> Any:
@@ -276,17 +271,12 @@ class StepMatrices:
         run, i, j, none = self.run, self.run.i, self.run.j, self.none
         parts = [self._each(j[name], i[name], 1.0) for name in ("v", "vdot", "D", "multipliers")]
         parts += self._nodes(j["q"], i["q"], self.here.transport, self.one)
-        if self.turn is not None and self.guess is not None:
-            turn, (by_q, by_D) = self.turn, (self.guess.transport, self.guess.to_body)
-            of_w, of_coordinates = turn.turn_of_w, turn.turn_of_coordinates
-            parts += self._nodes(j["Z"], i["q"], of_w @ by_q, none)
-            parts += self._nodes(j["Z"], i["D"], of_w @ by_D, none)
-            parts += self._nodes(j["bent"], i["q"], of_coordinates @ by_q, none)
-            parts += self._nodes(j["bent"], i["D"], of_coordinates @ by_D + turn.bend, none)
-            for (_, there), q in zip(turn.beyond, ("q_ahead", "q_behind"), strict=True):
+        if self.turn is not None:
+            parts += self._nodes(j["Z"], i["D"], self.turn.bend, none)
+            for (_, there), q in zip(self.turn.beyond, ("q_ahead", "q_behind"), strict=True):
                 parts += self._nodes(j[q], i["q"], there.transport, self.one)
         N, m = run.system.N, run.system.m
-        return run.matrix(parts, 8 * N + m, 4 * N + m, self.count)
+        return run.matrix(parts, 7 * N + m, 4 * N + m, self.count)
 
     def formulas(self, of_guess: Array, alone: Array, moves: Array) -> tuple[Any, Any, Any]:
         """Newmark's formulas, and what guesses miss: from ``x`` to ``i``, and from ``o`` and ``x`` to the next ``x``.

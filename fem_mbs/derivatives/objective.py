@@ -150,17 +150,15 @@ def objective(
             many = len(own.flat) // len(goals)
             backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
         try:
-            values, jacobian, solution = of_goals(own)
+            found = _by_adjoint(own, goals, t_end, step, method, store) if backwards else forwards(own)
         except NoDerivativeError:  # as a run may find on its way
             if how is not None:
                 raise
-            backwards = False
-            values, jacobian, solution = of_goals(own)
-        return (values[0], jacobian[0], solution) if single else (values, jacobian, solution)
+            backwards, found = False, forwards(own)
+        values, jacobian, solution = found
+        return (values[0], jacobian[0], solution) if single else found
 
-    def of_goals(own: ParameterSet) -> tuple[Array, Array, Solution]:
-        if backwards:
-            return _by_adjoint(own, goals, t_end, step, method, store)
+    def forwards(own: ParameterSet) -> tuple[Array, Array, Solution]:
         found = sensitivities(build, own.values, t_end, step, method, how=how, scale=scale)
         return *_by_states(goals, found), found.solution
 

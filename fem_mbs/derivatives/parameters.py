@@ -26,6 +26,8 @@ from fem_mbs.system.system import System
 
 STEP = 1e-5
 """Differences are taken over this share of a parameter: forces are right to 1e-10, those of stiff beams, too."""
+TINY = 1e-12
+"""Share of the largest entry of an array up to which one counts as zero."""
 STENCILS = (((1.0, -1.0), (0.5, -0.5)), ((0.0, 1.0, 2.0), (-1.5, 2.0, -0.5)), ((0.0, -1.0, -2.0), (1.5, -2.0, 0.5)))
 """Shifts of a parameter in steps, and weights of the difference: central, and one-sided of the same order."""
 PLACED = ("group", "position", "rotation", "velocity", "angular_velocity")
@@ -118,10 +120,13 @@ class ParameterSet:
             first += value.size
         return result
 
-    def model(self, numbers: Array | None = None) -> Model:
-        """A new model of the parameters, or of others in a row."""
-        values = self.by_name(self.flat if numbers is None else numbers)
-        model = self.build(**{name: value if value.ndim else float(value) for name, value in values.items()})
+    def given(self) -> dict[str, Any]:
+        """Numbers and arrays by name, as the function takes them."""
+        return {name: value if value.ndim else float(value) for name, value in self.values.items()}
+
+    def model(self) -> Model:
+        """A new model."""
+        model = self.build(**self.given())
         if not isinstance(model, Model):
             raise ModelError(f"{self.label}: the function that builds must return a Model, received {shown(model)}")
         return model
@@ -133,9 +138,10 @@ class ParameterSet:
 
     def _variation(self, system: System, k: int, label: str, step: float) -> Variation:
         refused: ModelError | None = None
+        one = np.eye(len(self.labels))[k]
         for shifts, weights in STENCILS:
             try:
-                models = [self._beside(k, shift * step) for shift in shifts]
+                models = [self.at(self.flat + shift * step * one).model() for shift in shifts]
             except ModelError as error:
                 refused = refused or error
                 continue
@@ -150,21 +156,18 @@ class ParameterSet:
             )
         raise ModelError(f"{self.label}: there is no model on either side of {label}: {refused}") from refused
 
-    def _beside(self, k: int, change: float) -> Model:
-        numbers = self.flat
-        numbers[k] += change
-        return self.model(numbers)
-
     def _steps(self) -> list[float]:
         steps = []
         for name, value in self.values.items():
-            least = self.scale.get(name, float(np.abs(value).max(initial=0.0)))
-            if least == 0.0:
+            sizes, scale = np.abs(value), self.scale.get(name, 0.0)
+            largest = float(sizes.max(initial=scale))
+            if largest == 0.0:
                 raise ModelError(
                     f"{self.label}: {name} is zero, which does not tell how far it may be varied: give its size, "
                     f"scale={{{name!r}: ...}}"
                 )
-            sizes = np.maximum(np.abs(value), least if value.ndim else self.scale.get(name, 0.0))
+            # an entry that is zero, but for rounding, is as large as the others may be
+            sizes = np.where(sizes <= TINY * largest, scale or largest, np.maximum(sizes, scale))
             steps += (STEP * sizes).ravel().tolist()
         return steps
 

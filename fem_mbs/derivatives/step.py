@@ -7,7 +7,7 @@ velocities, accelerations and algorithmic accelerations of Newmark's formulas. O
 
 with the matrix at the solution, not the one that Newton's method ended with.
 
-In the default formulation ``Z = P zeta`` lies in directions that follow from the *first* matrix ``S`` of the step,
+In the default formulation ``Z = T w`` lies in directions that follow from the *first* matrix ``S`` of the step,
 ``S (w, mu) = (0, zeta)``. They change with what the step begins with, and with the guess, which remembers what those
 before have missed. ``w`` and ``mu`` are unknowns of their own, and the rows of forces of
 
@@ -35,7 +35,7 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, first_guess, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, StepMatrices, StepPoint, Turn
 from fem_mbs.derivatives.residual import Instants
@@ -81,8 +81,8 @@ class StepDerivative(NamedTuple):
 
     Of ``x``, the :class:`Derivatives` one below the other, ``i`` is what the step knows: the configuration, rates of
     Newmark's formulas where ``D = 0``, and the guess. With it, where unknowns are held, ``j`` moves: the configuration
-    at the end, directions of ``Z``, and what stands at the guess. Unknowns ``y`` are body increments ``d`` at the end,
-    ``h^2`` times multipliers, ``w``, and ``h^2 mu``; with ``j`` they tell ``o``, what the step has led to.
+    at the end, directions of ``Z``, and what stands at the guess. Unknowns ``y`` are ``D``, ``h^2`` times
+    multipliers, ``w``, and ``h^2 mu``; with ``j`` they tell ``o``, what the step has led to.
     """
 
     inputs: Any
@@ -132,19 +132,15 @@ class TakenStep(NamedTuple):
     result: Step
 
 
-def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | None = None) -> list[StepDerivative]:
-    """Steps of one length as they were taken.
-
-    ``history`` (k, P) are derivatives of internal variables at the start: those of kind "history" go with the
-    parameters. None of a goal that goes back, where kinks are not looked for either.
-    """
+def linearised(run: RunDerivative, steps: Sequence[TakenStep]) -> list[StepDerivative]:
+    """Steps of one length as they were taken."""
     system, h = run.system, steps[0].h
     made = [run.method.equations(system, own.state, own.h, own.memory) for own in steps]
     found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
-    points, guesses = _Points(run, made, history), list(map(_guess, made, steps))
+    points, guesses = _Points(run, made), list(map(_guess, made, steps))
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
     Z = np.array([own.Z for own in found]) if run.closes_velocities else None
-    here, guess, turn = points.at(D, multipliers, Z, look=history is not None), None, None
+    here, guess, turn = points.at(D, multipliers, Z, end=True), None, None
     if Z is not None:
         guess = here
         if Z.any():
@@ -195,22 +191,22 @@ def _expected(predictor: Any, h: float) -> list[float]:
 class _Points:
     """What some steps of one length begin with; makes points of all of them."""
 
-    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations], history: Array | None) -> None:
-        self.run, self.system, self.history = run, run.system, history
+    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations]) -> None:
+        self.run, self.system = run, run.system
         self.kinematics: Kinematics = run.system.stacked(len(steps))
         self.weights, self.times = run.weights(steps[0].h), np.array([own.t for own in steps])
         states, N = [own.state for own in steps], run.system.N
         self.x, self.R = (np.concatenate([getattr(own, name) for own in states]) for name in ("x", "R"))
-        self.u = np.array([own.u for own in states])
+        self.u = np.array([own.u for own in steps])
         self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
         # lengths of steps differ by the rounding of time
         self.factors = np.stack([np.broadcast_to(own.formulas.factors, (3, N)) for own in steps], axis=1)
         self.guess = np.array([own.formulas.guess for own in steps])
 
     def at(
-        self, D: Array, multipliers: Array, Z: Array | None = None, *, look: bool = False, follows: bool = True
+        self, D: Array, multipliers: Array, Z: Array | None = None, *, end: bool = False, follows: bool = True
     ) -> StepPoint:
-        """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
+        """At unknowns ``(s, N)`` and ``(s, m)``, of the ``end`` or others; ``follows`` the parameters or not."""
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
         rates = self.factors * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
@@ -231,33 +227,38 @@ class _Points:
             udot = udot + Z[:, nodes:].ravel() / h
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         gamma = float(self.weights.factors[0, 0])
+        if end and self.system.has_history:
+            _refuse_history(self.system, run.residual.leans_on_history(motion, self.times))
         instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
-        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows] if follows else None
-        to_body, from_body = kinematics.tangent(increments) @ P, P.mT @ kinematics.inverse_tangent(increments)
-        transport = _transport(kinematics, self.x, self.R, x, R)
-        return StepPoint(*run.residual.derivatives(instants), explicit, R, transport, to_body, from_body, P)
+        explicit = run.explicit.rows(instants, end)[:, : run.residual.rows] if follows else None
+        tangent, transport = kinematics.tangent(increments), _transport(kinematics, self.x, self.R, x, R)
+        return StepPoint(*run.residual.derivatives(instants), explicit, transport, tangent, tangent @ P)
 
 
 def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepPoint, Turn]:
     """The first guess, and how directions there turn that have led to ``Z`` (s, N)."""
     run, system, h, nodes, count = points.run, points.system, points.weights.h, 6 * points.system.n, len(guesses)
-    kinematics, n, size = points.kinematics, system.n_free, system.size
+    n, size = system.n_free, system.size
     D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
     guess = points.at(D, multipliers, follows=False)
     S = StepMatrices(run, points.weights, count, guess, None, None).directions()
 
     def by_nodes(maps: Array, values: Array) -> Array:
-        return np.matvec(maps, values[:, :nodes].reshape(-1, 6)).reshape(count, nodes)
+        """With ``maps`` for increments of nodes, while others stay."""
+        own = np.matvec(maps, values[:, :nodes].reshape(-1, 6)).reshape(count, nodes)
+        return np.concatenate([own, values[:, nodes:]], axis=1)
 
-    of_d, of_push = run.place[:n], run.place[n:]
-    right, body = np.zeros((2, count, size))
-    body[:, of_d] = np.concatenate([by_nodes(guess.P, Z), Z[:, nodes:]], axis=1)[:, system.free_index]
-    gaps = np.array([own @ along for own, along in zip(S, body, strict=True)])[:, of_push]
+    back = points.kinematics.inverse_tangent(D[:, :nodes].reshape(-1, 6))
+    of_D, of_push = run.place[:n], run.place[n:]
+    right, coordinates = np.zeros((2, count, size))
+    coordinates[:, of_D] = by_nodes(back, Z)[:, system.free_index]
+    gaps = np.array([own @ along for own, along in zip(S, coordinates, strict=True)])[:, of_push]
     right[:, of_push] = np.where(system.velocity_level, 0.0, gaps)
     solution = np.array([solve(own) for (solve, _), own in zip(_solvers(S, points.times[0]), right, strict=True)])
     w = np.zeros_like(Z)
-    w[:, system.free_index] = solution[:, of_d]
-    along = np.concatenate([by_nodes(guess.P.mT, w), np.where(system.order == 2, w[:, nodes:], 0.0)], axis=1)
+    w[:, system.free_index] = solution[:, of_D]
+    along = by_nodes(guess.tangent, w)
+    along[:, nodes:] *= system.order == 2
     limits = OUTSIDE * np.abs(Z * system.weight).max(axis=1) + 1e-12
     wrong = np.flatnonzero((np.abs(along - Z) * system.weight).max(axis=1) > limits)
     if len(wrong):
@@ -265,32 +266,20 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
             f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
             "how='copies' takes differences of whole runs"
         )
-    coordinates = np.concatenate([by_nodes(guess.from_body, w), w[:, nodes:]], axis=1)
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     pushed = solution[:, of_push] / h**2
-    beyond = [(0.5 / by, points.at(D + by * coordinates, multipliers + by * pushed)) for by in (share, -share)]
-    back = by_nodes(guess.P, coordinates)
-    of_w, of_back = (_turning(kinematics, guess.R, own[:, :nodes].reshape(-1, 6)) for own in (w, back))
-    bend = _bending(kinematics, D[:, :nodes].reshape(-1, 6), w[:, :nodes].reshape(-1, 6))
-    return guess, Turn(beyond, of_w, of_back, guess.P.mT @ bend)
-
-
-def _turning(kinematics: Kinematics, R: Array, body: Array) -> Array:
-    """How ``P^-1`` times body components ``(n, 6)`` that stay follows body increments, ``(n, 6, 6)``."""
-    result = np.zeros((len(R), 6, 6))
-    for group, rows in kinematics.parts:
-        if not group.coupled:
-            result[rows, :3, 3:] = -R[rows] @ so3.skew(body[rows, :3])
-    return result
+    beyond = [(0.5 / by, points.at(D + by * w, multipliers + by * pushed)) for by in (share, -share)]
+    bend = _bending(points.kinematics, *(own[:, :nodes].reshape(-1, 6) for own in (D, w)))
+    return guess, Turn(beyond, bend)
 
 
 def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
-    """How ``T^-1(D) w`` (n, 6) follows ``D``, ``(n, 6, 6)``."""
+    """How ``T(D) w`` (n, 6) follows ``D``, ``(n, 6, 6)``."""
     result = np.zeros((len(D), 6, 6))
     steps = DIFFERENCE * np.concatenate([np.eye(6), -np.eye(6)])[:, None]
     for group, rows in kinematics.parts:
-        ahead = np.matvec(group.inverse_tangent(D[rows] + steps), w[rows])
+        ahead = np.matvec(group.tangent(D[rows] + steps), w[rows])
         result[rows] = np.moveaxis(ahead[:6] - ahead[6:], 0, -1) / (2.0 * DIFFERENCE)
     return result
 
@@ -313,6 +302,16 @@ def taken_increment(system: System, state: State, after: State) -> Array:
     """The increment ``D`` (N,) of a step."""
     nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
     return np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
+
+
+def _refuse_history(system: System, leans: BoolArray) -> None:
+    """Refuse forces that depend on internal variables of kind "history", which no equation of a step knows."""
+    if leans.any():
+        owner, variable = system.internal_variables[int(np.argmax(leans))]
+        raise NoDerivativeError(
+            f"sensitivities: '{variable.name}' of {owner} keeps its value during a step and is changed afterwards, and "
+            "forces depend on it: no equation of a step tells how; how='copies' takes differences of runs"
+        )
 
 
 def _transport(kinematics: Kinematics, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:

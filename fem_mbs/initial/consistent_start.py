@@ -217,7 +217,8 @@ def consistent_start(system: System, given: State | None = None) -> State:
     _check_velocities(system, evaluation)
     refuse_accelerations(system, evaluation, "at the start")
     vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
-    return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+    state = State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+    return replace(state, udot=system.with_history(state).udot) if system.has_history else state
 
 
 def held_velocity(system: System, R: Array, v: Array) -> Array:
@@ -341,7 +342,7 @@ def _sorted(system: System, u: Array, udot: Array, highest: Array) -> tuple[Arra
     internal, order = system.own_of(highest), system.order
     return (
         np.where(order == 0, u + internal, u),
-        np.where(order == 2, udot, np.where(order == 1, internal, 0.0)),
+        np.where(order == 1, internal, np.where(order == 0, 0.0, udot)),
         np.where(order == 2, internal, 0.0),
     )
 

@@ -88,7 +88,7 @@ def last_stage(problem: Radau, stages: Stages) -> State:
     """The state at the last stage."""
     system, n = problem.system, problem.system.n
     x, R, rates = problem.place(stages.D)
-    own = problem.own(stages.D[2], rates[:, 2])
+    own = problem.own(2, stages.D[2], rates[:, 2])
     v, vdot = (system.nodes_of(part) for part in rates[:, 2])
     return State(problem.state.t + problem.h, x[2 * n :], R[2 * n :], v, vdot, stages.multipliers[2], *own)
 
@@ -224,7 +224,7 @@ class Radau:
         x, R, (V, A) = x.reshape(3, n, 3), R.reshape(3, n, 3, 3), body.reshape(2, 3, n, 6)
         residual, evaluations = np.empty((3, system.size)), []
         for i in range(3):
-            own = self.own(stages.D[i], rates[:, i])
+            own = self.own(i, stages.D[i], rates[:, i])
             motion = Motion(float(self.t[i]), x[i], R[i], V[i], A[i], system.gravity, *own)
             evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
             residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
@@ -233,12 +233,16 @@ class Radau:
             evaluations.append(evaluation)
         return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
-    def own(self, D: Array, rates: Array) -> tuple[Array, Array, Array]:
-        """Internal variables and their rates at a stage."""
+    def own(self, i: int, D: Array, rates: Array) -> tuple[Array, Array, Array]:
+        """Internal variables and their rates at stage ``i``."""
         system, first = self.system, 6 * self.system.n
         if not system.k:
             return self.state.u, self.state.udot, self.state.uddot
-        return self.state.u + D[first:], rates[0, first:], (self.second * rates[1])[first:]
+        return (
+            self.system.ahead(self.state, self.h * NODES[i]) + D[first:],
+            rates[0, first:],
+            (self.second * rates[1])[first:],
+        )
 
     def linearize(self, trial: StageResiduals) -> StageLinearization:
         """Factorised ``[[h^2 (K + C dV + M dA), B^T], [w B + h (B v)', 0]]`` for both eigenvalues ``w`` of ``W``.

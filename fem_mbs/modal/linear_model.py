@@ -349,7 +349,7 @@ def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array
     S = so3.skew(np.vecmat(spins[:, None] - axes, motion.R[:, None]))
     whole = tangent.scattered(S.reshape(-1, 3, 3), np.arange(6 * system.n).reshape(-1, 3), system.N)
     for batch in system.batches:
-        if batch.own is not None and batch.nodes.size:
+        if batch.own is not None and batch.own.size and batch.nodes.size:
             first = batch.nodes[:, 0]
             turning = batch.turning(np.vecmat(spins[first] - own_axes[batch.own[:, 0]], motion.R[first]))
             if turning is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Constraint, State
+from fem_mbs.contracts import Constraint, State, continued
 from fem_mbs.solution.history import History
 from fem_mbs.solution.turns import principal
 from fem_mbs.system.system import System
@@ -69,9 +69,9 @@ class DriveJumps:
         angle = np.array([joint.coordinates[k].angle for k in which])
         values, speeds = (part[:, which] for part in principal(history, joint))
         h, ways, changes = np.diff(history.t)[:, None], np.diff(values, axis=0), np.abs(np.diff(speeds, axis=0))
-        ways = np.where(angle, (ways + np.pi) % (2.0 * np.pi) - np.pi, ways)
-        least = ROUNDING * np.where(angle, 1.0, history.system.length)
-        missed, ways, speeds = np.abs(ways - 0.5 * h * (speeds[1:] + speeds[:-1])), np.abs(ways), np.abs(speeds)
+        least, told = ROUNDING * np.where(angle, 1.0, history.system.length), 0.5 * h * (speeds[1:] + speeds[:-1])
+        ways = np.where(angle, continued(ways, told), ways)
+        missed, ways, speeds = np.abs(ways - told), np.abs(ways), np.abs(speeds)
         fastest = speeds.max(axis=0)
         leaps = missed > LEAP * (ways + h * np.maximum(speeds[1:], speeds[:-1])) + LARGE * h * fastest + least
         sudden = self._sudden(changes / h) & (changes > LARGE * fastest) & (h * changes > least)

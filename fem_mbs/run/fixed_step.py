@@ -192,7 +192,7 @@ class FixedStep(Public):
         # of the error of velocities, which lasts, over the step
         factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
         part, shortest = h * min(max(factor, SHRINK), GROW), SHORTEST * memory.h
-        if excess > 1.0 and h > shortest:
+        if excess > 1.0 and h > (1.0 + 2.0 * LEFT_OVER) * shortest:  # to which a whole number of parts leads
             return False, {"part": max(part, shortest)}
         coarse = memory.coarse + (of_nodes / h if excess > 1.0 else 0.0)
         part = part if part < memory.h else 0.0

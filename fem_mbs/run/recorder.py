@@ -103,7 +103,7 @@ def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
 
 SUMS = (
     *("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed"),
-    *("place", "led"),
+    *("place", "led", "blows"),
 )
 
 
@@ -191,8 +191,12 @@ class GlobalError:
         self.system, self.first = system, first
         self.known = first.t
         """Time up to which errors are summed."""
-        self.sum = self.rate = self.unresolved = self.missed = np.zeros(2)
-        """Of what lasts: the sum, and the last one over its step; and what velocities missed in the last one."""
+        self.sum = self.rate = self.unresolved = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step."""
+        self.missed = np.zeros((system.n, 2, 3))
+        """What velocities missed in the last step that was looked at."""
+        self.blows = np.zeros((2, system.n, 2, 3))
+        """What they missed in all, times the powers 0 and 1 of when."""
         self.drift = np.zeros((3, 2))
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
@@ -221,7 +225,7 @@ class GlobalError:
         since = state.t - self.known
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
-            missed = estimate.missed
+            at, missed = state.t - self.first.t, estimate.missed
             if estimate.sudden:
                 self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
                 parts = min(self.parts, 1)
@@ -229,12 +233,15 @@ class GlobalError:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + since * self.rate
                 parts = self.parts
-                # steps between two looks missed what both have missed: a load that jumps once is none of them
-                missed = missed + max(since / h - 1.0, 0.0) * np.minimum(missed, self.missed)
-                self.missed = estimate.missed
-            if parts or missed.any():
-                velocity, at = parts**0.5 / h * estimate.lasting + missed, state.t - self.first.t
-                self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
+                if missed is not None:
+                    # steps between two looks missed what both have missed: a load that jumps once is none of them
+                    both = np.clip(self.missed, np.minimum(missed, 0.0), np.maximum(missed, 0.0))
+                    missed = missed + max(since / h - 1.0, 0.0) * both
+                self.missed = np.zeros_like(self.missed) if estimate.missed is None else estimate.missed
+            if parts:
+                self.drift = self.drift + np.outer((1.0, at, at * at), parts / h**2 * estimate.lasting**2)
+            if missed is not None:
+                self.blows = self.blows + np.multiply.outer((1.0, at), missed)
             self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
@@ -264,7 +271,8 @@ class GlobalError:
             return None
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
-        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
+        blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)
+        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + blown + self.unresolved).tolist()
         length += float(np.vecdot(self.led, self.led).max()) ** 0.5
         rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
@@ -274,6 +282,7 @@ class GlobalError:
         return tuple(getattr(self, name) for name in SUMS)
 
     def resume(self, sums: tuple[Any, ...]) -> None:
-        """Sum on; files of earlier versions have fewer sums."""
+        """Sum on; files of earlier versions have fewer sums, or others."""
         for name, value in zip(SUMS, sums, strict=False):
-            setattr(self, name, value)
+            if np.shape(value) == np.shape(getattr(self, name)):
+                setattr(self, name, value)

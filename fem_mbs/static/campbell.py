@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from fem_mbs.contracts import (
     Public,
     State,
     checked,
+    named_file,
     of_kind,
     real,
     shaped,
@@ -359,6 +361,16 @@ class Campbell(Public):
         if file is not None:
             written(file, figure.savefig)
         return figure
+
+    @checked
+    def to_table(self, path: Path) -> FilePath:
+        """A file ``.csv``: speeds, and of each mode angular frequency, damping ratio and whirl; nan where it ended."""
+        count = self.angular.shape[1]
+        values = np.stack([self.angular, self.damping, self.whirl], axis=2).reshape(len(self.speeds), 3 * count)
+        names = [f"{name} {k + 1}" for k in range(count) for name in ("angular", "damping", "whirl")]
+        table, head = np.column_stack([self.speeds, values]), ",".join(["speed", *names])
+        file = named_file(FilePath(path), ".csv", "Campbell.to_table: path")
+        return written(file, lambda to: np.savetxt(to, table, "%.17g", ",", header=head, comments=""))
 
     def __str__(self) -> str:
         rows = zip(self.speeds, self.angular, self.whirl, strict=True)

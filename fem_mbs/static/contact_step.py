@@ -139,12 +139,13 @@ class ContactPathProblem(StepProblem):
     def correction(self, unknown: PathUnknown, trial: Any, linearization: Any) -> Direction:
         """Increments, and changes of multipliers and forces of contacts: what contacts do first."""
         system, factor, lin, G = self.equations.system, self.equations.force_factor, linearization, trial.G
-        force = factor * (trial.evaluation.force + trial.P.ravel() @ G)
+        P, force = trial.P.ravel(), factor * trial.evaluation.force
         d, multipliers = solve_with_constraints(system, lin.factors, force, trial.evaluation.constraint)
+        d, multipliers = d + lin.moves @ P, multipliers + factor * (lin.reacts @ P)  # without these forces
         forces = np.eye(len(G)) - self.kappa * (G @ lin.moves), self.kappa * (G @ d)
         rates = lin.E @ lin.moves, trial.rates.ravel() - lin.E @ d
         p = obeying(forces, rates, self.touching.friction, trial.P, trial.rates, LEAST * system.length)
-        change = np.append(lin.reacts @ p - multipliers / factor, forces[0] @ p + forces[1] - trial.P.ravel())
+        change = np.append(lin.reacts @ p - multipliers / factor, forces[0] @ p + forces[1] - P)
         return Direction(lin.moves @ p - d, change, 0.0)
 
     def length(self, correction: Direction) -> float:

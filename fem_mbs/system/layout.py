@@ -168,9 +168,11 @@ class Layout:
         self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
-        self.equation_cells = [_cells(batch) for batch in self.constraint_batches]
-        taken = zip(self.constraint_components, self.equation_cells, strict=True)
-        self.equation_components = [own[cells] for own, cells in taken]
+        together = [(batch, _cells(batch)) for batch in self.constraint_batches]
+        self.equation_nodes = [batch.nodes[cells] for batch, cells in together]
+        self.equation_own = [None if batch.own is None else batch.own[cells] for batch, cells in together]
+        taken = zip(self.constraint_components, together, strict=True)
+        self.equation_components = [own[cells] for own, (_, cells) in taken]
         slots = [self.element_slots(k) for k in range(len(self.batches))]
         slots += [rows.ravel() for rows in self.gradient_components]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)

@@ -6,7 +6,7 @@ The equations at one motion, as arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -390,7 +390,7 @@ class System(Layout, FrozenModel):
             state = replace(state, multipliers=least_norm(self, here))
         if not self.has_history:
             return state
-        return replace(state, u=self.history(self.motion(state)))
+        return self.with_history(state)
 
     def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
         """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
@@ -398,9 +398,23 @@ class System(Layout, FrozenModel):
             if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
                 raise MotionError(text)
 
+    def with_history(self, state: State) -> State:
+        """A state with internal variables of kind "history" as they end, and the rates at which they go on."""
+        motion = self.motion(state)
+        u, udot = motion.u.copy(), motion.udot.copy()
+        for batch, kept, context in self._in_history(motion):
+            u[batch.own[kept]] = batch.accept(context)[kept]
+            if (rates := batch.history_rates(context)) is not None:
+                udot[batch.own[kept]] = rates[kept]
+        return replace(state, u=u, udot=udot)
+
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
         return self._changed(motion, lambda batch, context: batch.accept(context))
+
+    def ahead(self, state: State, h: float) -> Array:
+        """Internal variables ``(k,)`` of a state, those of kind "history" as they go on for ``h``."""
+        return state.u + np.where(self.order < 0, h * state.udot, 0.0)
 
     def branches(self, evaluation: Evaluation) -> Array:
         """On which side of its kinks each law is, where there are such laws."""
@@ -421,18 +435,19 @@ class System(Layout, FrozenModel):
 
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
         """Internal variables with those of kind "history" as a batch says from its context."""
-        u, t = motion.u.copy(), min(motion.t, self.end)
-        for k, kept in self._histories.items():
-            batch = self.all_batches[k]
-            data = batch.at(t)
-            if isinstance(batch, ElementBatch):
-                context = batch.force(motion, data)[1]
-            else:
-                context = batch.evaluate(motion, data)[2]
-            assert batch.own is not None
+        u = motion.u.copy()
+        for batch, kept, context in self._in_history(motion):
             if (values := how(batch, context)) is not None:
                 u[batch.own[kept]] = values[kept]
         return u
+
+    def _in_history(self, motion: Motion) -> Iterator[tuple[Any, BoolArray, Any]]:
+        """Each batch with variables of kind "history", which of its ``own`` these are, and its context."""
+        t = min(motion.t, self.end)
+        for k, kept in self._histories.items():
+            batch = self.all_batches[k]
+            evaluate = batch.force if isinstance(batch, ElementBatch) else batch.evaluate
+            yield batch, kept, evaluate(motion, batch.at(t))[-1]
 
     @cached_property
     def _histories(self) -> dict[int, BoolArray]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fem_mbs.benchmarks.case import CASES, Case, Quantity, refine
+from fem_mbs import benchmarks
+from fem_mbs.benchmarks.case import CASES, Case, Quantity, references, refined
 from fem_mbs.command import main
 from fem_mbs.validation import line
 
@@ -65,6 +66,18 @@ def test_names_are_unique_and_every_case_says_what_it_is() -> None:
     assert all(case.summary.endswith(".") or ":" in case.summary for case in CASES)
 
 
+def test_references_are_of_cases_and_have_sources() -> None:
+    assert references().keys() <= {case.name for case in CASES}
+    every = [own for group in references().values() for own in group]
+    assert all(own.source.partition(": ")[0] in ("exact", "published", "computed") for own in every)
+    assert all(own.tolerance > 0.0 and (own.scale is None or own.scale > 0.0) for own in every)
+
+
+def test_numbers_are_as_many_as_references() -> None:
+    with pytest.raises(ValueError, match="block on an incline: no numbers for .'force upwards"):
+        Case("block on an incline", "joints", False, lambda: [[1.0, 2.0]]).run()
+
+
 def test_verdicts() -> None:
     assert Quantity("exact", 2.0, 2.0, 0.0, "").passed
     assert not Quantity("far", 2.1, 2.0, 0.04, "").passed
@@ -74,9 +87,8 @@ def test_verdicts() -> None:
 
 
 def test_extrapolation() -> None:
-    value, order = refine(lambda n: [3.0 + 2.0 / n**2, 1.0 - 1.0 / n**2], (4, 8, 16))
-    np.testing.assert_allclose(value, [3.0, 1.0], rtol=1e-14)
-    assert order == pytest.approx(2.0)
+    found = refined(lambda n: [3.0 + 2.0 / n**2, 1.0 - 1.0 / n**2], (4, 8, 16))
+    np.testing.assert_allclose(found, [3.0, 1.0, 2.0], rtol=1e-14)
 
 
 def wrong() -> list[Quantity]:
@@ -108,3 +120,10 @@ def test_a_name_that_no_case_has_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert leave.value.code == 2
     refusal = capsys.readouterr().err
     assert "no case has 'perpetuum' in its name; there are: " in refusal and "heavy top" in refusal
+
+
+def test_tables_are_installed_with_the_cases() -> None:
+    folder = Path(benchmarks.__file__).parent
+    settings = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    kinds = {file.suffix for file in folder.iterdir() if file.is_file()} - {".py"}
+    assert kinds == {".csv"} and '"fem_mbs.benchmarks" = ["*.csv"]' in settings

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.derivatives import parameters
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -19,6 +20,8 @@ from fem_mbs.elements import (
     RigidBody,
     SpringDamper,
 )
+from tests.catalogue import EVERYTHING
+from tests.derivatives.varied import builder, scale
 
 
 def cantilever(EI: float = 2.0, length: float = 1.0, moment: float = 4.0, load: float = 0.0) -> mbs.Model:  # noqa: N803
@@ -62,6 +65,60 @@ def test_frequencies_about_what_is_bent() -> None:
         step = 1e-3 * value
         expected = (frequencies(**{name: value + step}) - frequencies(**{name: value - step})) / (2.0 * step)
         np.testing.assert_allclose(mine[name], expected, rtol=1e-4, atol=1e-6)
+
+
+TIGHT = mbs.Newton(force_tolerance=1e-12, constraint_tolerance=1e-14, max_iterations=60)
+NO_EQUILIBRIUM = (
+    "open and close",
+    "steps of time",
+    "has changed along the path",
+    "repeat",
+    "touch",
+    "state that rests",
+)
+"""Why some classes have none, or none with a derivative."""
+QUICK = ("moment by a signal", "gears")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in EVERYTHING])
+def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All numbers of its constructor and gravity: equilibrium, reactions, frequencies about it."""
+    build, values = builder(name, EVERYTHING[name], ("R3xSO3", "SE3", "mixed")[len(name) % 3])
+    del values["speed"]
+
+    def at_rest(**given: Any) -> mbs.Model:
+        return build(speed=0.0, **given)
+
+    def whole(model: mbs.Model) -> tuple[Any, Any]:
+        found = mbs.statics(model, newton=TIGHT)
+        return found, mbs.modes(model, 4, found.state(-1))
+
+    try:
+        own = mbs.sensitivities(at_rest, values, of=mbs.statics, scale=scale(values), newton=TIGHT)
+    except mbs.FemMbsError as error:
+        assert any(text in str(error) for text in NO_EQUILIBRIUM), error
+        return
+    modes = own.about(mbs.modes, count=4)
+    runs = []
+    for step in (1e-4, 2e-4):
+        monkeypatch.setattr(parameters, "STEP", step)
+        runs.append(mbs.sensitivities(at_rest, values, of=whole, scale=scale(values)))
+
+    def state(found: Any) -> Any:
+        """But for what is counted along the way, which nothing depends on."""
+        last = found.state(-1)
+        return np.concatenate([last.x.ravel(), last.R.ravel(), last.u[found.system.order >= 0], last.multipliers])
+
+    def frequencies(found: Any) -> Any:
+        return found.frequencies
+
+    for k, (mine, query) in enumerate(((own, state), (modes, frequencies))):
+        derivatives = mine.of(query)
+        near, far = (each.of(lambda found, k=k, query=query: query(found[k])) for each in runs)
+        for key in values:
+            expected = (4.0 * near[key] - far[key]) / 3.0
+            limit = 2e-6 * np.abs(expected).max(initial=1e-3)
+            np.testing.assert_allclose(derivatives[key], expected, rtol=0.0, atol=limit, err_msg=f"{query} {key}")
 
 
 def test_buckling() -> None:

@@ -117,6 +117,30 @@ def test_few_steps_are_looked_at() -> None:
         assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
 
 
+@pytest.mark.parametrize("period", [0.1, 0.0999, 0.05])
+def test_loads_that_are_the_same_at_the_ends_of_all_steps(period: float) -> None:
+    """Newton's method has nothing to solve there: 6 N half of the time, and -4 N, lead as far as 6 N throughout."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0))
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    model.add(Force(node, lambda t: (6.0 if t / period % 1.0 < 0.5 else -4.0, 0, 0)))
+    solution = mbs.simulate(model, 5.0, 0.1)
+    error = solution.stats.error
+    assert solution.x[-1, -1, 0] > 60.0 and error is not None and error.length > 12.5 and error.warning
+
+
+@pytest.mark.parametrize("periods", [1, 5, 10])
+def test_loads_whose_periods_fit_into_a_step_are_seen(periods: int) -> None:
+    """At the ends of steps, in their middles and at fifths they are zero; what moves is their impulse at the start."""
+    h, w = 0.1, 2.0 * np.pi * periods / 0.1
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0))
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    model.add(Force(node, lambda t: (np.sin(w * t), 0, 0)))
+    error = mbs.simulate(model, 2.0, h).stats.error
+    assert error is not None and error.length > 2.0 / w and error.warning
+
+
 @pytest.mark.parametrize("turn", [2.0, 3.0])
 def test_what_a_start_sets_off_and_is_soon_gone_is_seen(turn: float) -> None:
     """A damped spring that is let go, ``turn`` rad a step: its worst error comes in the first steps, and is seen."""

@@ -14,14 +14,17 @@ import fem_mbs as mbs
 from fem_mbs.elements import (
     Force,
     Harmonic,
+    JointActuator,
     JointForce,
     JointFriction,
+    JointSensor,
     JointSpring,
     JointStop,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SampledController,
     SpringDamper,
     Vector,
 )
@@ -220,3 +223,26 @@ def test_steps_in_many_parts_are_told(
         solution = mbs.simulate(model, 0.06, 0.01)
     assert caplog.text.count("6 steps of 0.01 s were taken in") == 1 and named in caplog.text
     assert solution.stats.steps > 100
+
+
+def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
+    """The shortest part is as short as that, but for rounding: the run goes on."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointStop(rail, -0.5, 0.5, 1e8))
+    solution = mbs.simulate(model, 1.0, 0.1)
+    assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
+
+
+def test_steps_that_end_at_samples_are_no_parts(caplog: pytest.LogCaptureFixture) -> None:
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    place = model.add(JointSensor(rail))
+    model.add(JointActuator(rail, model.add(SampledController(place, 0.01, lambda t, x, u: -u))))
+    model.add(JointStop(rail, -2.0, 2.0, 100.0))
+    mbs.simulate(model, 2.0, 0.1)
+    assert not caplog.records

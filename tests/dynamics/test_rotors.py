@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from meshes import brick, chain
@@ -133,6 +135,26 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         assert np.abs(row - np.sqrt(2 * k / 10)).min() < 1e-7
     with pytest.raises(mbs.FemMbsError, match="beyond its speeds from 0 to 100"):
         mbs.campbell(model, [120.0], count=2)
+
+
+def test_a_function_of_the_speed_is_asked_at_the_speed() -> None:
+    """As a table of it; and a diagram goes to a file."""
+    model = rigid_rotor(lambda w: (1e4 + w * w, 2e4))
+    diagram = mbs.campbell(model, [0.0, 50.0, 100.0], count=4)
+    for row, k in zip(diagram.angular, (1e4, 1e4 + 2500.0, 2e4), strict=True):
+        assert np.abs(row - np.sqrt(2 * k / 10)).min() < 1e-7
+    with pytest.raises(mbs.ModelError, match="a function of the speed has its own"):
+        rigid_rotor(lambda w: (1e4, 2e4), speeds=(0.0, 1.0))
+    with pytest.raises(mbs.LawError, match="stiffness"):
+        mbs.campbell(rigid_rotor(lambda w: "stiff"), [1.0])
+
+
+def test_a_diagram_as_a_table(tmp_path: Path) -> None:
+    diagram = mbs.campbell(rigid_rotor((1e4, 2e4)), [0.0, 50.0], count=4)
+    head, *rows = (diagram.to_table(tmp_path / "campbell")).read_text().splitlines()
+    assert head.split(",")[:4] == ["speed", "angular 1", "damping 1", "whirl 1"]
+    values = np.array([row.split(",") for row in rows], float)
+    assert np.array_equal(values[:, 0], diagram.speeds) and np.array_equal(values[:, 1::3], diagram.angular)
 
 
 def test_a_table_over_the_speed_that_swings_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -116,3 +116,42 @@ def test_without_contacts() -> None:
 def test_forces_beyond_all_numbers_are_no_solution() -> None:
     """As in trials of steps that lead away: nothing is divided by the friction that is not there."""
     assert not push(1e-300 * np.eye(3), np.array([[-1e300, 0.0, 0.0]]), np.zeros(1)).solved
+
+
+def test_balls_in_a_corner_wedge() -> None:
+    """Eight balls between three walls, hit at random: of some, both sides hold while their pushes grow without an end.
+
+    Sweeps creep there, and Newton's method finds no solution on the branch.
+    """
+    rng = np.random.default_rng(1)
+    G = _rates_of_balls_in_a_corner()
+    inverse_mass = np.tile([1.0, 1.0, 1.0, 2.5, 2.5, 2.5], 8)
+    for _ in range(30):
+        V = (rng.normal(size=(8, 6)) - [1, 1, 1, 0, 0, 0]).ravel() * 10.0 ** rng.uniform(-3, 0, 48)
+        c = (G @ V).reshape(-1, 3)
+        returns = rng.choice([0.0, 0.3, 0.8]) * rng.integers(0, 2, len(c))
+        c[:, 0] += returns * np.minimum(c[:, 0], 0.0)
+        mu = np.full(len(c), rng.choice([0.3, 0.6]))
+        found = push((G * inverse_mass) @ G.T, c, mu)
+        assert found.solved
+        laws_hold((G * inverse_mass) @ G.T, c, mu, found.P)
+
+
+def _rates_of_balls_in_a_corner() -> Array:
+    """Of gaps and slips, per velocity of two by two by two balls of radius 1 that touch along the axes."""
+    cells, rows = list(np.ndindex(2, 2, 2)), []
+    for a, cell in enumerate(cells):
+        for axis in np.flatnonzero(np.array(cell) == 0):
+            lever, beside = np.eye(3)[axis], cells.index(tuple(np.add(cell, np.eye(3, dtype=int)[axis])))
+            for pair in (False, True):
+                for direction in np.roll(np.eye(3), axis, axis=1):
+                    row = np.zeros((8, 6))
+                    if pair:
+                        row[a], row[beside] = (
+                            [*-direction, *np.cross(lever, -direction)],
+                            [*direction, *np.cross(-lever, direction)],
+                        )
+                    else:
+                        row[a] = *direction, *np.cross(-lever, direction)
+                    rows.append(row.ravel())
+    return np.array(rows)

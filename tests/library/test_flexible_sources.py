@@ -20,6 +20,7 @@ from fem_mbs.elements import (
     Force,
     Interface,
     Reduction,
+    RevoluteJoint,
     RigidBody,
     SpringDamper,
 )
@@ -129,6 +130,21 @@ def test_faces_and_nodes_by_name_are_those_of_a_box(tmp_path: Path, kind: str, f
     by_name["a"] = Interface.average("ROOT")
     found = Reduction.solid(file, 70e9, 0.3, 2700.0, by_name, modes=2)
     np.testing.assert_allclose(found.frequencies, expected.frequencies, rtol=1e-7)
+
+
+def test_groups_of_nodes_of_med(tmp_path: Path) -> None:
+    """Families of nodes by the names of all groups that they belong to."""
+    pytest.importorskip("h5py")
+    own = mesh("tetra")
+    x = own.points[:, 0]  # type: ignore[attr-defined]
+    left, right = x < 1e-9, x > 0.4 - 1e-9
+    own.point_data["point_tags"] = np.where(left, 2, np.where(right, 3, 0))  # type: ignore[attr-defined]
+    own.point_tags = {2: ["left", "ends"], 3: ["ends"]}  # type: ignore[attr-defined]
+    own.write(tmp_path / "bar.med")  # type: ignore[attr-defined]
+    by_name = {"a": Interface.average("left"), "b": ENDS["b"]}
+    own_bar = Reduction.solid(tmp_path / "bar.med", 70e9, 0.3, 2700.0, by_name, modes=2, recover=["ends"])
+    assert own_bar.stiffness == pytest.approx(bar().stiffness[:14, :14], rel=1e-6, abs=1e3)
+    assert len(own_bar.kept["ends"]) == len(own_bar.kept["a"]) + len(own_bar.kept["b"])
 
 
 def test_sides_of_hexahedra_of_twenty_nodes_are_curved() -> None:
@@ -448,24 +464,43 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
         Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
 
 
-def test_joints_of_a_model_are_no_stiffness() -> None:
-    """Two beams that share a node are one body; with a joint between two nodes they are refused with what to do."""
-    steel = BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7800)
+def shaft(*cuts: float, joint: object = FixedJoint, tilt: float = 0.0) -> tuple[mbs.Model, dict[str, Interface]]:
+    """A steel rod from 0 to 1 m as beams between cuts, with joints there, its axes turned about itself by ``tilt``."""
+    steel, part = BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7800), mbs.Model()
+    y, places = (0.0, np.cos(tilt), np.sin(tilt)), (0.0, *cuts, 1.0)
+    beams = [
+        Beam.line(part, (a, 0, 0), (b, 0, 0), steel, elements=round(12 * (b - a)), y_axis=y)
+        for a, b in zip(places, places[1:], strict=False)
+    ]
+    for one, other in zip(beams, beams[1:], strict=False):
+        part.add(joint(one.nodes[-1], other.nodes[0]))  # type: ignore[operator]
+    return part, {"a": Interface.rigid(beams[0].nodes[0].name), "b": Interface.rigid(beams[-1].nodes[-1].name)}
 
-    def whole(joined: bool) -> Reduction:
-        part = mbs.Model()
-        first = Beam.line(part, (0, 0, 0), (1, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
-        if joined:
-            second = Beam.line(part, (1, 0, 0), (2, 0, 0), steel, elements=3, y_axis=(0, 1, 0))
-            part.add(FixedJoint(first.nodes[-1], second.nodes[0]))
-            nodes = [*first.nodes, *second.nodes]
-        else:
-            nodes = list(first.nodes)
-        linear, count = mbs.linearize(part), len(nodes)
-        six = [(node, k) for node in range(count) for k in range(1, 7)]
-        ends = {"left": Interface.rigid([0]), "right": Interface.rigid([count - 1])}
-        return Reduction([node.position for node in nodes], linear.K, linear.M, ends, dofs=six, modes=2)
 
-    assert whole(joined=False).modes == 2
-    with pytest.raises(mbs.ModelError, match="joints of a model are no part of the stiffness"):
-        whole(joined=True)
+@pytest.mark.parametrize("method", ["guyan", "craig-bampton", "free"])
+def test_a_part_of_a_model_is_a_body_with_its_joints(method: str) -> None:
+    """Pieces that are welded are one piece, whatever the axes of nodes; a damper between them damps the body."""
+    whole, welded, turned = (
+        Reduction.model(mbs.linearize(part), ends, modes=4, method=method)
+        for part, ends in (shaft(), shaft(0.25, 0.5), shaft(0.5, tilt=0.3))
+    )
+    for other in (welded, turned):
+        assert other.frequencies[:8] == pytest.approx(whole.frequencies[:8], rel=1e-9)
+        assert other.moments[:4, :4] == pytest.approx(whole.moments[:4, :4], abs=1e-12)
+    part, ends = shaft(0.5)
+    part.add(SpringDamper(part.nodes[1], part.nodes[-1], 0.0, 3.0))
+    damped = Reduction.model(mbs.linearize(part), ends, modes=4, method=method)
+    # c (d_b - d_a)^2, of the interfaces alone
+    assert np.linalg.eigvalsh(damped.damping)[[0, -2, -1]] == pytest.approx([0.0, 0.0, 6.0], abs=1e-9)
+
+
+def test_parts_that_are_no_body_are_refused() -> None:
+    part, ends = shaft(0.5, joint=lambda a, b: RevoluteJoint(a, b, (0, 0, 1)))
+    with pytest.raises(mbs.ModelError, match="what a hinge lets turn is no one body"):
+        Reduction.model(mbs.linearize(part), ends, modes=2)
+    part, ends = shaft()
+    part.fix(part.nodes[1])
+    with pytest.raises(mbs.ModelError, match="must have all|is held; give the free part|has no set"):
+        Reduction.model(mbs.linearize(part), ends, modes=2)
+    with pytest.raises(mbs.ModelError, match="linear must be what mbs.linearize returns"):
+        Reduction.model(part, ends)
