@@ -78,7 +78,7 @@ class Addresses:
             self.at(place, array)
         else:
             self._small.pop(place, None)
-            self.at(place, np.ascontiguousarray(array))
+            self.at(place, np.ascontiguousarray(array))  # type: ignore[arg-type]
 
     def at(self, place: int, array: Array | IntArray) -> None:
         """Have kernels work on an array itself."""
@@ -138,11 +138,6 @@ def resolved(context: Any) -> Any:
     return context.context if isinstance(context, LaterContext) else context
 
 
-def _of_batch(name: str) -> Any:
-    """A method that is not compiled, which the batch itself answers."""
-    return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
-
-
 class _Compiled:
     """Kernels of a batch and the arrays they work on."""
 
@@ -189,6 +184,20 @@ class _Compiled:
             return None
         return [result.copy() for result in results] if self._small[k] else results.copy()
 
+    def answer(
+        self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
+    ) -> Array | None:
+        """The result of a kernel in the motion of a context; None where the batch itself has to answer."""
+        if not isinstance(context, LaterContext):
+            return None
+        self.arrays.take(context.motion)
+        self.arrays.take_rates(*rates)
+        for place, array in enumerate(given, at.GIVEN):
+            if array is not None:
+                self[place] = array
+        results = self.run(k)
+        return results[0] if results else None
+
     def _write(self, k: int, place: int) -> None:
         """Have a kernel write a result where the array for it is."""
         self.addresses.addresses[at.RESULT - at.SHARED + 2 * k + place] = address(self._results[k][place])
@@ -227,39 +236,14 @@ class CompiledElements(ElementBatch):
         return results[0], LaterContext(motion, lambda: self.batch.force(motion, prescribed)[1])
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled.arrays.take_rates(dV, dA)
-            if results := compiled.run(1):
-                return results[0]
-        return self.batch.tangent(resolved(context), dV, dA)
+        result = self._compiled.answer(context, 1, (dV, dA))
+        return self.batch.tangent(resolved(context), dV, dA) if result is None else result
 
     def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array | None:
-        compiled = self._compiled
-        if len(compiled.kernels) < 3:
+        if len(self._compiled.kernels) < 3:
             return None
-        if isinstance(context, LaterContext):
-            compiled.arrays.take(context.motion)
-            for k, change in enumerate((dV, dA, inertial)):
-                compiled[at.GIVEN + k] = change
-            if results := compiled.run(2):
-                return results[0]
-        return self.batch.rate_force(resolved(context), dV, dA, inertial)
-
-    stiffness = _of_batch("stiffness")
-    damping = _of_batch("damping")
-    gyroscopic = _of_batch("gyroscopic")
-    mass = _of_batch("mass")
-    by_multipliers = _of_batch("by_multipliers")
-    accept = _of_batch("accept")
-    history_rates = _of_batch("history_rates")
-    next_jump = _of_batch("next_jump")
-    jump = _of_batch("jump")
-    stress_ahead = _of_batch("stress_ahead")
-    with_stress = _of_batch("with_stress")
-    stressed = _of_batch("stressed")
-    energy = _of_batch("energy")
+        result = self._compiled.answer(context, 2, (), (dV, dA, inertial))
+        return self.batch.rate_force(resolved(context), dV, dA, inertial) if result is None else result
 
 
 class CompiledConstraints(ConstraintBatch):
@@ -304,38 +288,29 @@ class CompiledConstraints(ConstraintBatch):
         return phi, B, LaterContext(motion, lambda: self.batch.evaluate(motion, prescribed)[2])
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled[at.GIVEN] = multipliers
-            if results := compiled.run(1):
-                return results[0]
-        return self.batch.stiffness(resolved(context), multipliers)
+        result = self._compiled.answer(context, 1, (), (multipliers,))
+        return self.batch.stiffness(resolved(context), multipliers) if result is None else result
 
     def rate_gradient(self, context: Any, V: Array) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled[at.GIVEN + 1] = V
-            if results := compiled.run(2):
-                return results[0]
-        return self.batch.rate_gradient(resolved(context), V)
+        result = self._compiled.answer(context, 2, (), (None, V))
+        return self.batch.rate_gradient(resolved(context), V) if result is None else result
 
     def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        if not isinstance(context, LaterContext):
-            return None
-        compiled = self._compiled
-        compiled.arrays.take(context.motion)
-        compiled.arrays.take_rates(dV)
-        compiled[at.GIVEN + 1] = V
-        results = compiled.run(3)
-        return results[0] if results else None
+        return self._compiled.answer(context, 3, (dV,), (None, V))
 
-    second = _of_batch("second")
-    check_start = _of_batch("check_start")
-    astray = _of_batch("astray")
-    accept = _of_batch("accept")
-    history_rates = _of_batch("history_rates")
+
+def _of_batch(name: str) -> Any:
+    """A method that is not compiled, which the batch itself answers."""
+    return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
+
+
+_OF_ELEMENTS = (
+    "stiffness damping gyroscopic mass by_multipliers accept next_jump jump stressed stress_ahead with_stress"
+)
+for _name in (*_OF_ELEMENTS.split(), "energy"):
+    setattr(CompiledElements, _name, _of_batch(_name))
+for _name in ("second", "check_start", "astray", "accept"):
+    setattr(CompiledConstraints, _name, _of_batch(_name))
 
 
 def compiled(system: System) -> None:
