@@ -283,7 +283,7 @@ class TimeIntegration:
     def _after_kinks(self, kinks: Kinks, h: float) -> None:
         """Count what steps near kinks of laws miss, and say where something keeps them short."""
         if self._cut is not None:
-            self._cut.after_step(h, kinks.branches)
+            self._cut.after_step(h / self.control_memory.h, kinks.branches)
         self._error.parts += self.control.across_kink(self.control_memory)
         if creeps := self.control.creeps(self.control_memory):
             LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
