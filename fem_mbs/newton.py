@@ -231,8 +231,9 @@ def solve(
             if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
-        # where residuals fall, the next correction would be shorter by as much, and rounding
-        fades = max(size) < STUCK * max(before) and SAFETY * length * length <= smallest * longer
+        # where residuals fall fast, the next correction would be shorter by as much, and rounding
+        rest = (1.0 if fresh else SAFETY) * length * length
+        fades = max(size) < SLOW * max(before) and rest <= smallest * longer
         at.corrected = last or fades or length <= smallest
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
