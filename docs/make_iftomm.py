@@ -85,7 +85,7 @@ def run(problem: BenchmarkProblem, group: str, steps: int) -> dict[str, float]:
     error = float((apart / [own.scale for own in known]).max())
     total = solution.energy.total
     drift = float(np.abs(total - total[0]).max())
-    return {"h": problem.times[-1] / steps, "error": error, "seconds": seconds, "drift": drift}
+    return {"h": problem.t_end / steps, "error": error, "seconds": seconds, "drift": drift}
 
 
 def measured() -> dict[str, dict[str, list[dict[str, float]]]]:

@@ -316,6 +316,9 @@ class BrakeBatch(CoordinateLawBatch):
     def accept(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
         return super().accept(context[0])
 
+    def history_rates(self, context: tuple[Acting, Array]) -> Array | None:  # type: ignore[override]
+        return super().history_rates(context[0])
+
     def by_multipliers(self, context: tuple[Acting, Array]) -> Array:
         acting, load = context
         share = acting.law.value / (1.0 + np.vecdot(load, load))[:, None]

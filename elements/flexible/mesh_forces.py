@@ -7,12 +7,12 @@ With forces ``p`` on the nodes of a field ``Y = X + sum_j q_j Psi_j``, in the ax
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import array, real, shown, so3, text
+from fem_mbs.contracts import array, real, shown, text
 from fem_mbs.elements.flexible.interfaces import Facets, chosen
 from fem_mbs.errors import ModelError
 
@@ -27,37 +27,9 @@ def _loads(value: Any, label: object) -> Any:
 Loads = Annotated[Any, _loads]
 
 
-class ReducedLoad(NamedTuple):
-    """What remains of forces on a mesh: their sum ``(3,)`` and products ``(1 + K, 3, 3)`` of ``Psi_j`` and forces."""
-
-    sum: Array
-    products: Array
-
-    @classmethod
-    def of(cls, p: Array, X: Array, Y: Array) -> ReducedLoad:
-        """Of forces ``p`` (n, 3) at ``X`` (n, 3), whose shapes are ``Y`` (n, 3, K)."""
-        return cls(p.sum(axis=0), np.concatenate([[X.T @ p], np.einsum("nak,nb->kab", Y, p)]))
-
-    def flat(self) -> Array:
-        """All of it in an array."""
-        return np.concatenate([self.sum, self.products.ravel()])
-
-    @classmethod
-    def of_flat(cls, flat: Array) -> ReducedLoad:
-        """The same again."""
-        return cls(flat[:3], flat[3:].reshape(-1, 3, 3))
-
-    @property
-    def moments(self) -> Array:
-        """``sum Psi_j x p``, ``(1 + K, 3)``."""
-        result: Array = 2.0 * so3.axial(self.products.swapaxes(1, 2))
-        return result
-
-    @property
-    def modal(self) -> Array:
-        """``sum Psi_j . p``, ``(K,)``."""
-        result: Array = np.trace(self.products[1:], axis1=1, axis2=2)
-        return result
+def reduced_load(p: Array, X: Array, Y: Array) -> Array:
+    """``(4 + 3K, 3)`` of forces ``p`` (n, 3) at ``X`` (n, 3), whose shapes are ``Y`` (n, 3, K): by ``1, X, Psi_j``."""
+    return np.concatenate([p.sum(axis=0)[None], X.T @ p, np.einsum("nak,nb->kab", Y, p).reshape(-1, 3)])
 
 
 def nodal_forces(

@@ -9,7 +9,18 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Motion, Name, Numbering, checked, evaluate, number, or_function
+from fem_mbs.contracts import (
+    Element,
+    ElementBatch,
+    Motion,
+    Name,
+    Numbering,
+    checked,
+    evaluate,
+    number,
+    or_function,
+    so3,
+)
 from fem_mbs.contracts import next_jump as jump_of
 from fem_mbs.elements.flexible.flexible_body import FlexibleBatch, FlexibleBody
 from fem_mbs.elements.flexible.floating_frame import FrameRates
@@ -75,10 +86,10 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
     def __init__(self, loads: Sequence[MeshLoad], number: Numbering) -> None:
         self.owners, self._bodies = loads, FlexibleBatch([load.body for load in loads], number)
         self.nodes, self.own = self._bodies.nodes, self._bodies.own
-        reduced = [load.body.reduction.loaded[load.load] for load in loads]
-        self._sum, self._moments, self._modal = (
-            np.array([getattr(own, name) for own in reduced]) for name in ("sum", "moments", "modal")
-        )
+        reduced = np.array([load.body.reduction.loaded[load.load] for load in loads])
+        products = reduced[:, 1:].reshape(len(loads), -1, 3, 3)
+        self._sum, self._moments = reduced[:, 0], 2.0 * so3.axial(products.swapaxes(2, 3))
+        self._modal = np.trace(products[:, 1:], axis1=2, axis2=3)
         self._constant = np.array([0.0 if callable(load.value) else load.value for load in loads])
         self._functions = [(row, load, load.value) for row, load in enumerate(loads) if callable(load.value)]
 

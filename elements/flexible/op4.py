@@ -13,52 +13,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 
 SHORT = 65536
 
 
-class Head(NamedTuple):
-    """Of a matrix."""
-
-    name: str
-    columns: int
-    rows: int
-    type: int
+Part = tuple[int, int, Array]
+"""Column and first row, from 1, and values; of complex ones real and imaginary parts in turn."""
 
 
-class Strings:
-    """Entries of a matrix, column by column."""
+def _matrix(name: str, shape: tuple[int, int], kind: int, parts: list[Part]) -> csr_array:
+    if kind not in (1, 2, 3, 4):
+        raise ValueError(f"matrix {name} has the type {kind}, not 1 to 4")
+    parts = [(c, r, v if kind < 3 else v[::2] + 1j * v[1::2]) for c, r, v in parts] or [(1, 1, np.zeros(0))]
+    rows, columns, values = (
+        np.concatenate(every)
+        for every in zip(*((r + np.arange(len(v)), np.full(len(v), c), v) for c, r, v in parts), strict=True)
+    )
+    return csr_array(coo_array((values, (rows - 1, columns - 1)), shape))
 
-    def __init__(self, head: Head) -> None:
-        if head.type not in (1, 2, 3, 4):
-            raise ValueError(f"matrix {head.name} has the type {head.type}, not 1 to 4")
-        self.head = head
-        self._parts: list[tuple[int, int, Array]] = []
 
-    def add(self, column: int, row: int, values: Array) -> None:
-        """Values in a column, both counted from 1; of complex ones real and imaginary parts in turn."""
-        self._parts.append((column, row, values if self.head.type < 3 else values[::2] + 1j * values[1::2]))
-
-    def placed(self, words: int, row: int | None) -> tuple[int, int]:
-        """How many words the numbers of a string take, and its first row; ``row`` is the second word of two."""
-        return (words // SHORT - 1, words % SHORT) if row is None else (words - 1, row)
-
-    def matrix(self) -> csr_array:
-        """All of them."""
-        sizes = [len(values) for *_, values in self._parts]
-        columns = np.repeat([column for column, *_ in self._parts], sizes)
-        empty: IntArray = np.zeros(0, np.intp)
-        rows = np.concatenate([empty, *(row + np.arange(len(values)) for _, row, values in self._parts)])
-        values = np.concatenate([np.zeros(0), *(values for *_, values in self._parts)])
-        shape = abs(self.head.rows), self.head.columns
-        return csr_array(coo_array((values, (rows - 1, columns.astype(np.intp) - 1)), shape))
+def _string(words: int, row: int | None) -> tuple[int, int]:
+    """How many words the numbers of a string take, and its first row; ``row`` is the second word of two."""
+    return (words // SHORT - 1, words % SHORT) if row is None else (words - 1, row)
 
 
 def read_op4(path: Path, label: str) -> dict[str, csr_array]:
@@ -66,7 +48,7 @@ def read_op4(path: Path, label: str) -> dict[str, csr_array]:
     try:
         content = path.read_bytes()
         every = _of_text(content.decode("ascii")) if content[:32].isascii() and b"\0" not in content[:32] else None
-        return {own.head.name: own.matrix() for own in every or _of_records(content)}
+        return every or _of_records(content)
     except OSError as error:
         raise ModelError(f"{label}: '{path}' cannot be read: {error.strerror or error}") from error
     except (ValueError, IndexError, StopIteration) as error:
@@ -75,8 +57,8 @@ def read_op4(path: Path, label: str) -> dict[str, csr_array]:
         ) from error
 
 
-def _of_text(content: str) -> list[Strings]:
-    lines, result = iter(content.splitlines()), []
+def _of_text(content: str) -> dict[str, csr_array]:
+    lines, result = iter(content.splitlines()), dict[str, csr_array]()
     for line in lines:
         if not line.strip():
             continue
@@ -85,7 +67,7 @@ def _of_text(content: str) -> list[Strings]:
         name, layout = line[2 * width + 16 : 2 * width + 24].strip(), line[2 * width + 24 :]
         found = re.search(r"[ED](\d+)\.", layout.upper())
         wide = int(found[1]) if found else 16
-        own = Strings(Head(name, columns, rows, kind))
+        parts: list[Part] = []
 
         def numbers(count: int, wide: int = wide) -> Array:
             texts: list[str] = []
@@ -100,26 +82,26 @@ def _of_text(content: str) -> list[Strings]:
                 next(lines)
                 break
             if first:
-                own.add(column, first, numbers(words))
+                parts.append((column, first, numbers(words)))
                 continue
             while words > 0:
                 string = [int(part) for part in next(lines).split()]
-                size, row = own.placed(string[0], string[1] if rows < 0 else None)
-                own.add(column, row, numbers(size // (2 - kind % 2)))
+                size, row = _string(string[0], string[1] if rows < 0 else None)
+                parts.append((column, row, numbers(size // (2 - kind % 2))))
                 words -= size + len(string)
-        result.append(own)
+        result[name] = _matrix(name, (abs(rows), columns), kind, parts)
     return result
 
 
-def _of_records(content: bytes) -> list[Strings]:
+def _of_records(content: bytes) -> dict[str, csr_array]:
     order = "<" if int.from_bytes(content[:4], "little") < int.from_bytes(content[:4], "big") else ">"
-    records, result = _records(content, order), []
+    records, result = _records(content, order), dict[str, csr_array]()
     for head in records:
         word = len(head) // 6  # four numbers and a name of two words
         integer = f"{order}i{word}"
         columns, rows, _, kind = np.frombuffer(head, integer, 4).tolist()
-        name = head[4 * word : 4 * word + 4] + head[5 * word : 5 * word + 4]
-        own = Strings(Head(name.decode("ascii").strip(" \0"), columns, rows, kind))
+        name = (head[4 * word : 4 * word + 4] + head[5 * word : 5 * word + 4]).decode("ascii").strip(" \0")
+        parts: list[Part] = []
         size = 8 if word == 8 else 8 - 4 * (kind % 2)
         while True:
             record = next(records)
@@ -131,12 +113,12 @@ def _of_records(content: bytes) -> list[Strings]:
                 end, row = len(record), first
                 if not first:
                     words, second = [*np.frombuffer(record[at : at + 2 * word], integer).tolist(), 0][:2]
-                    length, row = own.placed(words, second if rows < 0 else None)
+                    length, row = _string(words, second if rows < 0 else None)
                     at += word * (2 if rows < 0 else 1)
                     end = at + length * word
-                own.add(column, row, np.frombuffer(record[at:end], f"{order}f{size}").astype(float))
+                parts.append((column, row, np.frombuffer(record[at:end], f"{order}f{size}").astype(float)))
                 at = end
-        result.append(own)
+        result[name] = _matrix(name, (abs(rows), columns), kind, parts)
     return result
 
 

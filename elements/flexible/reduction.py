@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,17 +49,11 @@ from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, co
 from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
 from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
 from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, ReducedLoad, in_rows, nodal_forces
+from fem_mbs.elements.flexible.mesh_forces import Loads, in_rows, nodal_forces, reduced_load
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
 from fem_mbs.errors import ModelError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-else:
-    Unpack = list
-    """Of arguments by name; ``typing`` has it from Python 3.11 on."""
 
 LOG = logging.getLogger("fem_mbs")
 METHODS = ("craig-bampton", "guyan", "free")
@@ -86,23 +80,6 @@ Units = Annotated[str, choice(UNITS)]
 Factors = Annotated[ArrayLike, shaped((2,), what="two numbers")]
 Unknowns = Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")]
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
-
-
-class ReductionOptions(TypedDict, total=False):
-    """What all sources take by name, and :class:`Reduction` says of it."""
-
-    modes: int
-    frequency: float | None
-    method: str
-    damping: Any
-    rayleigh: ArrayLike | None
-    recover: Sequence[str] | Mapping[str, Any]
-    loads: Mapping[str, Any] | None
-    dofs: ArrayLike | None
-    units: str
-    triangles: ArrayLike | None
-    geometric: Callable[..., Any] | None
-    solve: Callable[..., Any] | None
 
 
 class Skin(NamedTuple):
@@ -210,7 +187,7 @@ class Reduction(Public):
     frame: str
     surface: Skin
     kept: dict[str, IntArray]
-    loaded: dict[str, ReducedLoad]
+    loaded: dict[str, Array]
     lowest: float
     left_out: float
     size: float
@@ -304,7 +281,7 @@ class Reduction(Public):
         stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * stress_unit(units)
         self.surface = Skin(points[kept] - center, Y[kept], stress, number[faces], kept)
         self.kept = {"skin": np.unique(self.surface.triangles)} | {name: number[own] for name, own in sets.items()}
-        self.loaded = {name: ReducedLoad.of(own, points - center, Y) for name, own in forces.items()}
+        self.loaded = {name: reduced_load(own, points - center, Y) for name, own in forces.items()}
 
     @classmethod
     @checked
@@ -317,7 +294,7 @@ class Reduction(Public):
         interfaces: Interfaces,
         *,
         stiffening: bool = False,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
 
@@ -340,9 +317,7 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def abaqus(
-        cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
-    ) -> Reduction:
+    def abaqus(cls, stiffness: Path, mass: Path, deck: Path, interfaces: Interfaces, **options: Any) -> Reduction:
         """A body of matrices that Abaqus wrote by ``*MATRIX GENERATE`` as text, in either form.
 
         Parameters
@@ -367,7 +342,7 @@ class Reduction(Public):
         unknowns: Path,
         deck: Path,
         interfaces: Interfaces,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of matrices that CalculiX wrote by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, without supports.
 
@@ -385,9 +360,7 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def nastran(
-        cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Unpack[ReductionOptions]
-    ) -> Reduction:
+    def nastran(cls, matrices: Path, bulk: Path, interfaces: Interfaces, **options: Any) -> Reduction:
         """A body of matrices that Nastran wrote as ``DMIG``, ``PARAM,EXTOUT,DMIGPCH``, or by ``OUTPUT4``.
 
         Parameters
@@ -414,7 +387,7 @@ class Reduction(Public):
         mapping: Path,
         nodes: Path,
         interfaces: Interfaces,
-        **options: Unpack[ReductionOptions],
+        **options: Any,
     ) -> Reduction:
         """A body of matrices that Ansys wrote by ``HBMAT`` as text, without supports.
 
@@ -435,7 +408,7 @@ class Reduction(Public):
     @classmethod
     @checked
     def matrix_market(
-        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Unpack[ReductionOptions]
+        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
     ) -> Reduction:
         """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
         K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
@@ -443,7 +416,7 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def model(cls, linear: Linear, interfaces: Interfaces, **options: Unpack[ReductionOptions]) -> Reduction:
+    def model(cls, linear: Linear, interfaces: Interfaces, **options: Any) -> Reduction:
         """A part of a model at rest, beams, shells and bodies with joints between them, as one body.
 
         Parameters
@@ -458,7 +431,7 @@ class Reduction(Public):
         return cls._of(of_model(linear), interfaces, options)
 
     @classmethod
-    def _of(cls, mesh: SourceMesh, interfaces: Any, options: ReductionOptions) -> Reduction:
+    def _of(cls, mesh: SourceMesh, interfaces: Any, options: dict[str, Any]) -> Reduction:
         if mesh.dofs is not None and options.get("dofs") is not None:
             raise ModelError("Reduction: dofs: these files name the node and direction of each row")
         return cls(mesh.points, mesh.K, mesh.M, interfaces, mesh=mesh, **options)
@@ -601,7 +574,7 @@ class Reduction(Public):
         plain = {name: np.asarray(getattr(self, name)) for name in KEPT}
         plain |= {"names": np.array(self.names), **{f"surface_{k}": v for k, v in self.surface._asdict().items()}}
         plain |= {f"set:{name}": rows for name, rows in self.kept.items()}
-        return plain | {f"load:{name}": own.flat() for name, own in self.loaded.items()}
+        return plain | {f"load:{name}": own for name, own in self.loaded.items()}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array]) -> Reduction:
@@ -614,7 +587,7 @@ class Reduction(Public):
         kept: Any = [arrays[f"surface_{name}"] for name in Skin._fields]
         self.surface = Skin(*kept)
         self.kept = {name[4:]: own.astype(np.intp) for name, own in arrays.items() if name.startswith("set:")}
-        self.loaded = {name[5:]: ReducedLoad.of_flat(own) for name, own in arrays.items() if name.startswith("load:")}
+        self.loaded = {name[5:]: own.reshape(-1, 3) for name, own in arrays.items() if name.startswith("load:")}
         return self
 
     def __str__(self) -> str:

@@ -158,18 +158,18 @@ class Bearing(Element):
         if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
             raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
         count = None if self.speeds is None else len(self.speeds)
-        given: list[Any] = [stiffness, np.zeros(5) if damping is None else damping]
-        self.by_speed = any(map(callable, given))
-        if self.by_speed and count is not None:
+        given: list[Any] = [
+            stiffness,
+            np.zeros((*(() if count is None else (count,)), 5)) if damping is None else damping,
+        ]
+        if any(map(callable, given)) and count is not None:
             raise ModelError(f"{label}: speeds belong to lists of matrices; a function of the speed has its own")
-        if damping is None and count is not None:
-            given[1] = np.zeros((count, 5))
-        names = ("stiffness", "damping")
         self.stiffness, self.damping = (
             own if callable(own) else _five(np.asarray(own), count, f"{label}: {name}")
-            for own, name in zip(given, names, strict=True)
+            for own, name in zip(given, ("stiffness", "damping"), strict=True)
         )
-        self.active = self.by_speed or self.speeds is not None or _brings_energy(self.stiffness, self.damping)
+        by_speed = count is not None or any(map(callable, given))
+        self.active = by_speed or _brings_energy(self.stiffness, self.damping)
         place = b.position if point is None else np.asarray(point)
         self.offsets = tuple(lever(node, place) for node in self.nodes)
         axes = axes_in(np.asarray(axis), across, a, label)
@@ -177,18 +177,44 @@ class Bearing(Element):
         self.shaft = b.rotation.T @ np.asarray(axis)
 
     def batch_key(self) -> Hashable:
-        if self.by_speed or self.speeds is None:
-            return self.by_speed
-        return tuple(own.tobytes() for own in (self.speeds, self.stiffness, self.damping))
+        return self.speeds is not None or callable(self.stiffness) or callable(self.damping)
 
 
-def _at(bearing: Any, speed: float) -> Array:
-    """Stiffness and damping ``(10, 5)``, one below the other, of one whose matrices are functions of the speed."""
-    both = [
-        _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
-        for name, own in (("stiffness", bearing.stiffness), ("damping", bearing.damping))
-    ]
-    return np.concatenate(both)
+BySpeed = Callable[[float], tuple[Array, Array]]
+
+
+def _by_speed(bearing: Bearing) -> BySpeed:
+    """Function of the speed: stiffness and damping ``(10, 5)``, one below the other, and their slopes."""
+    parts: Any = dict(stiffness=bearing.stiffness, damping=bearing.damping)
+    if bearing.speeds is None:
+
+        def both(speed: float) -> Array:
+            found = [
+                _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
+                for name, own in parts.items()
+            ]
+            return np.concatenate(found)
+
+        def of_functions(speed: float) -> tuple[Array, Array]:
+            h = SPEED_STEP * (1.0 + abs(speed))
+            return both(speed), (both(speed + h) - both(speed - h)) / (2.0 * h)
+
+        return of_functions
+    from scipy.interpolate import CubicSpline  # which takes long to import
+
+    values, first, last = np.concatenate([*parts.values()], axis=1), bearing.speeds[0], bearing.speeds[-1]
+    splines = CubicSpline(bearing.speeds, values)
+    if told := overshoot(splines, values, "{:g} rad/s"):
+        LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", bearing, told)
+
+    def of_table(speed: float) -> tuple[Array, Array]:
+        if not first <= speed <= last:
+            raise MotionError(
+                f"{bearing}: the shaft turns at {speed:.6g} rad/s, beyond its speeds from {first:g} to {last:g}"
+            )
+        return splines(speed), splines(speed, 1)
+
+    return of_table
 
 
 def _brings_energy(K: Array, C: Array) -> bool:
@@ -287,54 +313,31 @@ def _against_housing(Ad: Array) -> Array:
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):
-    """Bearings as arrays; those that depend on the speed are of one table, or of functions."""
+    """Bearings as arrays, of which none or all depend on the speed."""
 
     def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
         super().__init__(bearings, number)
-        self._speeds, self._by_speed = bearings[0].speeds, bearings[0].by_speed
-        if not self._by_speed:
-            self._K, self._C = (np.array([getattr(own, name) for own in bearings]) for name in ("stiffness", "damping"))
-        if self._speeds is not None:
-            from scipy.interpolate import CubicSpline  # which takes long to import
-
-            values = np.concatenate([self._K[0], self._C[0]], axis=1)
-            self._splines = CubicSpline(self._speeds, values)
-            if told := overshoot(self._splines, values, "{:g} rad/s"):
-                LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", self.owners[0], told)
+        self._laws = [_by_speed(own) for own in bearings] if bearings[0].batch_key() else []
+        if not self._laws:
+            self._constant = np.array([np.concatenate([own.stiffness, own.damping]) for own in bearings])
 
     def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        K, C, dK, dC = self._at_speed(speed, t)
+        (K, C), (dK, dC) = self._at_speed(speed)
         return np.matvec(K, z) + np.matvec(C, z_dot), K, C, np.matvec(dK, z) + np.matvec(dC, z_dot)
 
-    def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        """Stiffness and damping and their derivatives."""
-        if self._by_speed:
-            h = SPEED_STEP * (1.0 + np.abs(speed))
-            around = zip(self.owners, np.stack([speed, speed + h, speed - h], axis=1).tolist(), strict=True)
-            values = np.array([[_at(owner, w) for w in three] for owner, three in around])
-            both, slope = values[:, 0], (values[:, 1] - values[:, 2]) / (2.0 * h)[:, None, None]
-            return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
-        if self._speeds is None:
-            return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
-        beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
-        if beyond.any():
-            row = int(np.argmax(beyond))
-            raise MotionError(
-                f"{self.owners[row]}: the shaft turns at {speed[row]:.6g} rad/s at t = {t:.6g} s, beyond its speeds "
-                f"from {self._speeds[0]:g} to {self._speeds[-1]:g}"
-            )
-        both, slope = self._splines(speed), self._splines(speed, 1)
-        return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
+    def _at_speed(self, speed: Array) -> Array:
+        """Stiffness and damping ``(2, 2, n, 5, 5)``, and their slopes."""
+        if self._laws:
+            both = np.array([law(w) for law, w in zip(self._laws, speed.tolist(), strict=True)])
+        else:
+            both = np.stack([self._constant, np.zeros_like(self._constant)], axis=1)
+        return both.reshape(-1, 2, 2, 5, 5).transpose(1, 2, 0, 3, 4)
 
     def energy(self, motion: Motion) -> Energy:
         z, *_ = self._coordinates(motion)
-        if self._speeds is None and not self._by_speed:
-            K = self._K
-        else:
-            spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
-            w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
-            K = self._at_speed(w, motion.t)[0]
-        return Energy(strain=0.5 * np.vecdot(z, np.matvec(K, z)))
+        spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
+        w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
+        return Energy(strain=0.5 * np.vecdot(z, np.matvec(self._at_speed(w)[0, 0], z)))
 
 
 FULL = 0.999

@@ -30,14 +30,36 @@ from fem_mbs.elements.forces.coordinate_law import CoordinateElement, Coordinate
 OverTime = Annotated[float | Callable[[float], float], partial(or_function, number)]
 
 
-class Motor(CoordinateElement):
-    """Base of motors; ``reference`` is what they are to follow."""
+@checked
+class TorqueMotor(CoordinateElement):
+    """A motor that gives a force or a moment over time, along a coordinate of a joint.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    torque : float or function of t
+        N or N m, on b against a, positive along the coordinate.
+    coordinate : str, optional
+        Which one, where the joint has several.
+    """
+
+    active = True
+
+    def __init__(self, joint: JointLike, torque: OverTime, *, coordinate: str | None = None) -> None:
+        super().__init__(joint, coordinate)
+        self.reference = torque
+
+
+class ControlledMotor(CoordinateElement):
+    """Base of motors with a controller."""
 
     active = True
     reference: float | Callable[[float], float]
-    gains: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """What they are to follow."""
+    gains: tuple[float, float, float]
     """Proportional, integral, derivative."""
-    limit: float | None = None
+    limit: float | None
 
     def batch_key(self) -> Hashable:
         """With an integral or without, on coordinates of one kind."""
@@ -57,26 +79,7 @@ class Motor(CoordinateElement):
 
 
 @checked
-class TorqueMotor(Motor):
-    """A motor that gives a force or a moment over time, along a coordinate of a joint.
-
-    Parameters
-    ----------
-    joint : Constraint
-        A joint with coordinates.
-    torque : float or function of t
-        N or N m, on b against a, positive along the coordinate.
-    coordinate : str, optional
-        Which one, where the joint has several.
-    """
-
-    def __init__(self, joint: JointLike, torque: OverTime, *, coordinate: str | None = None) -> None:
-        super().__init__(joint, coordinate)
-        self.reference = torque
-
-
-@checked
-class SpeedMotor(Motor):
+class SpeedMotor(ControlledMotor):
     """A motor that follows a speed, by a PI controller.
 
     Parameters
@@ -114,7 +117,7 @@ class SpeedMotor(Motor):
 
 
 @checked
-class PositionMotor(Motor):
+class PositionMotor(ControlledMotor):
     """A motor that follows a position, by a PID controller.
 
     Parameters
@@ -155,24 +158,17 @@ class PositionMotor(Motor):
         self._controlled(position, (proportional, integral, derivative), limit, " s")
 
 
-class MotorBatch(CoordinateLawBatch):
-    """Motors as arrays."""
-
-    def __init__(self, elements: Sequence[Motor], number: Numbering) -> None:
-        super().__init__(elements, number)
-        self._motors, self._end = elements, number.end
-        self.P, self.I, self.D = np.array([motor.gains for motor in elements]).T
-        self.limit = np.array([inf if motor.limit is None else motor.limit for motor in elements])
-        self.kinked = bool(np.isfinite(self.limit).any()) and bool(self.P.any())
-
-    def at(self, t: float) -> Any:
-        """References ``(n,)``."""
-        each = ((motor, motor.reference) for motor in self._motors)
-        return np.array([float(evaluate(own, t, motor, None)) if callable(own) else own for motor, own in each])
+def references(motors: Sequence[Any], t: float) -> Array:
+    """What motors are to follow ``(n,)``."""
+    each = ((motor, motor.reference) for motor in motors)
+    return np.array([float(evaluate(own, t, motor, None)) if callable(own) else own for motor, own in each])
 
 
-class TorqueBatch(MotorBatch, of=TorqueMotor):
+class TorqueBatch(CoordinateLawBatch, of=TorqueMotor):
     """Forces and moments over time."""
+
+    def at(self, t: float) -> Array:
+        return references(self.owners, t)
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
         """Minus the torque, which acts and does not resist."""
@@ -180,11 +176,15 @@ class TorqueBatch(MotorBatch, of=TorqueMotor):
         return Law.without_states(-prescribed, none, none)
 
 
-class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
+class ControlledBatch(CoordinateLawBatch, of=(SpeedMotor, PositionMotor)):
     """Motors with controllers, of speeds and of positions."""
 
-    def __init__(self, elements: Sequence[Motor], number: Numbering) -> None:
+    def __init__(self, elements: Sequence[ControlledMotor], number: Numbering) -> None:
         super().__init__(elements, number)
+        self._motors, self._end = elements, number.end
+        self.P, self.I, self.D = np.array([motor.gains for motor in elements]).T
+        self.limit = np.array([inf if motor.limit is None else motor.limit for motor in elements])
+        self.kinked = bool(np.isfinite(self.limit).any())
         self._of_speed = np.array([isinstance(motor, SpeedMotor) for motor in elements])
         self._by_q, self._by_rate = self._of_speed - 1.0, -1.0 * self._of_speed
         """How errors follow from coordinates and from their rates."""
@@ -195,7 +195,7 @@ class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
         for k, motor in enumerate(self._motors):
             if motor.gains[2] and callable(motor.reference):
                 rates[k] = derivatives(motor.reference, t, motor, None, self._end)[0]
-        return super().at(t), rates
+        return references(self._motors, t), rates
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
         """``-T``, and ``-z'``."""

@@ -212,7 +212,7 @@ class GeneralizedAlpha(Method):
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
         scheme = self.scheme(system)
-        v, a = np.append(state.v, state.udot), memory.a
+        v, a = np.append(state.v, state.udot) if system.k else state.v.ravel(), memory.a
         if not isclose(h, memory.h, rel_tol=SAME):
             v, a = adapted(scheme, state, h, memory)
         if memory.velocity_perturbation is not None:

@@ -225,13 +225,13 @@ class StepEquations:
         system, (force, moment) = self.system, residual.evaluation.scale
         if not system.m:
             return residual.evaluation.relative, 0.0
-        gaps, accelerations = np.abs(residual.closing), self.beta * residual.closing
+        gaps, opening, rate = np.abs(residual.closing), residual.closing, self.beta
         if len(residual.hidden):
-            gaps = np.maximum(gaps, np.abs(residual.hidden))
-            accelerations = self.beta / (self.gamma * self.h) * residual.hidden
-        forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * accelerations), axis=1).tolist()
-        largest = np.maximum.reduce(gaps * system.constraint_weight).item()
-        return max(residual.evaluation.relative, forces / force, moments / moment), largest
+            gaps, opening = np.maximum(gaps, np.abs(residual.hidden)), residual.hidden
+            rate = self.beta / (self.gamma * self.h)
+        forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * opening), axis=1).tolist()
+        reaction = rate * max(forces / force, moments / moment)
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps * system.constraint_weight).item()
 
     # iteration matrix
 

@@ -155,13 +155,17 @@ class BenchmarkProblem:
     read: Callable[[Solution], Array]
     times: Sequence[float]
 
+    @property
+    def t_end(self) -> float:
+        """The last of these times."""
+        return self.times[-1]
+
 
 def solve(
     problem: BenchmarkProblem, steps: int, group: str = "R3xSO3", method: GeneralizedAlpha | None = None
 ) -> tuple[Solution, Array]:
     """A run of a problem in equal steps to the last of its times, and its quantities at these ``(k, nt)``."""
-    t_end = problem.times[-1]
-    solution = simulate(problem.build(group), t_end, t_end / steps, method)
+    solution = simulate(problem.build(group), problem.t_end, problem.t_end / steps, method)
     at = rows(solution.t, problem.times)
     if np.abs(solution.t[at] - problem.times).max() > 1e-9:
         raise ValueError(f"{problem.name}: {steps} steps do not all end at {problem.times}")

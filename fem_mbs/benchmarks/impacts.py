@@ -14,7 +14,6 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import case, known
-from fem_mbs.contracts import Method
 from fem_mbs.elements import (
     Ball,
     Beam,
@@ -51,17 +50,15 @@ class ContactProblem(NamedTuple):
     """The same at some times."""
 
 
-def errors(problem: ContactProblem, h: float, method: Method | None = None) -> Array:
+def errors(problem: ContactProblem, h: float) -> Array:
     """Mean errors ``(k,)`` over all steps of length ``h``."""
-    solution = simulate(problem.build(), problem.t_end, h, method)
+    solution = simulate(problem.build(), problem.t_end, h)
     return np.abs(problem.read(solution) - problem.exact(solution.t)).mean(axis=0)
 
 
-def fitted(
-    problem: ContactProblem, steps: Sequence[float] = STEPS, method: Method | None = None
-) -> tuple[Array, Array]:
+def fitted(problem: ContactProblem, steps: Sequence[float] = STEPS) -> tuple[Array, Array]:
     """Mean errors ``(steps, k)``, and the orders ``(k,)`` fitted to them."""
-    found = np.array([errors(problem, h, method) for h in steps])
+    found = np.array([errors(problem, h) for h in steps])
     return found, np.polyfit(np.log(steps), np.log(found), 1)[0]
 
 
@@ -208,12 +205,12 @@ def cradle(gap: float) -> Model:
     return model
 
 
-def rolling(v: float = 3.0, mu: float = 0.2) -> Model:
+def rolling() -> Model:
     """A bowling ball of radius 0.1 m that begins to slide with 3 m/s."""
     model, r = Model(gravity=(0, 0, -G)), 0.1
-    node = model.add_node((0, 0, r), velocity=(v, 0, 0), name="ball")
+    node = model.add_node((0, 0, r), velocity=(3, 0, 0), name="ball")
     model.add(RigidBody(node, 1.0, [0.4 * r * r] * 3))
-    model.add(Contact(model.ground, node, Plane(), Ball(r), friction=mu), name="floor")
+    model.add(Contact(model.ground, node, Plane(), Ball(r), friction=0.2), name="floor")
     return model
 
 

@@ -247,12 +247,12 @@ def pull_out(around: int, along: int) -> Built:
 ROOF_PLIES = [(0.0, 12.7 / 3), (90.0, 12.7 / 3), (0.0, 12.7 / 3)]
 
 
-def hinged_roof(elements: int, section: ShellSection, load: float = 3000.0) -> Built:
+def hinged_roof(elements: int, section: ShellSection) -> Built:
     """Sze 3.8: a quarter of a cylindrical roof, hinged along its straight edges, under a force on its crown."""
     mesh, place, along = (elements, elements), _arc(2540.0, 0.1, 254.0), (0, 1, 0)
     hold, mirror = {"right": (0, 1, 2)}, {"left": 0, "bottom": 1}
     model, roof = supported(Shell.surface, place, section, mesh, direction=along, hold=hold, mirror=mirror)
-    model.add(Force(roof.node(0, 0), (0, 0, -load / 4)))
+    model.add(Force(roof.node(0, 0), (0, 0, -3000.0 / 4)))
     return model, [roof.node(0, 0)]
 
 

@@ -72,12 +72,6 @@ def slider_crank() -> Model:
     return model
 
 
-def knocks(solution: Solution) -> Array:
-    """Instants of all impacts."""
-    t = [own.t for k in range(4) for own in solution.impulses(f"corner {k + 1}") if own.normal > 0.0]
-    return np.sort(np.array(t))
-
-
 @case("slider-crank with play", "contact", slow=True)
 def play() -> list[Array]:
     """Flores, Leine, Glocker 2010: a slider knocks on its guide, in whose play it turns."""

@@ -49,12 +49,12 @@ def string(elements: int) -> Model:
     return model
 
 
-def hanging_chain(links: int = 10, length: float = 1.0) -> Model:
-    """Equal masses on massless links."""
+def hanging_chain() -> Model:
+    """Ten equal masses on massless links of 0.1 m."""
     model = Model(gravity=(0, 0, -9.81))
     last = model.ground
-    for k in range(links):
-        node = model.add_node((0, 0, -(k + 1) * length / links))
+    for k in range(10):
+        node = model.add_node((0, 0, -(k + 1) / 10))
         model.add(PointMass(node, 1.0))
         model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=last.position))
         last = node

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
-from sys import getrefcount
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import address
+from fem_mbs.compiled.batches import address, unheld
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.linear.solvers import NARROW, BandedSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
@@ -26,8 +25,6 @@ from fem_mbs.system.system import System
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
-UNUSED = 3
-"""References to what a loop over a list asks for, where nobody else has one."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
@@ -317,14 +314,14 @@ class CompiledBand(LinearSolver):
         self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
         self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
         self._addresses = address(self._of_matrix), address(self._of_solution)
-        self._storages: list[Array] = []
+        self._storages, self._places = list[Array](), list[int]()
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         if values.dtype == float:
-            lu = self._storage()
+            lu, place = self._storage()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            if (factors := self._factorized(lu, 0)) is not None:
+            if (factors := self._factorized(lu, place, 0)) is not None:
                 return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
@@ -334,22 +331,23 @@ class CompiledBand(LinearSolver):
             if entries is not self._entries:
                 self._entries = np.ascontiguousarray(entries)
                 self._of_matrix[2] = address(self._entries)
-            if (factors := self._factorized(self._storage(), len(self.slots))) is not None:
+            if (factors := self._factorized(*self._storage(), len(self.slots))) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
 
-    def _storage(self) -> Array:
-        """Zeros, where factors were that nobody holds any more: new memory costs as much as to factorise in it."""
-        for storage in self._storages:
-            if getrefcount(storage) == UNUSED:
-                storage.fill(0.0)
-                return storage
-        self._storages = [*self._storages[-2:], np.zeros(self._shape)]
-        return self._storages[-1]
+    def _storage(self) -> tuple[Array, int]:
+        """Zeros, where factors were that nobody holds any more, and where that is."""
+        for k in unheld(self._storages):
+            self._storages[k].fill(0.0)
+            return self._storages[k], self._places[k]
+        storage = np.zeros(self._shape)
+        self._storages = [*self._storages[-2:], storage]
+        self._places = [*self._places[-2:], address(storage)]
+        return storage, self._places[-1]
 
-    def _factorized(self, lu: Array, entries: int) -> Factors | None:
+    def _factorized(self, lu: Array, place: int, entries: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
-        self._of_matrix[3], place = entries, address(lu)
+        self._of_matrix[3] = entries
         self._factor(self.size, place, self._addresses[0])
         return None if self._seen[0] else self._factors(lu, place)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -45,36 +46,44 @@ def address(array: Array | IntArray) -> int:
     return place
 
 
+def unheld(arrays: list[Array]) -> list[int]:
+    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
+
+    New memory costs as much as what kernels do in it: the system clears it page by page.
+    """
+    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return getrefcount(arrays[k])
+
+
+_ALONE = _references([np.zeros(1)], 0)
+
+
 class Addresses:
     """Where arrays lie, for kernels. Small ones are copied to where one has been before, which is faster."""
 
     def __init__(self, size: int) -> None:
         self.addresses = np.zeros(size, np.intp)
-        self._arrays: dict[int, Any] = {}
+        self._arrays, self._small = dict[int, Any](), dict[int, Any]()
         self.pointer = int(self.addresses.ctypes.data)
 
     def __setitem__(self, place: int, array: Array | IntArray) -> None:
-        known = self._arrays.get(place)
-        if known is not None and known.shape == array.shape and array.size <= COPIED:
+        known = self._small.get(place)
+        if known is not None and known.shape == array.shape:
             known[...] = array
-            return
-        if array.size <= COPIED or not array.flags.c_contiguous:
-            array = np.array(array, order="C")  # type: ignore[assignment]
-        self.at(place, array)
+        elif array.size <= COPIED:
+            self._small[place] = array = np.array(array, order="C")  # type: ignore[assignment]
+            self.at(place, array)
+        else:
+            self._small.pop(place, None)
+            self.at(place, np.ascontiguousarray(array))  # type: ignore[arg-type]
 
     def at(self, place: int, array: Array | IntArray) -> None:
         """Have kernels work on an array itself."""
         self._arrays[place] = array
         self.addresses[place] = address(array)
-
-    def result(self, place: int, shape: tuple[int, ...]) -> Array:
-        """Where a kernel writes what has a shape."""
-        known = self._arrays.get(place)
-        if known is not None and known.shape == shape and known.size <= COPIED:
-            return known
-        result = np.empty(shape)
-        self.at(place, result)
-        return result
 
 
 class Arrays:
@@ -83,7 +92,7 @@ class Arrays:
     def __init__(self, system: System, least: int) -> None:
         self.least = least
         self.addresses = Addresses(at.SHARED)
-        self._own, self._t = bool(system.k), np.zeros(1)
+        self._own, self._read, self._t = bool(system.k), bool(system.readers), np.zeros(1)
         self.addresses.at(at.T, self._t)
         self._motion: Motion | None = None
         self._rates: list[RateSensitivities | None] = [None, None]
@@ -95,7 +104,9 @@ class Arrays:
         here, inertial = self.addresses, motion.momentum or motion
         self._t[0] = motion.t
         here[at.X], here[at.R], here[at.V], here[at.A] = motion.x, motion.R, motion.V, motion.A
-        here[at.INERTIAL_V], here[at.GRAVITY], here[at.MULTIPLIERS] = inertial.V, motion.gravity, motion.multipliers
+        here[at.INERTIAL_V], here[at.GRAVITY] = inertial.V, motion.gravity
+        if self._read:
+            here[at.MULTIPLIERS] = motion.multipliers
         if self._own:
             here[at.U], here[at.UDOT], here[at.UDDOT] = motion.u, motion.udot, motion.uddot
             here[at.INERTIAL_UDOT] = inertial.udot
@@ -127,16 +138,16 @@ def resolved(context: Any) -> Any:
     return context.context if isinstance(context, LaterContext) else context
 
 
-def _of_batch(name: str) -> Any:
-    """A method that is not compiled, which the batch itself answers."""
-    return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
-
-
 class _Compiled:
     """Kernels of a batch and the arrays they work on."""
 
     def __init__(
-        self, batch: ElementBatch | ConstraintBatch, arrays: Arrays, recorder: OneCell, programs: list[str]
+        self,
+        batch: ElementBatch | ConstraintBatch,
+        arrays: Arrays,
+        recorder: OneCell,
+        programs: list[str],
+        *results: Sequence[tuple[int, ...]],
     ) -> None:
         self.n, self.arrays = len(batch.nodes), arrays
         self.addresses = here = Addresses(at.PARAMETERS - at.SHARED + len(recorder.parameters))
@@ -151,20 +162,45 @@ class _Compiled:
             self[at.PARAMETERS + k] = value
         if self.n * programs[0].count(" = f") < arrays.least:
             raise CannotRecordError("it is so small that NumPy is as fast")
-        self.kernels = [kernel(text) for text in programs]
-        self._pointers = arrays.addresses.pointer, here.pointer
+        self.kernels = [partial(kernel(text), self.n, arrays.addresses.pointer, here.pointer) for text in programs]
+        self._results = [[np.empty(shape) for shape in own] for own in results]
+        for k, own in enumerate(self._results):
+            for place in range(len(own)):
+                self._write(k, place)
+        self._small = [all(result.size <= COPIED for result in own) for own in self._results]
 
     def __setitem__(self, place: int, array: Array) -> None:
         self.addresses[place - at.SHARED] = array
 
-    def run(self, k: int, *shapes: tuple[int, ...]) -> list[Array] | None:
+    def run(self, k: int) -> list[Array] | None:
         """The results of a kernel; None if a cell went another way than the recorded one."""
-        first = at.RESULT - at.SHARED + 2 * k
-        results = [self.addresses.result(first + place, shape) for place, shape in enumerate(shapes)]
-        self.kernels[k](self.n, *self._pointers)
+        results = self._results[k]
+        if not self._small[k] and len(free := unheld(results)) < len(results):
+            for place in set(range(len(results))).difference(free):
+                results[place] = np.empty(results[place].shape)
+                self._write(k, place)
+        self.kernels[k]()
         if self.guard[0]:
             return None
-        return [result.copy() if result.size <= COPIED else result for result in results]
+        return [result.copy() for result in results] if self._small[k] else results.copy()
+
+    def answer(
+        self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
+    ) -> Array | None:
+        """The result of a kernel in the motion of a context; None where the batch itself has to answer."""
+        if not isinstance(context, LaterContext):
+            return None
+        self.arrays.take(context.motion)
+        self.arrays.take_rates(*rates)
+        for place, array in enumerate(given, at.GIVEN):
+            if array is not None:
+                self[place] = array
+        results = self.run(k)
+        return results[0] if results else None
+
+    def _write(self, k: int, place: int) -> None:
+        """Have a kernel write a result where the array for it is."""
+        self.addresses.addresses[at.RESULT - at.SHARED + 2 * k + place] = address(self._results[k][place])
 
 
 class CompiledElements(ElementBatch):
@@ -179,8 +215,6 @@ class CompiledElements(ElementBatch):
         recorder = OneCell(batch)
         self.kind = recorder.kind
         b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
-        self.shape = len(self.nodes), b
-        self._terms = (len(self.nodes), self.terms, b) if self.terms > 1 else self.shape
         programs = _PROGRAMS.get(recorder.kind)
         if programs is None:
             cell = recorder.cell
@@ -191,49 +225,25 @@ class CompiledElements(ElementBatch):
             results = [force, cell.tangent(context, dV, dA), *([] if product is None else [product])]
             programs = [recorder.program(lanes(), k, result) for k, result in enumerate(results)]
             _PROGRAMS[recorder.kind] = programs
-        self._compiled = _Compiled(batch, samples.arrays, recorder, programs)
+        force_shape, n = (len(self.nodes), self.terms, b) if self.terms > 1 else (len(self.nodes), b), len(self.nodes)
+        self._compiled = _Compiled(batch, samples.arrays, recorder, programs, [force_shape], [(n, b, b)], [(n, b)])
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         compiled = self._compiled
         compiled.arrays.take(motion)
-        if (results := compiled.run(0, self._terms)) is None:
+        if (results := compiled.run(0)) is None:
             return self.batch.force(motion, prescribed)
         return results[0], LaterContext(motion, lambda: self.batch.force(motion, prescribed)[1])
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled.arrays.take_rates(dV, dA)
-            if results := compiled.run(1, (*self.shape, self.shape[1])):
-                return results[0]
-        return self.batch.tangent(resolved(context), dV, dA)
+        result = self._compiled.answer(context, 1, (dV, dA))
+        return self.batch.tangent(resolved(context), dV, dA) if result is None else result
 
     def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array | None:
-        compiled = self._compiled
-        if len(compiled.kernels) < 3:
+        if len(self._compiled.kernels) < 3:
             return None
-        if isinstance(context, LaterContext):
-            compiled.arrays.take(context.motion)
-            for k, change in enumerate((dV, dA, inertial)):
-                compiled[at.GIVEN + k] = change
-            if results := compiled.run(2, self.shape):
-                return results[0]
-        return self.batch.rate_force(resolved(context), dV, dA, inertial)
-
-    stiffness = _of_batch("stiffness")
-    damping = _of_batch("damping")
-    gyroscopic = _of_batch("gyroscopic")
-    mass = _of_batch("mass")
-    by_multipliers = _of_batch("by_multipliers")
-    accept = _of_batch("accept")
-    history_rates = _of_batch("history_rates")
-    next_jump = _of_batch("next_jump")
-    jump = _of_batch("jump")
-    stress_ahead = _of_batch("stress_ahead")
-    with_stress = _of_batch("with_stress")
-    stressed = _of_batch("stressed")
-    energy = _of_batch("energy")
+        result = self._compiled.answer(context, 2, (), (dV, dA, inertial))
+        return self.batch.rate_force(resolved(context), dV, dA, inertial) if result is None else result
 
 
 class CompiledConstraints(ConstraintBatch):
@@ -250,7 +260,6 @@ class CompiledConstraints(ConstraintBatch):
         recorder, each = OneCell(batch), len(batch.cell) // n
         self.kind = recorder.kind
         b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
-        self.b = b
         programs = _PROGRAMS.get(recorder.kind)
         if programs is None:
             cell = recorder.cell
@@ -266,49 +275,42 @@ class CompiledConstraints(ConstraintBatch):
             results = (phi, B), (stiffness,), (bent,), (both,)
             programs = [recorder.program(lanes(), k, *result) for k, result in enumerate(results)]
             _PROGRAMS[recorder.kind] = programs
-        self._compiled = _Compiled(batch, samples.arrays, recorder, programs)
+        m = len(self.cell)
+        shapes = [(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]
+        self._compiled = _Compiled(batch, samples.arrays, recorder, programs, *shapes)
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
-        compiled, m = self._compiled, len(self.cell)
+        compiled = self._compiled
         compiled.arrays.take(motion)
-        if (results := compiled.run(0, (m,), (m, self.b))) is None:
+        if (results := compiled.run(0)) is None:
             return self.batch.evaluate(motion, prescribed)
         phi, B = results
         return phi, B, LaterContext(motion, lambda: self.batch.evaluate(motion, prescribed)[2])
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled[at.GIVEN] = multipliers
-            if results := compiled.run(1, (len(self.nodes), self.b, self.b)):
-                return results[0]
-        return self.batch.stiffness(resolved(context), multipliers)
+        result = self._compiled.answer(context, 1, (), (multipliers,))
+        return self.batch.stiffness(resolved(context), multipliers) if result is None else result
 
     def rate_gradient(self, context: Any, V: Array) -> Array:
-        if isinstance(context, LaterContext):
-            compiled = self._compiled
-            compiled.arrays.take(context.motion)
-            compiled[at.GIVEN + 1] = V
-            if results := compiled.run(2, (len(self.cell), self.b)):
-                return results[0]
-        return self.batch.rate_gradient(resolved(context), V)
+        result = self._compiled.answer(context, 2, (), (None, V))
+        return self.batch.rate_gradient(resolved(context), V) if result is None else result
 
     def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        if not isinstance(context, LaterContext):
-            return None
-        compiled = self._compiled
-        compiled.arrays.take(context.motion)
-        compiled.arrays.take_rates(dV)
-        compiled[at.GIVEN + 1] = V
-        results = compiled.run(3, (len(self.cell), self.b))
-        return results[0] if results else None
+        return self._compiled.answer(context, 3, (dV,), (None, V))
 
-    second = _of_batch("second")
-    check_start = _of_batch("check_start")
-    astray = _of_batch("astray")
-    accept = _of_batch("accept")
-    history_rates = _of_batch("history_rates")
+
+def _of_batch(name: str) -> Any:
+    """A method that is not compiled, which the batch itself answers."""
+    return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
+
+
+_OF_ELEMENTS = (
+    "stiffness damping gyroscopic mass by_multipliers accept next_jump jump stressed stress_ahead with_stress"
+)
+for _name in (*_OF_ELEMENTS.split(), "energy"):
+    setattr(CompiledElements, _name, _of_batch(_name))
+for _name in ("second", "check_start", "astray", "accept"):
+    setattr(CompiledConstraints, _name, _of_batch(_name))
 
 
 def compiled(system: System) -> None:
@@ -390,7 +392,7 @@ class Samples:
         system, normal = self._system, np.random.default_rng(seed).normal
         rest = system.at_rest()
         x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
-        R = rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape))
+        R = np.asarray(rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape)), float)  # while something is recorded, too
         V, A = normal(size=(2, *rest.V.shape))
         u, udot, uddot = SHAKEN * normal(size=(3, system.k)) + [rest.u, rest.udot, rest.uddot]
         return Motion(0.5, x, R, V, A, rest.gravity, u, udot, uddot, normal(size=system.m))

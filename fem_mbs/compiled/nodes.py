@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import band, batches
-from fem_mbs.compiled.batches import COPIED, address
+from fem_mbs.compiled.batches import COPIED, address, unheld
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.tape import Number, Tape, recording
@@ -63,14 +63,17 @@ class NodeKernel:
             for own, array in zip(self.given, given, strict=True):
                 own[...] = array
         else:
-            arrays = [np.ascontiguousarray(array) for array in given]
-            results = [np.zeros(own.shape) for own in results]
+            arrays, free = [np.ascontiguousarray(array) for array in given], unheld(results)
+            for k, own in enumerate(results):
+                if k in free:
+                    own.fill(0.0)
+                else:
+                    results[k] = np.zeros(own.shape)
             self.addresses[FIRST:] = [address(array) for array in (*arrays, *self._rows(results))]
         self.kernel(self.n, self.pointer, self.pointer)
         if self._guard[0]:
             return self.plain(*given)
-        if self.small:
-            results = [own.copy() for own in results]
+        results = [own.copy() for own in results] if self.small else results
         return results[0] if len(results) == 1 else tuple(results)
 
     def _rows(self, results: list[Array]) -> list[Array]:

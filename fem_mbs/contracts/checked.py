@@ -21,14 +21,11 @@ from numpy.typing import ArrayLike
 from fem_mbs.contracts.arguments import function, number, shown, text, truth, whole_number
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
 from fem_mbs.contracts.public import (
-    MADE,
-    ConstructorArguments,
     ModelPart,
     Public,
     called,
     complete,
     misfit,
-    moments,
     snapshot,
 )
 from fem_mbs.errors import ModelError
@@ -54,8 +51,8 @@ ARRAY_LIKE = get_args(ArrayLike) or (ArrayLike,)
 """What a union with it has among its members: NumPy 2.5 gives it a name where Python can."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
-CONSTRUCTORS: set[Callable[..., Any]] = set()
-"""Those that check their arguments."""
+CHECKING: set[Callable[..., Any]] = set()
+"""Functions and constructors that check their arguments."""
 
 
 def checked(public: Checked) -> Checked:
@@ -80,31 +77,25 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[: code.co_argcount]
     method, constructor = names[:1] in (("self",), ("cls",)), function.__name__ == "__init__"
-    rules: dict[str, tuple[Rule | None, Kinds]] = {}
-    slots: set[str] = set()
-    """Arguments that take nodes, elements and joints, and so their names."""
-
-    def resolve() -> None:
-        """At the first call: names in annotations may stand further down in a file."""
-        hints = hints_of(function)
-        slots.update(name for name, hint in hints.items() if takes_parts(hint))
-        rules.update({name: rule_of(hint) for name, hint in hints.items()}, self=FREE)  # at once: there may be threads
+    rules, slots = dict[str, tuple[Rule | None, Kinds]](), Slots(names, frozenset())
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        nonlocal rules, slots
         outer = type(given[0]).__init__ if constructor else None
-        if outer is not call and outer in CONSTRUCTORS:
+        if outer is not call and outer in CHECKING:
             return function(*given, **named)  # of a base, by a constructor that has checked
-        if not rules:
-            resolve()
-        waiting = [
-            name for name, value in (*zip(names, given, strict=False), *named.items()) if waits(value, name in slots)
-        ]
+        if not rules:  # at the first call: names in annotations may stand further down in a file
+            hints = hints_of(function)
+            slots = Slots(names, frozenset(name for name, hint in hints.items() if takes_parts(hint)))
+            rules = {"self": FREE, **{name: rule_of(hint) for name, hint in hints.items()}}
+        pairs = (*zip(names, given, strict=False), *named.items())
+        waiting = [name for name, value in pairs if waits(value, name in slots.parts)]
         deferred = (given[1:], dict(named)) if waiting and outer is call and isinstance(given[0], ModelPart) else None
         if waiting and not deferred:
             model = next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None)
             about = Label(function, given, {}, method, len(given)).call
-            given, named = by_model(model, about, Slots(names, frozenset(slots)), given, named)
+            given, named = by_model(model, about, slots, given, named)
         keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
 
@@ -120,20 +111,17 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if deferred:
                 inspect.signature(function).bind(*given, **named)
-                return defer(given[0], Slots(names[1:], frozenset(slots)), *deferred)
+                return defer(given[0], slots._replace(places=names[1:]), *deferred)
             result = function(*values, **named)
         except TypeError:
             if why := misfit(function, values, named, method):
                 raise ModelError(f"{Label(function, given, named, method, len(given)).call}: {why}") from None
             raise
-        if raw is not None:
-            vars(given[0])[MADE] = ConstructorArguments(*raw, moments.now)
         if outer is call:
-            complete(given[0])
+            complete(given[0], raw)
         return result
 
-    if constructor:
-        CONSTRUCTORS.add(call)
+    CHECKING.add(call)
     return call
 
 

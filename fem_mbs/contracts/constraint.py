@@ -193,6 +193,8 @@ class ConstraintBatch(Batch):
     geometric_blocks: GeometricStiffnessBlocks | None = None
     driven: ClassVar[bool] = False
     """Whether ``rates`` is written."""
+    knows_rates: ClassVar[bool] = False
+    """Whether ``rate_derivative`` is written."""
 
     def __init__(self, constraints: Sequence[Any], number: Numbering) -> None:
         super().__init__(constraints, number)
@@ -202,6 +204,7 @@ class ConstraintBatch(Batch):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.driven = cls.rates is not ConstraintBatch.rates
+        cls.knows_rates = cls.rate_derivative is not ConstraintBatch.rate_derivative
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""

@@ -73,16 +73,13 @@ class RateSensitivities(NamedTuple):
     own: Array = np.empty(0)
 
     def after(self, matrix: Array, nodes: IntArray, own: IntArray | None = None) -> Array:
-        """``matrix`` (n, r, 6p + s) times the derivatives of ``nodes`` (n, p) and internal variables ``own`` (n, s).
-
-        Also of rows ``(n r, 6p + s)``, those of a cell one after the other.
-        """
-        (n, p), rows = nodes.shape, matrix if matrix.ndim == 3 else matrix.reshape(len(nodes), -1, matrix.shape[1])
-        blocks = rows[..., : 6 * p].reshape(n, rows.shape[1], p, 6).swapaxes(1, 2) @ self.nodes.take(nodes, 0)
-        result = blocks.swapaxes(1, 2).reshape(n, rows.shape[1], 6 * p)
-        if own is not None:
-            result = np.concatenate([result, rows[..., 6 * p :] * self.own[own][:, None]], axis=-1)
-        return result.reshape(matrix.shape)
+        """``matrix`` (n, r, 6p + s) times the derivatives of ``nodes`` (n, p) and internal variables ``own`` (n, s)."""
+        n, p = nodes.shape
+        blocks = matrix[..., : 6 * p].reshape(n, matrix.shape[-2], p, 6).swapaxes(1, 2) @ self.nodes.take(nodes, 0)
+        result = blocks.swapaxes(1, 2).reshape(n, matrix.shape[-2], 6 * p)
+        if own is None:
+            return result
+        return np.concatenate([result, matrix[..., 6 * p :] * self.own[own][:, None]], axis=-1)
 
 
 ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")

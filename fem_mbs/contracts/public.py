@@ -275,8 +275,10 @@ def attributes_of(value: object) -> dict[str, Any]:
     return vars(value) if type(value).__dictoffset__ else {}
 
 
-def complete(value: Any) -> None:
-    """Mark an object as complete: from now on it refuses names that it does not have."""
+def complete(value: Any, made: tuple[tuple[Any, ...], dict[str, Any]] | None = None) -> None:
+    """Mark an object as complete, ``made`` of these arguments: from now on it refuses names that it does not have."""
+    if made is not None:
+        vars(value)[MADE] = ConstructorArguments(*made, moments.now)
     if isinstance(value, ModelPart):
         vars(value).update({name: _read_only(own) for name, own in vars(value).items()})
     if isinstance(value, Public):
@@ -300,9 +302,7 @@ def _completing(constructor: Callable[..., None]) -> Callable[..., None]:
             return constructor(self, *given, **named)
         raw = (snapshot(given), snapshot(named)) if self.remembers else None
         constructor(self, *given, **named)
-        if raw is not None:
-            vars(self)[MADE] = ConstructorArguments(*raw, moments.now)
-        complete(self)
+        complete(self, raw)
 
     return construct
 

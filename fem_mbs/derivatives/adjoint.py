@@ -18,8 +18,7 @@ import numpy as np
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Method, Motion, State, Step
-from fem_mbs.derivatives.beside import LEANS, leans_on_history
+from fem_mbs.contracts import Method, State, Step
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.matrices import RunDerivative
 from fem_mbs.derivatives.parameters import Variation
@@ -87,21 +86,24 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
     run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
     now = entry = Derivatives(*(np.zeros((size, count)) for size in (N, N, N, N, m, N, N, m, m)))
-    of_states = (system.orders == 1)[:, None]
+    of_states, counted = (system.orders == 1)[:, None], np.flatnonzero(np.tile(system.orders < 0, 2))
 
     def seeds(times: IntArray) -> Array:
         """What the goals depend on some states themselves, ``(times, S, G)``."""
         nonlocal result
         result = result + np.stack([own.explicit(variations, times) for own in goals], axis=1)
-        return np.stack([own.at(times) for own in goals], axis=2)
+        found = np.stack([own.at(times) for own in goals], axis=2)
+        if found[:, counted].any():
+            raise NoDerivativeError(
+                "objective: how='adjoint' cannot be: a goal depends on internal variables of kind 'history', which no "
+                "equation of a step knows; how='direct' follows them"
+            )
+        return found
 
     for numbers, steps in integration.backwards(run.together):
         own, derivatives = seeds(numbers), linearised(run, steps)
         for k in reversed(range(len(steps))):
             now = _seeded(now, own[k])
-            if system.has_history:
-                after = system.motion(steps[k].result.state)
-                _refuse_history(system, now.q[6 * system.n :][system.order < 0], after)
             entry, gradient = derivatives[k].transposed(now)
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
@@ -121,17 +123,3 @@ def _seeded(end: Derivatives, seed: Array) -> Derivatives:
     """With what goals depend on a state themselves."""
     q, v, vdot, multipliers = np.split(seed, np.cumsum(3 * [len(end.q)]))
     return end._replace(q=end.q + q, v=end.v + v, lead=end.lead + vdot, multipliers=end.multipliers + multipliers)
-
-
-def _refuse_history(system: System, goals: Array, motion: Motion) -> None:
-    """Refuse what goes back through internal variables of kind "history": of counted turns nothing does."""
-    own = [pair for pair, order in zip(system.internal_variables, system.order, strict=True) if order < 0]
-    changed = np.abs(goals).max(axis=1) > LEANS
-    if not changed.any():
-        changed = leans_on_history(system, motion)[system.order < 0]
-    if changed.any():
-        owner, variable = own[int(np.argmax(changed))]
-        raise NoDerivativeError(
-            f"objective: how='adjoint' cannot be: '{variable.name}' of {owner} keeps its value during a step and is "
-            "changed afterwards, and the goal depends on it; how='direct' follows it"
-        )

@@ -13,53 +13,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Variation, alike
-from fem_mbs.derivatives.residual import Instants
+from fem_mbs.derivatives.residual import Instants, of_force
 from fem_mbs.derivatives.together import Ask, Together
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
 from fem_mbs.system.system import System
 
-LEANS, PROBE = 1e-12, 1e-3
-"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
 
 
-def with_history(system: System) -> list[int]:
-    """Numbers of the batches of elements with internal variables of kind "history"."""
-    return [
-        k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()
-    ]
-
-
-def leans_on_history(system: System, motion: Motion) -> BoolArray:
-    """Which internal variables ``(k,)`` of kind "history" forces depend on: of counted turns nothing does."""
-    result = np.zeros(system.k, np.bool_)
-    moved = replace(motion, u=np.where(system.order < 0, motion.u + PROBE / system.weight[6 * system.n :], motion.u))
-    for k in with_history(system):
-        batch = system.batches[k]
-        here, there = (batch.force(at, batch.at(min(at.t, system.end)))[0] for at in (motion, moved))
-        if np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0):
-            assert batch.own is not None
-            result[batch.own.ravel()] = True
-    return result & (system.order < 0)
-
-
 class _Rows(Numbering):
-    """Rows of the model of a run for nodes and parts of the models beside; each has its own internal variables."""
+    """Rows of the model of a run for nodes and parts of the models beside."""
 
     def __init__(self, system: System, others: Sequence[System]) -> None:
         own = system.number
         super().__init__(system.nodes, own.parts, own.origin, own.end)
         self.equations = dict(own.equations)
-        for k, other in enumerate(others):
-            self.internal_variables += other.internal_variables
+        for other in others:
             self._rows |= {node: row for row, node in enumerate(other.nodes)}
             for part, here in zip(other.number.parts, own.parts, strict=True):
-                self._own[part] = own.own(here) + (k + 1) * system.k
+                self._own[part] = own.own(here)
                 if here in own.equations:
                     self.equations[part] = own.equations[here]
 
@@ -78,17 +55,11 @@ class _Share(NamedTuple):
 
 
 class ParameterDerivatives:
-    """Derivatives of the equations at a motion that is held against all parameters.
-
-    Internal variables of kind "history", which no matrix knows, may follow the parameters: elements that have some are
-    asked with those of each model beside.
-    """
+    """Derivatives of the equations at a motion that is held against all parameters."""
 
     def __init__(self, system: System, varied: Sequence[Variation]) -> None:
         self.system, self.varied = system, varied
         number = _Rows(system, [other for own in varied for other in own.systems])
-        self._shifts = np.array([[0.0, 0.0], *((k, shift) for k, own in enumerate(varied) for shift in own.shifts)])
-        self._history = system.order < 0
         self._steps = np.array([own.step for own in varied])
         self.cells = 0
         """Of all differences."""
@@ -100,9 +71,7 @@ class ParameterDerivatives:
                 of_parts.setdefault(id(share.part), []).append(share)
             for parts in grouped(own[0].part for own in of_parts.values()):
                 batch = type(parts[0]).batch(parts, number)
-                together = Together(
-                    batch, parts, number, (system.n, len(self._shifts) * system.k, system.m), system.end
-                )
+                together = Together(batch, parts, number, (system.n, system.k, system.m), system.end)
                 own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], len(varied))
                 self.cells += len(batch.nodes)
                 if isinstance(batch, ElementBatch):
@@ -113,9 +82,8 @@ class ParameterDerivatives:
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
 
     def _differing(self) -> dict[tuple[float, ...], list[_Share]]:
-        """What differs, or follows history, by its gravity; where differences are central, the run's own beside it."""
+        """What differs, by its gravity; where differences are central, the run's own beside it."""
         system, parts = self.system, self.system.number.parts
-        following = {id(owner) for k in with_history(system) for owner in system.batches[k].owners}
         result: dict[tuple[float, ...], list[_Share]] = {}
         for k, own in enumerate(self.varied):
             others = own.systems
@@ -125,7 +93,7 @@ class ParameterDerivatives:
             for here, *there in zip(parts, *(other.number.parts for other in others), strict=True):
                 joint = here in system.number.equations
                 heavier = not (alone or joint)
-                if not heavier and id(here) not in following and all(alike(here, part) for part in there):
+                if not heavier and all(alike(here, part) for part in there):
                     continue
                 for part, weight, gravity in zip(there, own.weights, gravities, strict=True):
                     share = _Share(part, here, k, weight, central)
@@ -134,11 +102,8 @@ class ParameterDerivatives:
                     result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
         return result
 
-    def rows(self, at: Instants, history: Array | None, look: bool = False) -> Array:
-        """Derivatives ``(s, R, P)`` of the rows of steps; ``look`` for kinks.
-
-        ``history`` (k, P) are derivatives of internal variables of kind "history".
-        """
+    def rows(self, at: Instants, look: bool) -> Array:
+        """Derivatives ``(s, R, P)`` of the rows of steps; ``look`` for kinks."""
         system, steps, count = self.system, len(at.times), len(self.varied)
         N, m, times, none = system.N, system.m, at.times, at.multipliers[:, :0]
         slots, values = [np.empty(0, np.intp)], [np.empty((steps, 0))]
@@ -147,11 +112,11 @@ class ParameterDerivatives:
             slots.append(places)
             values.append(weighted.reshape(steps, -1))
 
-        motion = self._with_variables(at.motion, steps, history)
+        motion = at.motion
         for gravity, own in self._elements:
             momentum = motion.momentum and replace(motion.momentum, gravity=gravity)
             here = replace(motion, gravity=gravity, momentum=momentum)
-            force = own.asked(_force, here, times, none)[0]
+            force = own.asked(of_force, here, times, none)[0]
             add(own.slots, own.weights * force)
             if look:
                 self._look(own, force, times)
@@ -169,24 +134,6 @@ class ParameterDerivatives:
         rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
         return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma)], axis=1)
 
-    def _with_variables(self, motion: Motion, steps: int, history: Array | None) -> Motion:
-        """With the internal variables of all models, one after the other, at each instant."""
-        if not self.system.k:
-            return motion
-        count = len(self._shifts)
-
-        def of_all(values: Array) -> Array:
-            return np.repeat(values.reshape(steps, 1, -1), count, axis=1)
-
-        u = of_all(motion.u)
-        if history is not None:
-            u += np.where(self._history, self._shifts[:, 1:] * history.T[self._shifts[:, 0].astype(int)], 0.0)
-        u, udot, uddot = u.ravel(), of_all(motion.udot).ravel(), of_all(motion.uddot).ravel()
-        inner = motion.momentum and replace(
-            motion.momentum, u=u, udot=of_all(motion.momentum.udot).ravel(), uddot=uddot
-        )
-        return replace(motion, u=u, udot=udot, uddot=uddot, momentum=inner)
-
     def _look(self, own: _Differences, forces: Array, times: Array) -> None:
         """See whether the two halves of central differences agree."""
         numbers = np.array([k for k, _ in own.pairs], np.intp)
@@ -203,11 +150,6 @@ class ParameterDerivatives:
                 k, element = own.pairs[pair]
                 if own.central[pair]:
                     self.kinks.setdefault((self.varied[k].label, str(element)), t)
-
-
-def _force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
-    force = batch.force(motion, prescribed)[0]
-    return [force.reshape(len(force), -1)]
 
 
 def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:

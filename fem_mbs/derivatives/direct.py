@@ -2,7 +2,7 @@
 
 What the run begins with, after jumps too, is a function of the parameters that no step equation knows: consistent
 accelerations, starting values, the trial of a first step. It is differenced once, from models beside. So is what a
-method makes of a step of another length, and what internal variables of kind "history" are after a step.
+method makes of a step of another length.
 """
 
 from __future__ import annotations
@@ -225,15 +225,13 @@ class DirectIntegration(KeptSteps):
         """Derivatives of the ends of the steps that wait."""
         if not self._waiting:
             return
-        derivatives = linearised(self._derivative, self._waiting, self.now.q[6 * self.system.n :])
+        derivatives = linearised(self._derivative, self._waiting)
         for own, derivative in zip(self._waiting, derivatives, strict=True):
             end = derivative.times(self.now)
             tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
-            if self.system.has_history:
-                tangent = self._with_history(tangent, own.result.state)
             self.tangents.append(tangent)
             lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(q=tangent.q, v=tangent.v, lead=lead)
+            self.now = end._replace(lead=lead)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
             self._leads = [*(self._leads if lasts else ()), lead][-3:]
         self._waiting = []
@@ -277,8 +275,16 @@ class DirectIntegration(KeptSteps):
 
     def _enter(self, state: State, memory: AlphaMemory, h: float) -> None:
         """Derivatives of what a first step of ``h`` begins with, or one of another length than that before."""
-        if changes := memory.steps and h <= GROWTH * memory.h:
-            self._refuse_index3(state)
+        if (
+            (changes := memory.steps and h <= GROWTH * memory.h)
+            and self.system.m
+            and "velocity" not in self.alpha.levels
+        ):
+            # index 3 feeds gaps of velocities into the change of a step, where noise of differences grows
+            raise NoDerivativeError(
+                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
+                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
+            )
 
         def begins(k: int, other: System, by: float) -> Sequence[Array]:
             there, own = self._begun_with.get(other) or self._moved(k, other, by, state, memory, h)
@@ -301,14 +307,6 @@ class DirectIntegration(KeptSteps):
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
             self.now = Derivatives(q, v, lead, a, multipliers, *missed)
 
-    def _refuse_index3(self, state: State) -> None:
-        """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
-        if self.system.m and "velocity" not in self.alpha.levels:
-            raise NoDerivativeError(
-                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
-                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
-            )
-
     def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> Beginning:
         """A model beside where the step changes, in motion."""
         assert self._before is not None
@@ -321,6 +319,11 @@ class DirectIntegration(KeptSteps):
         history = history._replace(now=now, old=old, older=older)
         matrix = None
         if memory.matrix is not None:
+            if self._before.h * np.abs(state.v[:, 3:]).max(initial=0.0) > 0.9 * np.pi:
+                raise NoDerivativeError(
+                    f"sensitivities: the length of the step changes at t = {state.t:g} s, where a body makes half "
+                    "a turn in a step, or more; take smaller steps, or how='copies'"
+                )
             earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
             matrix = self._matrix(other, earlier, there, self._before.h)
         a = memory.a + by * self.now.a[:, k]
@@ -337,17 +340,6 @@ class DirectIntegration(KeptSteps):
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)
         return T_inv, *other.solver.factorized(values).arrays
-
-    def _with_history(self, tangent: StateDerivatives, state: State) -> StateDerivatives:
-        """Derivatives with internal variables of kind "history" as the batches of models beside leave them."""
-        q, v, kept = tangent.q.copy(), tangent.v.copy(), np.flatnonzero(self.system.order < 0)
-
-        def left(k: int, other: System, by: float) -> Sequence[Array]:
-            end = other.with_history(self._displaced(other, state, tangent, k, by))
-            return end.u[kept], end.udot[kept]
-
-        q[6 * self.system.n + kept], v[6 * self.system.n + kept] = self._differences(left)
-        return tangent._replace(q=q, v=v)
 
     def _displaced(self, other: System, state: State, tangent: StateDerivatives, k: int, by: float) -> State:
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])

@@ -23,8 +23,8 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.beside import leans_on_history
 from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.residual import Residual
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
@@ -67,7 +67,9 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
             "out what repeats"
         )
     changed = (system.order < 0) & (np.asarray(solution.history.u) != system.u0).any(axis=0)
-    changed &= leans_on_history(system, system.motion(solution.history.state(len(solution.t) - 1)))
+    last = solution.history.state(len(solution.t) - 1)
+    if changed.any():
+        changed &= Residual(system, False).leans_on_history(system.motion(last), np.array([last.t]))
     if changed.any():
         owner, variable = system.internal_variables[int(np.argmax(changed))]
         raise ModelError(

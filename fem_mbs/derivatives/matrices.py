@@ -94,7 +94,7 @@ class RunDerivative:
         self.residual, self.explicit = Residual(system, hides), ParameterDerivatives(system, varied)
         self._weights: tuple[float, Weights] | None = None
         cells = sum(len(batch.nodes) for batch in system.all_batches) + self.explicit.cells
-        self.together = 1 if system.has_history else min(TOGETHER, 1 + CELLS // cells)
+        self.together = min(TOGETHER, 1 + CELLS // cells)
         """So many steps are linearised together."""
         N, n, m, rows, equation = system.N, system.n_free, system.m, self.residual.rows, system.equation
         of_start = {"q": N, "v": N, "lead": N, "a": N, "multipliers": m}

@@ -11,17 +11,23 @@ them. Rows are those of a step: ``h^2 r`` of free components, ``Phi``, and ``(B 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.derivatives.together import Together
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.matrices import given_rate_gradient
 from fem_mbs.system.system import System
+
+LEANS, PROBE = 1e-12, 1e-3
+"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 
 
 class Instants(NamedTuple):
@@ -60,9 +66,8 @@ class Follow(NamedTuple):
 
     def of_rates(self, factors: Array) -> Any:
         """Against an increment that velocities and accelerations follow by ``factors`` (2, N)."""
-        columns = factors[:, self.components]
-        terms = zip((self.v, self.vdot), columns, strict=True)
-        return total(*(own is not None and _scaled(own, factor) for own, factor in terms))
+        terms = zip((self.v, self.vdot), factors[:, self.components], strict=True)
+        return total(*(_scaled(own, factor) for own, factor in terms if own is not None))
 
     def after(self, matrix: Any, nodes: Array, own: Array) -> Any:
         """A matrix of these rows, or None, times ``nodes`` (s n, 6, 6) and ``own`` (s k,)."""
@@ -84,12 +89,9 @@ def _scaled(matrix: Array, factor: Array) -> Array:
 
 
 def total(*terms: Any) -> Any:
-    """The sum of those that are there, not None or False; None if none is."""
-    result = None
-    for term in terms:
-        if term is not None and term is not False:
-            result = term if result is None else result + term
-    return result
+    """The sum of those that are not None; None if none is."""
+    given = [term for term in terms if term is not None]
+    return reduce(operator.add, given) if given else None
 
 
 def _whole(batch: Any, K: Array, count: int) -> Array:
@@ -126,6 +128,20 @@ class Residual:
         self._hidden = [n + m + own for own in self._equations]
         self._pushed = [rows[own] for own in system.gradient_components]
 
+    def leans_on_history(self, motion: Motion, times: Array) -> BoolArray:
+        """Which internal variables ``(k,)`` of kind "history" forces depend on: of counted turns nothing does."""
+        system, none = self.system, np.empty((len(times), 0))
+        history, result = system.order < 0, np.zeros(system.k, np.bool_)
+        probe = np.where(history, PROBE / system.weight[6 * system.n :], 0.0)
+        moved = replace(motion, u=motion.u + np.tile(probe, len(times)))
+        for batch in self._elements:
+            own = batch.one.own
+            if own is not None and history[own].any():
+                (here,), (there,) = (batch.ask(of_force, each, times, none) for each in (motion, moved))
+                assert here is not None and there is not None
+                result[own] |= np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0)
+        return result & history
+
     def derivatives(self, at: Instants) -> tuple[list[Follow], list[Push]]:
         """What all elements and joints add."""
         follows: list[Follow] = []
@@ -141,23 +157,21 @@ class Residual:
         K, C, G, M, readings = batch.ask(of_elements, at.motion, at.times, at.multipliers[:, :0])
         nodes, own = self._places_of(batch.one, len(at.times), joint=False)
 
-        def product(*terms: tuple[Array | None, Array | None, float]) -> Any:
-            """The sum of matrices times derivatives of their rates."""
-            return total(
-                *(
-                    matrix is not None
-                    and rate is not None
-                    and RateSensitivities(rate, np.full(len(at.times) * system.k, u)).after(matrix, nodes, own)
-                    for matrix, rate, u in terms
-                )
+        def product(factor: float, *terms: tuple[Array | None, Array | None, float], alone: Any = None) -> Any:
+            """A factor times the sum of matrices times derivatives of their rates."""
+            shares = [(matrix, rate, np.full(len(at.times) * system.k, u)) for matrix, rate, u in terms]
+            products = (
+                RateSensitivities(rate, u).after(matrix, nodes, own)
+                for matrix, rate, u in shares
+                if matrix is not None and rate is not None
             )
+            result = total(alone, *products)
+            return None if result is None else factor * result
 
         P, less = at.P, None if G is None else -G
-        turned = product((C, at.of_V, 0.0), (C, at.of_Z, 0.0), (less, at.of_Z, 0.0), (M, at.of_A, 0.0))
-        v = product((C, P, 1.0), (M, at.cross @ P, 0.0))
-        vdot, Z = product((M, P, 1.0)), product((C, P, 1.0), (less, P, 1.0))
-        q, v, vdot = (None if each is None else squared * each for each in (total(K, turned), v, vdot))
-        Z = None if Z is None else at.h * Z
+        turned = (C, at.of_V, 0.0), (C, at.of_Z, 0.0), (less, at.of_Z, 0.0), (M, at.of_A, 0.0)
+        q, v = product(squared, *turned, alone=K), product(squared, (C, P, 1.0), (M, at.cross @ P, 0.0))
+        vdot, Z = product(squared, (M, P, 1.0)), product(at.h, (C, P, 1.0), (less, P, 1.0))
         follows.append(Follow(self._of_forces[k], system.components[k], nodes, own, q, v, vdot, Z))
         if readings is not None:
             reads = next(reads for number, reads in system.reads if number == k)
@@ -185,12 +199,18 @@ class Residual:
 
     def _places_of(self, batch: Any, count: int, *, joint: bool) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables of each cell, or each equation of a joint, at all instants."""
-        cells = batch.cell if joint else slice(None)
+        cells, further = batch.cell if joint else slice(None), np.arange(count)[:, None, None]
 
         def again(rows: IntArray, size: int) -> IntArray:
-            return np.concatenate([rows[cells] + size * k for k in range(count)])
+            return np.concatenate(rows[cells] + size * further)
 
         return again(batch.nodes, self.system.n), None if batch.own is None else again(batch.own, self.system.k)
+
+
+def of_force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+    """Forces of cells, or of their terms, in rows."""
+    force = batch.force(motion, prescribed)[0]
+    return [force.reshape(len(force), -1)]
 
 
 def of_elements(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from itertools import islice
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,7 @@ from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.linear.direct import one_thread
+from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
@@ -38,8 +40,10 @@ LOG = logging.getLogger("fem_mbs")
 WAYS = ("copies", "direct")
 SMALL = 30
 """Unknowns up to which copies cost less."""
-TIGHT_FORCE, TIGHT_CONSTRAINT = 1e-12, 1e-14
-"""Tolerances of Newton's method where whole runs are compared."""
+Beside: TypeAlias = tuple[Variation, Sequence[Any]]
+"""A parameter, and what the models beside have led to."""
+TIGHT: dict[str, Any] = {"force_tolerance": 1e-12, "constraint_tolerance": 1e-14}
+"""Of Newton's method where whole runs are compared."""
 
 
 class Sensitivities(Public):
@@ -61,7 +65,7 @@ class Sensitivities(Public):
         self,
         solution: Any,
         parameters: ParameterSet,
-        beside: Sequence[tuple[Variation, Sequence[Any]]],
+        beside: Sequence[Beside],
         notes: list[str],
     ) -> None:
         self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
@@ -217,13 +221,11 @@ def sensitivities(
         model = own.model()
         if of is statics:
             refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
-            solution = statics(model, **arguments)
-            variations = own.variations(solution.system)
-            return Sensitivities(solution, own, [(each, beside(solution, each)) for each in variations], [])
+            path = statics(model, **arguments)
+            variations = own.variations(path.system)
+            return Sensitivities(path, own, [(each, beside(path, each)) for each in variations], [])
         if of is steady_rotation:
-            arguments = {
-                "newton": Newton(force_tolerance=TIGHT_FORCE, constraint_tolerance=TIGHT_CONSTRAINT)
-            } | arguments
+            arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
         variations = own.variations(System(model))
         states = [[None] * len(each.models) for each in variations]
         found, others, notes = analysed(of, arguments, (model, None), variations, states)
@@ -235,14 +237,16 @@ def sensitivities(
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     variations = own.variations(system)
-    given = own, system, variations, t_end, step, method
-    try:
-        small = how is None and (system.size <= SMALL or no_direct(system, method))
-        return _copies(*given) if how == "copies" or small else _direct(*given)
-    except NoDerivativeError:  # as is found where the run begins
-        if how == "direct":
-            raise
-        return _copies(*given)
+    if how != "copies" and not (how is None and (system.size <= SMALL or no_direct(system, method))):
+        try:
+            run = DirectIntegration(system, method, step, t_end, variations)
+            solution = run.finished()
+            return Sensitivities(solution, own, _along(run, solution), run.notes())
+        except NoDerivativeError:  # as is found on the way
+            if how == "direct":
+                raise
+    solution, others = _copies(own.model(), variations, t_end, step, method)
+    return Sensitivities(solution, own, others, [])
 
 
 def _numbers(value: Any) -> Any:
@@ -252,69 +256,47 @@ def _numbers(value: Any) -> Any:
 
 
 def _copies(
-    parameters: ParameterSet,
-    system: System,
-    variations: list[Variation],
-    t_end: float,
-    step: float | VariableStep,
-    method: Method,
-) -> Sensitivities:
-    """Differences of runs beside each other, in the same steps."""
-    models = [parameters.model(), *(model for own in variations for model in own.models)]
-    tight = _tightened(method)
-    if all((model.gravity == models[0].gravity).all() for model in models):
+    model: Model, variations: list[Variation], t_end: float, step: float | VariableStep, method: Method
+) -> tuple[Solution, list[Beside]]:
+    """A run, and those of the models beside, in the same steps."""
+    models, tight = [model, *(each for own in variations for each in own.models)], _tightened(method)
+    if all((each.gravity == model.gravity).all() for each in models):
         solutions = simulate_many(models, t_end, step, tight)
     elif isinstance(step, VariableStep):
         raise ModelError(
             "sensitivities: with steps of variable length no parameter may change gravity; give a fixed step"
         )
     else:
-        solutions = [simulate(model, t_end, step, tight) for model in models]
-    pairs, first = [], 1
-    for own in variations:
-        pairs.append((own, solutions[first : first + len(own.systems)]))
-        first += len(own.systems)
+        solutions = [simulate(each, t_end, step, tight) for each in models]
     if any(len(solution.t) != len(solutions[0].t) for solution in solutions):
         raise ModelError(
             "sensitivities: the runs beside have taken other steps, across a kink of a law or where steps failed; "
             "how='direct' holds the steps of one run"
         )
-    return Sensitivities(solutions[0], parameters, pairs, [])
+    rest = iter(solutions[1:])
+    return solutions[0], [(own, list(islice(rest, len(own.models)))) for own in variations]
 
 
 def _tightened(method: Method) -> Method:
     """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
     if not isinstance(method, GeneralizedAlpha):
         return method
-    newton = method.newton
-    return replace(
-        method,
-        newton=replace(
-            newton,
-            force_tolerance=min(newton.force_tolerance, TIGHT_FORCE),
-            constraint_tolerance=min(newton.constraint_tolerance, TIGHT_CONSTRAINT),
-        ),
-    )
+    tight = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
+    return replace(method, newton=replace(method.newton, **tight))
 
 
-def _direct(
-    parameters: ParameterSet,
-    system: System,
-    variations: list[Variation],
-    t_end: float,
-    step: float | VariableStep,
-    method: Method,
-) -> Sensitivities:
-    """One run, and linear equations for each parameter in its steps."""
-    run = DirectIntegration(system, method, step, t_end, variations)
-    solution = run.finished()
-    history, pairs = solution.history, []
+def _along(run: DirectIntegration, solution: Solution) -> list[Beside]:
+    """The runs of the models beside: states that have moved along the derivatives."""
     tangents = [np.stack(parts) for parts in zip(*run.tangents, strict=True)]
-    for k, own in enumerate(variations):
-        solutions = []
-        for other, by in zip(own.systems, own.shifts, strict=True):
-            along = [by * own[..., k] for own in tangents]
-            states = History(other, solution.t, displaced(system, other, history, along))
-            solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
-        pairs.append((own, solutions))
-    return Sensitivities(solution, parameters, pairs, run.notes())
+
+    def moved(other: System, k: int, by: float) -> Solution:
+        arrays = displaced(solution.system, other, solution.history, [by * own[..., k] for own in tangents])
+        history = History(other, solution.t, arrays)
+        if other.has_history:  # what is counted follows from the states
+            ends = [other.with_history(history.state(i)) for i in range(len(solution.t))]
+            arrays |= {name: np.stack([getattr(end, name) for end in ends]) for name in ("u", "udot")}
+            history = History(other, solution.t, arrays)
+        return Solution(other, history, Outcome.FINISHED, solution.stats, method=run.method)
+
+    pairs = [(own, zip(own.systems, own.shifts, strict=True)) for own in run.varied]
+    return [(own, [moved(other, k, by) for other, by in beside]) for k, (own, beside) in enumerate(pairs)]

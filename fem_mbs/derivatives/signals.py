@@ -48,8 +48,8 @@ class GoalSlopes:
         pieces = (np.arange(first, min(first + width, count)) for first in range(0, count, width))
         self.y = np.concatenate([self._values(self.system, own, self._states(own)) for own in pieces])
         self.value, self._slope = goal.value(solution.t, self.y), goal.slope(solution.t, self.y)
-        system, some = self.system, np.unique(np.linspace(0, len(solution.t) - 1, SAMPLES).astype(int))
-        n, k, sizes = system.n, system.k, {name: np.abs(getattr(solution.history, name)[some]) for name in ARRAYS}
+        system, some = self.system, np.unique(np.linspace(0, count - 1, SAMPLES).astype(int))
+        n, k, sizes = system.n, system.k, {name: np.abs(own) for name, own in self._states(some).items()}
 
         def size(nodes: str, own: str) -> Array:
             largest = sizes[nodes].reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0) + 1e-3

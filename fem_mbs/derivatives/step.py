@@ -35,7 +35,7 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, first_guess, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, StepMatrices, StepPoint, Turn
 from fem_mbs.derivatives.residual import Instants
@@ -132,19 +132,15 @@ class TakenStep(NamedTuple):
     result: Step
 
 
-def linearised(run: RunDerivative, steps: Sequence[TakenStep], history: Array | None = None) -> list[StepDerivative]:
-    """Steps of one length as they were taken.
-
-    ``history`` (k, P) are derivatives of internal variables at the start: those of kind "history" go with the
-    parameters. None of a goal that goes back, where kinks are not looked for either.
-    """
+def linearised(run: RunDerivative, steps: Sequence[TakenStep]) -> list[StepDerivative]:
+    """Steps of one length as they were taken."""
     system, h = run.system, steps[0].h
     made = [run.method.equations(system, own.state, own.h, own.memory) for own in steps]
     found = [taken(equations, own.state, own.result.state) for equations, own in zip(made, steps, strict=True)]
-    points, guesses = _Points(run, made, history), list(map(_guess, made, steps))
+    points, guesses = _Points(run, made), list(map(_guess, made, steps))
     D, multipliers = (np.array([getattr(own, name) for own in found]) for name in ("D", "multipliers"))
     Z = np.array([own.Z for own in found]) if run.closes_velocities else None
-    here, guess, turn = points.at(D, multipliers, Z, look=history is not None), None, None
+    here, guess, turn = points.at(D, multipliers, Z, end=True), None, None
     if Z is not None:
         guess = here
         if Z.any():
@@ -195,22 +191,22 @@ def _expected(predictor: Any, h: float) -> list[float]:
 class _Points:
     """What some steps of one length begin with; makes points of all of them."""
 
-    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations], history: Array | None) -> None:
-        self.run, self.system, self.history = run, run.system, history
+    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations]) -> None:
+        self.run, self.system = run, run.system
         self.kinematics: Kinematics = run.system.stacked(len(steps))
         self.weights, self.times = run.weights(steps[0].h), np.array([own.t for own in steps])
         states, N = [own.state for own in steps], run.system.N
         self.x, self.R = (np.concatenate([getattr(own, name) for own in states]) for name in ("x", "R"))
-        self.u = np.array([own.u for own in states])
+        self.u = np.array([own.u for own in steps])
         self.constants = np.stack([own.formulas.constants for own in steps], axis=1)
         # lengths of steps differ by the rounding of time
         self.factors = np.stack([np.broadcast_to(own.formulas.factors, (3, N)) for own in steps], axis=1)
         self.guess = np.array([own.formulas.guess for own in steps])
 
     def at(
-        self, D: Array, multipliers: Array, Z: Array | None = None, *, look: bool = False, follows: bool = True
+        self, D: Array, multipliers: Array, Z: Array | None = None, *, end: bool = False, follows: bool = True
     ) -> StepPoint:
-        """At unknowns ``(s, N)`` and ``(s, m)``; ``follows`` the parameters or not."""
+        """At unknowns ``(s, N)`` and ``(s, m)``, of the ``end`` or others; ``follows`` the parameters or not."""
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
         rates = self.factors * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
@@ -231,8 +227,10 @@ class _Points:
             udot = udot + Z[:, nodes:].ravel() / h
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         gamma = float(self.weights.factors[0, 0])
+        if end and self.system.has_history:
+            _refuse_history(self.system, run.residual.leans_on_history(motion, self.times))
         instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
-        explicit = run.explicit.rows(instants, self.history, look)[:, : run.residual.rows] if follows else None
+        explicit = run.explicit.rows(instants, end)[:, : run.residual.rows] if follows else None
         tangent, transport = kinematics.tangent(increments), _transport(kinematics, self.x, self.R, x, R)
         return StepPoint(*run.residual.derivatives(instants), explicit, transport, tangent, tangent @ P)
 
@@ -289,12 +287,12 @@ def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
 def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     """The unknowns of a step, from where it led."""
     system, D = equations.system, taken_increment(equations.system, state, after)
-    if not isinstance(equations, StabilizedEquations):
-        return Unknowns(D, after.multipliers)
     formulas = equations.formulas
     rate = np.append(after.v, after.udot) - formulas.constants[0]
     factor = np.broadcast_to(formulas.factors[0], (system.N,))
     Newmarks = np.divide(rate, factor, out=D.copy(), where=system.orders == 2)  # noqa: N806
+    if not isinstance(equations, StabilizedEquations):  # bodies may have turned by more than half a turn
+        return Unknowns(Newmarks, after.multipliers)
     Z = D - Newmarks
     rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
     return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
@@ -304,6 +302,16 @@ def taken_increment(system: System, state: State, after: State) -> Array:
     """The increment ``D`` (N,) of a step."""
     nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
     return np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
+
+
+def _refuse_history(system: System, leans: BoolArray) -> None:
+    """Refuse forces that depend on internal variables of kind "history", which no equation of a step knows."""
+    if leans.any():
+        owner, variable = system.internal_variables[int(np.argmax(leans))]
+        raise NoDerivativeError(
+            f"sensitivities: '{variable.name}' of {owner} keeps its value during a step and is changed afterwards, and "
+            "forces depend on it: no equation of a step tells how; how='copies' takes differences of runs"
+        )
 
 
 def _transport(kinematics: Kinematics, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:

@@ -15,7 +15,7 @@ and come right after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -208,6 +208,10 @@ def _bare(rows: IntArray, columns: IntArray, blocks: IntArray, n: int | None) ->
     return bare
 
 
+LAPACK = (lapack.dgetrf, lapack.dgetrs), (lapack.zgetrf, lapack.zgetrs)
+"""What factors and solves, for real and for complex numbers."""
+
+
 class DenseSolver(LinearSolver):
     """LAPACK ``getrf``/``getrs`` for small systems."""
 
@@ -221,27 +225,26 @@ class DenseSolver(LinearSolver):
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        factor = lapack.zgetrf if values.dtype.kind == "c" else lapack.dgetrf
+        factor, solve = LAPACK[values.dtype.kind == "c"]
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
-        return Factors(partial(_solve_dense, lu, pivots), (lu, pivots))
+        return Factors(partial(_solved, solve, lu, pivots), (lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
         if len(arrays) == 1:
             return self.factor(arrays[0].copy())
         lu, pivots = _usable(arrays, (self.size, self.size))
-        return Factors(partial(_solve_dense, lu, pivots), (lu, pivots))
+        return Factors(partial(_solved, LAPACK[lu.dtype.kind == "c"][1], lu, pivots), (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
         return csc_array(values.reshape(self.size, self.size).T)
 
 
-def _solve_dense(lu: Array, pivots: Array, b: Array) -> Array:
-    solution: Array = (lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs)(lu, pivots, b)[0]
-    return solution
+def _solved(solve: Callable[..., tuple[Array, int]], lu: Array, pivots: Array, b: Array) -> Array:
+    return solve(lu, pivots, b)[0]
 
 
 class BandedSolver(LinearSolver):

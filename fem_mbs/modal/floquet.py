@@ -28,7 +28,9 @@ NEGLIGIBLE = 1e-7
 KEPT = 30
 """Motions to which large models are reduced: the lowest of the mean matrices."""
 STEPS, MOST_STEPS, RESOLVED = 200, 4000, 0.1
-"""Steps of a period, and what a step may be of the fastest motion of interest, in rad."""
+"""Steps of a period, and what a step should be of the fastest motion of interest, in rad."""
+UNRESOLVED = 0.5
+"""What a step may be of a motion at most, in rad; faster ones would be taken for slow ones, and are left out."""
 CHUNK = 25
 ROOT = np.sqrt(3.0) / 6.0
 
@@ -56,33 +58,38 @@ class FloquetModes(NamedTuple):
 
 
 def floquet_modes(linear: LinearModel, count: int, label: str) -> FloquetModes:
-    """The ``count`` slowest motions that swing about the state of a linear model, with its damping."""
+    """The ``count`` slowest motions that swing about the state of a linear model, with its damping.
+
+    Fewer where a turn takes so many of their periods that the steps of a period do not resolve them.
+    """
     equations = _periodic(linear, label)
     n, period = equations.basis.shape[1], equations.period
     M, C, K = equations.series[:, 0].real
     states = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]])
     slow = np.sort(np.abs(np.linalg.eigvals(states)))[: 2 * count + 2]
     steps = int(np.clip(np.ceil(slow[-1] * period / RESOLVED), STEPS, MOST_STEPS))
-    steps += -steps % STEPS
+    steps += steps % 2
     every = np.eye(2 * n)
     seen = [every[:n]]
     for k, step in enumerate(_steps(equations, steps), start=1):
         every = step @ every
-        if k % (steps // STEPS) == 0:
+        if k % 2 == 0:
             seen.append(every[:n])
     multipliers, x = np.linalg.eig(every)
+    moves, rates = (np.einsum("ik,ij,jk->k", part.conj(), M, part).real for part in (x[:n], x[n:]))
     # one of each conjugate pair
-    own = multipliers.imag >= 0.0
+    own = (multipliers.imag >= 0.0) & (rates * (period / steps) ** 2 <= UNRESOLVED**2 * moves)
     s, x = np.log(multipliers[own].astype(complex)) / period, x[:, own]
-    times = period * np.arange(STEPS) / STEPS
+    samples = steps // 2
+    times = period * np.arange(samples) / samples
     # P(t) of each (k, t, n), of which what is largest is seen
     P = np.einsum("tij,jk->kti", np.array(seen[:-1]), x) * np.exp(-np.outer(s, times))[:, :, None]
-    harmonics = np.fft.fft(P, axis=1) / STEPS
+    harmonics = np.fft.fft(P, axis=1) / samples
     sizes = np.einsum("kti,ij,ktj->kt", harmonics.conj(), M, harmonics).real
     largest = sizes.argmax(axis=1)
-    s = s + 2j * np.pi / period * np.fft.fftfreq(STEPS, 1.0 / STEPS)[largest]
+    s = s + 2j * np.pi / period * np.fft.fftfreq(samples, 1.0 / samples)[largest]
     shapes = harmonics[np.arange(len(s)), largest]
-    still = np.abs(s.imag) < NEGLIGIBLE * np.abs(s).max()
+    still = np.abs(s.imag) < NEGLIGIBLE * np.abs(s).max(initial=0.0)
     # of two of one frequency what grows is first, so that no count leaves it off
     order = np.lexsort((np.abs(s) - NEGLIGIBLE * s.real, still))[:count]
     return FloquetModes(s[order], linear.node_motions(shapes[order] @ equations.basis.T))

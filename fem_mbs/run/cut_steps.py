@@ -31,21 +31,20 @@ class CutSteps:
             for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
         ]
         self._before: Array | None = None
-        self._parts, self._time = 0, 0.0
+        self._parts, self._whole = 0, 0.0
         self._changes: Counter[str] = Counter()
 
-    def after_step(self, h: float, branches: Array | None) -> None:
-        """Count a step of ``h``, or a part of one, and who has changed sides in it."""
-        self._parts += h < PART * self._h
-        self._time += h
+    def after_step(self, share: float, branches: Array | None) -> None:
+        """Count a step, or a share of one, and who has changed sides in it; between jumps steps are shorter."""
+        self._parts += share < PART
+        self._whole += share
         if self._before is not None and branches is not None and branches.tobytes() != self._before.tobytes():
             self._changes.update({self._owners[k] for k in np.flatnonzero(branches != self._before)})
         self._before = branches
 
     def warning(self) -> str:
         """How many parts there were, and because of what; empty if they are few."""
-        whole = self._time / self._h
-        if self._parts < max(MANY, TIMES * whole):
+        if self._parts < max(MANY, TIMES * self._whole):
             return ""
         if self._changes:
             passed = [f"{owner} ({count})" for owner, count in self._changes.most_common()]
@@ -54,8 +53,8 @@ class CutSteps:
             why = "forces change suddenly, though no law has told of a kink"
             why += f"; functions that may jump: {listed(self._asked, '; ')}" if self._asked else ""
         return (
-            f"{whole:.3g} steps of {self._h:.3g} s were taken in {self._parts} parts, whose lengths follow the local "
-            f"error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider range "
-            "(creep of JointFriction, less stiffness, a limit that is not met), damp what it sets off, or take a "
+            f"{self._whole:.3g} steps of {self._h:.3g} s were taken in {self._parts} parts, whose lengths follow the "
+            f"local error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider "
+            "range (creep of JointFriction, less stiffness, a limit that is not met), damp what it sets off, or take a "
             "smaller step that follows it"
         )

@@ -66,13 +66,7 @@ def run_to_end(
     callback: Callback | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """Go to the end of the steps, or to where an event or the callback ends the run.
-
-    Raises
-    ------
-    FemMbsError
-        If a step fails for good, or the callback or an event fails; ``error.solution`` has all steps so far.
-    """
+    """Go to the end, or to where an event or the callback ends the run; ``error.solution`` has all steps so far."""
 
     def solution() -> Solution:
         states = () if events is None else events.states
@@ -223,13 +217,7 @@ class TimeIntegration:
         self._jump = next_jump(system, state, self.t_end)
 
     def advance(self) -> AcceptedStep | None:
-        """Plan, try and judge steps until one is accepted; None at the end of the run.
-
-        Raises
-        ------
-        NotConvergedError, MotionError, SingularSystemError
-            If a step fails for good; :meth:`explain` says how and why.
-        """
+        """Plan, try and judge steps until one is accepted; None at the end. :meth:`explain` says why there is none."""
         while True:
             plan = self.control.plan(self.control_memory, self.state.t, min(self._jump, self.t_end))
             if plan is None:
@@ -245,28 +233,18 @@ class TimeIntegration:
             jumps = plan.end is not None and plan.end == self._jump
             try:
                 h = plan.h - side(self._jump) if jumps else plan.h
-                if self.steps > CHECKED:
-                    step = self._stepper.inner_step(self.system, self.state, h, self.memory)
-                else:
-                    step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
+                take = self._stepper.inner_step if self.steps > CHECKED else self._checked_step
+                step = take(self.system, self.state, h, self.memory)
                 if self.system.end_checks and not step.report.end_checked:
                     end = step.state
                     self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
-                self.failed += 1
-                if isinstance(failure, NotConvergedError) and failure.report is not None:
-                    self._error.rounds += failure.report.factorizations * plan.h
-                LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
-                shorter = self.control.failed(self.control_memory, plan)
-                broken = isinstance(failure, LawError) and not failure.of_motion
-                if shorter is None or broken:
+                if not self._shortened(plan, failure):
                     raise
-                self.control_memory = shorter
                 continue
             kinks = self._kinks(step) if self.system.watched else None
-            passed, self.control_memory = self.control.judge(
-                self.control_memory, plan, step.error, kinks, partial(self._hardness, step, plan.h)
-            )
+            hardness = partial(self._hardness, step, plan.h)
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks, hardness)
             if not passed:
                 self.rejected += 1
                 continue
@@ -276,11 +254,7 @@ class TimeIntegration:
             self.steps += 1
             self._error.rounds += step.report.factorizations * plan.h
             if kinks is not None:
-                if self._cut is not None:
-                    self._cut.after_step(plan.h, kinks.branches)
-                self._error.parts += self.control.across_kink(self.control_memory)
-                if creeps := self.control.creeps(self.control_memory):
-                    LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
+                self._after_kinks(kinks, plan.h)
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
@@ -290,6 +264,29 @@ class TimeIntegration:
             if jumps:
                 self._pass_jump()
             return AcceptedStep(self.state, step.report)
+
+    def _checked_step(self, *given: Any) -> Step:
+        return check_step(self._stepper.step(*given), self.method)
+
+    def _shortened(self, plan: Plan, failure: FemMbsError) -> bool:
+        """Whether another step may do where one has failed."""
+        self.failed += 1
+        if isinstance(failure, NotConvergedError) and failure.report is not None:
+            self._error.rounds += failure.report.factorizations * plan.h
+        LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
+        shorter = self.control.failed(self.control_memory, plan)
+        if shorter is None or isinstance(failure, LawError) and not failure.of_motion:
+            return False
+        self.control_memory = shorter
+        return True
+
+    def _after_kinks(self, kinks: Kinks, h: float) -> None:
+        """Count what steps near kinks of laws miss, and say where something keeps them short."""
+        if self._cut is not None:
+            self._cut.after_step(h / self.control_memory.h, kinks.branches)
+        self._error.parts += self.control.across_kink(self.control_memory)
+        if creeps := self.control.creeps(self.control_memory):
+            LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
 
     def _kinks(self, step: Step) -> Kinks:
         """On which side of their kinks laws are at the end of a step."""

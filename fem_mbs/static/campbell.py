@@ -144,6 +144,11 @@ class Rotor:
             if not damped:
                 raise ModelError(f"{self.label}: floquet=True has damping; leave it out of the model")
             modes = floquet_modes(linear, most, self.label)
+            if len(modes.eigenvalues) < min(count, most):
+                raise ModelError(
+                    f"{self.label}: at {speed:g} rad/s floquet resolves {len(modes.eigenvalues)} of {count} motions: "
+                    "others swing many times in a turn; take fewer by count=, or a higher speed"
+                )
         else:
             modes = solve_modes(linear, most, damped)
         swing = np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max()

@@ -20,6 +20,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.steady_axes import ANGLES
 from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, ahead, deviations
+from fem_mbs.newton import Newton
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
@@ -266,11 +267,13 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     _check_joints(equations, here, open_by, speed)
     seen = TurnedModel(system, here, equations.axes)
     start = seen.at(0.0)
+    force, moment = Newton().force_tolerance * equations.scale(equations.evaluate_at(here))
+    unresolved = max(force * system.length, moment)
     for angle in ANGLES:
         Q = equations.turned(angle)
         there = ahead(here, angle / speed)
         _check_joints(equations, there, open_by, speed)
-        _check_forces(equations, start, seen.at(angle / speed), angle)
+        _check_forces(equations, start, seen.at(angle / speed), angle, unresolved)
         _check_reactions(equations, here, there, Q, angle)
 
 
@@ -293,8 +296,10 @@ def _check_joints(equations: TurningEquations, motion: Turning, open_by: Array, 
             )
 
 
-def _check_forces(equations: TurningEquations, start: TurnedMatrices, there: TurnedMatrices, angle: float) -> None:
-    """Refuse elements whose forces do not turn with the model."""
+def _check_forces(
+    equations: TurningEquations, start: TurnedMatrices, there: TurnedMatrices, angle: float, unresolved: float
+) -> None:
+    """Refuse elements whose forces do not turn with the model, by more than equations are solved to."""
     system = equations.system
     parts = zip(system.batches, start.forces, there.forces, start.of_cells, strict=False)
     for batch, before, after, (stiffness, _, _) in parts:
@@ -302,7 +307,8 @@ def _check_forces(equations: TurningEquations, start: TurnedMatrices, there: Tur
         units = np.tile(np.repeat([system.length, 1.0], 3), of_nodes // 6)
         change = np.abs(units * (after - before)[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         size = np.abs(units * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
-        rounding = SAME * size + ROUNDING * np.abs(stiffness).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
+        rounding = ROUNDING * np.abs(stiffness).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
+        rounding += SAME * size + unresolved
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)

@@ -68,7 +68,8 @@ def applied_entries(
     rows: list[Array] | None = None,
 ) -> Array:
     """As :func:`entries`, without the geometric stiffness of joints and ``turned`` (n, 6, 6) of the nodes."""
-    blocks = _tangents(system, evaluation, dV, dA)
+    parts = zip(system.batches, evaluation.contexts, strict=True)
+    blocks = [batch.tangent(context, dV, dA) for batch, context in parts]
     left = np.ones(system.n, np.bool_)
     for k, batch in enumerate(system.batches):
         # each from the first cell that has the node
@@ -85,7 +86,9 @@ def applied_entries(
 def stiffness_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
     """Entries of ``[[force_factor K, B^T], [B, 0]]``."""
     blocks = [batch.stiffness(context) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
-    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor)
+    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
+    blocks += [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
+    return _with_constraints(system, evaluation, blocks, force_factor)
 
 
 def rate_entries(
@@ -144,15 +147,6 @@ def unit(n: int, k: int) -> RateSensitivities:
     return RateSensitivities(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
 
 
-def _tangents(system: System, evaluation: Evaluation, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
-    return [batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
-
-
-def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:
-    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
-    return [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
-
-
 def _nothing(system: System) -> list[Array]:
     return [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
 
@@ -170,18 +164,27 @@ def _with_constraints(
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and internal variables."""
-    return [follow.after(*parts) for parts in zip(gradients, system.equation_nodes, system.equation_own, strict=True)]
+    result = []
+    for gradient, nodes, own in zip(gradients, system.equation_nodes, system.equation_own, strict=True):
+        (n, p), (m, b) = nodes.shape, gradient.shape
+        rows = gradient.reshape(n, m // n, b)
+        moved = rows[..., : 6 * p].reshape(n, m // n, p, 6).swapaxes(1, 2) @ follow.nodes.take(nodes, 0)
+        moved = moved.swapaxes(1, 2).reshape(m, 6 * p)
+        if own is not None:
+            moved = np.append(moved, (rows[..., 6 * p :] * follow.own[own][:, None]).reshape(m, -1), 1)
+        result.append(moved)
+    return result
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
-    result = []
+    result, moved = [], None
     for k, (joints, context) in enumerate(zip(system.constraint_batches, evaluation.constraint_contexts, strict=True)):
         V = evaluation.velocity.take(system.constraint_components[k])
-        derivative = joints.rate_derivative(context, V, dV)
+        derivative = joints.rate_derivative(context, V, dV) if joints.knows_rates else None
         if derivative is None:
-            derivative = dV.after(evaluation.gradients[k], system.equation_nodes[k], system.equation_own[k])
-            derivative += joints.rate_gradient(context, V)
+            moved = gradients_after(system, evaluation.gradients, dV) if moved is None else moved
+            derivative = moved[k] + joints.rate_gradient(context, V)
         if joints.driven:
             derivative += given_rate_gradient(joints, context)
         result.append(factor * derivative)
@@ -215,13 +218,9 @@ def leading_entries(system: System, evaluation: Evaluation) -> Array:
     """Entries of this matrix, see :func:`fem_mbs.system.matrices.entries`."""
     values = mass_entries(system, evaluation)
     if (system.order < 2).any():
-        values[: system.pattern.force_entries] += flat(
-            [
-                _own_columns(system, batch, context)
-                for batch, context in zip(system.batches, evaluation.contexts, strict=True)
-            ]
-            + [np.zeros(rows.size * rows.shape[1]) for rows in system.bending_components]
-        )
+        parts = zip(system.batches, evaluation.contexts, strict=True)
+        blocks = [_own_columns(system, batch, context) for batch, context in parts]
+        values[: system.pattern.force_entries] += flat([*blocks, *_nothing(system)])
     return values
 
 

@@ -16,7 +16,7 @@ from fem_mbs.derivatives import direct, objective, signals
 from fem_mbs.elements import FrictionSpring, JointSpring, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
 from tests.catalogue import EVERYTHING
 from tests.derivatives.test_direct import Given, angle, arm, cantilever, rod, two
-from tests.derivatives.varied import END, STEP, builder, scale
+from tests.derivatives.varied import END, FOLLOWS_HISTORY, STEP, builder, scale
 
 
 def top(mass: float = 15.0, length: float = 1.0, spin: float = 150.0, group: str = "R3xSO3") -> mbs.Model:
@@ -68,7 +68,7 @@ def test_adjoint_of_every_class(name: str) -> None:
     try:
         value, gradient = mbs.objective(build, goal, values, END, STEP, how="adjoint", **options)(p)
     except mbs.ModelError as error:
-        assert any(text in str(error) for text in ("keeps its value", "open and close"))
+        assert "open and close" in str(error) or name in FOLLOWS_HISTORY and "keeps its value" in str(error)
         return
     expected, other = mbs.objective(build, goal, values, END, STEP, how="direct", **options)(p)
     np.testing.assert_allclose(value, expected, rtol=1e-9)
@@ -310,9 +310,10 @@ def test_where_there_is_no_adjoint(monkeypatch: pytest.MonkeyPatch) -> None:
     found, copies = (mbs.objective(build, goal, p, 0.1, 0.01, how=how)([*p.values()]) for how in (None, "copies"))
     np.testing.assert_allclose(found[1], copies[1], rtol=1e-6)
     monkeypatch.setattr(objective, "MANY_OF_SMALL", 1)
-    limited = mbs.objective(slipping, TIP[0], ["limit"], 0.1, 0.01)([1.5])[1]
-    direct = mbs.objective(slipping, TIP[0], ["limit"], 0.1, 0.01, how="direct")([1.5])[1]
-    np.testing.assert_allclose(limited, direct, rtol=1e-5)
+    limited, copies = (
+        mbs.objective(slipping, TIP[0], ["limit"], 0.1, 0.01, how=how)([1.5])[1] for how in (None, "copies")
+    )
+    np.testing.assert_allclose(limited, copies, rtol=1e-12)
 
 
 def test_a_signal_that_looks_at_more_at_times() -> None:

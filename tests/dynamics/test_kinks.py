@@ -14,14 +14,17 @@ import fem_mbs as mbs
 from fem_mbs.elements import (
     Force,
     Harmonic,
+    JointActuator,
     JointForce,
     JointFriction,
+    JointSensor,
     JointSpring,
     JointStop,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SampledController,
     SpringDamper,
     Vector,
 )
@@ -231,3 +234,15 @@ def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
     model.add(JointStop(rail, -0.5, 0.5, 1e8))
     solution = mbs.simulate(model, 1.0, 0.1)
     assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
+
+
+def test_steps_that_end_at_samples_are_no_parts(caplog: pytest.LogCaptureFixture) -> None:
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    place = model.add(JointSensor(rail))
+    model.add(JointActuator(rail, model.add(SampledController(place, 0.01, lambda t, x, u: -u))))
+    model.add(JointStop(rail, -2.0, 2.0, 100.0))
+    mbs.simulate(model, 2.0, 0.1)
+    assert not caplog.records

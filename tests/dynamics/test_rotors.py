@@ -137,6 +137,31 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         mbs.campbell(model, [120.0], count=2)
 
 
+def test_a_rotor_of_tetrahedra_on_unequal_bearings() -> None:
+    """Nearly round: refused with what to do; by Floquet's theory, frequencies are those of a swept mesh.
+
+    Motions that swing many times in a turn, also internal ones of 6000 rad/s, are not taken for slow ones.
+    """
+    skfem, meshio = pytest.importorskip("skfem"), pytest.importorskip("meshio")
+    to_meshio = pytest.importorskip("skfem.io.meshio").to_meshio
+    ends = {"a": Interface.average(lambda p: p[:, 0] < 1e-6), "b": Interface.average(lambda p: p[:, 0] > 1 - 1e-6)}
+    grid = np.linspace(0, 1, 9), *2 * [np.linspace(-0.1, 0.1, 3)]
+    tets, swept = skfem.MeshTet.init_tensor(*grid), to_meshio(skfem.MeshHex.init_tensor(*grid))
+    models = []
+    for mesh in (meshio.Mesh(tets.p.T, [("tetra", tets.t.T)]), swept):
+        shaft = Reduction.solid(mesh, 210e9, 0.3, 7800.0, ends, modes=5)
+        models.append(model := mbs.Model())
+        body = model.add(FlexibleBody.place(model, shaft, name="shaft"))
+        model.add(Bearing(model.ground, body.node("a"), X, (1e7, 5e6, 1e7, 0, 0), across=(0, 1, 0)))
+        model.add(Bearing(model.ground, body.node("b"), X, (1e7, 5e6), across=(0, 1, 0)))
+    with pytest.raises(mbs.ModelError, match="floquet=True"):
+        mbs.campbell(models[0], [100.0], count=4)
+    found = mbs.campbell(models[0], [10.0, 100.0], count=4, floquet=True).angular
+    assert found == pytest.approx(mbs.campbell(models[1], [10.0, 100.0], count=4).angular, rel=1e-5)
+    with pytest.raises(mbs.ModelError, match="floquet resolves 2 of 4 motions"):
+        mbs.campbell(models[0], [0.5], count=4, floquet=True)
+
+
 def test_a_function_of_the_speed_is_asked_at_the_speed() -> None:
     """As a table of it; and a diagram goes to a file."""
     model = rigid_rotor(lambda w: (1e4 + w * w, 2e4))

@@ -67,7 +67,7 @@ def test_a_body_under_water_is_pressed_alike(kind: str) -> None:
 def test_a_pressure_on_an_end_is_a_force(kind: str) -> None:
     """``sigma = -p`` along, in all of the bar; units of the mesh change nothing."""
     own = bar(kind, modes=0, loads={"end": [[0.4, 0.0, 0.0], [0.4, 0.05, 0.1]]})
-    assert own.loaded["end"].sum == pytest.approx([-0.005, 0.0, 0.0], abs=1e-12)
+    assert own.loaded["end"][0] == pytest.approx([-0.005, 0.0, 0.0], abs=1e-12)
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, own))
     model.fix(body.node("a"))
@@ -83,8 +83,8 @@ def test_a_bilinear_face_is_pressed_exactly() -> None:
     moved = own.p + np.random.default_rng(1).uniform(-0.1, 0.1, own.p.shape)
     ends = {"a": Interface.average(lambda p: p[:, 0] < 0.15)}
     red = Reduction.solid(to_meshio(skfem.MeshHex(moved, own.t)), 1e9, 0.3, 1e3, ends, modes=0, loads={"w": EVERY})
-    assert red.loaded["w"].sum == pytest.approx(0.0, abs=1e-12)
-    assert red.loaded["w"].moments[0] == pytest.approx(0.0, abs=1e-12)
+    assert red.loaded["w"][0] == pytest.approx(0.0, abs=1e-12)
+    assert 2.0 * so3.axial(red.loaded["w"][1:4].T) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_its_stiffness_is_the_derivative_of_its_forces() -> None:
@@ -138,7 +138,7 @@ def test_a_file_keeps_sets_and_loads(tmp_path: Path) -> None:
     again = Reduction.load(tmp_path / "soft.npz")
     assert again.sets == own.sets == ("skin", "a", "b", "middle")
     assert again.loads == ("gusts",)
-    assert (again.loaded["gusts"].products == own.loaded["gusts"].products).all()
+    assert (again.loaded["gusts"] == own.loaded["gusts"]).all()
 
 
 def test_a_load_on_the_mesh_is_the_answer_of_the_whole_mesh() -> None:

@@ -14,7 +14,7 @@ from meshes import brick
 import fem_mbs as mbs
 import fem_mbs.elements
 from fem_mbs.contracts import Constraint, Element
-from fem_mbs.contracts.checked import CONSTRUCTORS
+from fem_mbs.contracts.checked import CHECKING
 from fem_mbs.contracts.names import Deferred
 from fem_mbs.contracts.public import ModelPart
 from fem_mbs.elements import (
@@ -67,7 +67,7 @@ def test_every_class_takes_names(seed: int) -> None:
     for case, make in EVERYTHING.items():
         model, _ = build(make)
         for part in [*model.elements, *model.constraints]:
-            if (made := part.constructor_arguments) is None or type(part).__init__ not in CONSTRUCTORS:
+            if (made := part.constructor_arguments) is None or type(part).__init__ not in CHECKING:
                 continue  # a class of the catalogue's own, whose constructor is not checked
             again: Any = type(part)(
                 *(named(value, model, rng) for value in made.arguments),

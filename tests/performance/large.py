@@ -77,7 +77,7 @@ def parts(system: System, state: mbs.State) -> dict[str, float]:
     )
     work = system.workspace
     entries, tangent = timed(lambda: matrices.entries(system, evaluation, dV, dA, STEP**2, workspace=work), 5)
-    values, assembly = timed(lambda: matrices.assemble(system, entries), 5)
+    values, assembly = timed(lambda: system.solver.stored(entries), 5)
     factors, factorization = timed(lambda: system.solver.factor(values.copy()), 3)
     right = np.ones(system.size)
     _, solution = timed(lambda: factors.solve(right), 3)

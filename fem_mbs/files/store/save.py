@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import prod
 from pathlib import Path as FilePath
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -165,17 +165,12 @@ def stands(system: System, state: State, checkpoint: Any, **values: Any) -> byte
     return record(state=state, **own, **values)
 
 
-class Asked(NamedTuple):
-    """What both a run that begins and one that has ended write first."""
-
-    contents: dict[tuple[str, int], bytes]
-    writer: RowWriter
-
-
 def asked(
     system: System, method: Any, channels: Sequence[Channel] | None, joints: Sequence[Any], **values: Any
-) -> Asked:
-    """The model, and what a run was asked for; rows with whole turns of ``joints``.
+) -> tuple[dict[tuple[str, int], bytes], RowWriter]:
+    """What a run that begins and one that has ended write first: the model, and what was asked for; and its rows.
+
+    These have whole turns of ``joints``.
 
     Raises
     ------
@@ -192,7 +187,7 @@ def asked(
         origin=system.origin,
         **values,
     )
-    return Asked({MODEL: packed(describe(system)), RUN: run}, writer)
+    return {MODEL: packed(describe(system)), RUN: run}, writer
 
 
 def save(solution: Queries, path: FilePath) -> FilePath:

@@ -1,24 +1,13 @@
-"""Classical coordinates of nodes: world positions, and Tait-Bryan angles or Euler parameters.
+"""Classical coordinates of nodes: world positions, and Tait-Bryan angles or Euler parameters; and where they end.
 
 Holzinger, Arnold, Gerstmayr (2024), section 2.1: with ``q = (x, c)`` the velocities on R3xSO3 are ``v = H(q) q'``,
 ``H = diag(I, G)``, whatever group the nodes of the model carry. Rotations that are held stay as they are; their
-coordinates count from there, so that no singularity concerns them.
+coordinates count from there, so that no singularity concerns them. Why runs in Euler parameters become unstable and
+steps of angles near ``b = +-90`` degrees are refused: docs/theory.md, "Classical formulations".
 
-The norm of Euler parameters is a constraint of index 3 whose rate no equation closes, and becomes unstable. A unit
-quaternion turns by half the angle of the body, so that the limit is twice that of docs/theory.md, "Index 3 and its
-limit". The rate ``e.e'`` alternates and grows until Newton's method fails or, worse, does not.
-
-And explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints: Holzinger, Arnold, Gerstmayr
-(2024), eq. 32 and Algorithm 2, for comparison with the methods on the group: angles ``c`` are integrated with their
-rates ``c'`` (classical formulation 2), or with angular velocities, from which the rates follow as ``c' = G^-1 Omega``
-(classical formulation 1).
-
-Tait-Bryan angles are singular at ``b = +-90`` degrees, and steps nearby may not resolve them: as the angle ``b`` of a
-body passes the singularity at a small distance, ``a`` and ``c`` turn by half a turn against each other within that
-distance over the angular velocity. A longer step leads to a rotation that looks like any other, and is wrong. What
-tells is the error that a rule of the second order makes of the angles, ``h^2/12`` times the change of their second
-derivatives, and the sign of ``cos b``, which hardly any motion changes. Shorter steps in place of one that was refused
-are no remedy: what the steps before have lost is not small any more, so that the run ends.
+And explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints (eq. 32 and Algorithm 2 there):
+angles ``c`` are integrated with their rates ``c'`` (classical formulation 2), or with angular velocities, from which
+the rates follow as ``c' = G^-1 Omega`` (classical formulation 1).
 """
 
 from __future__ import annotations

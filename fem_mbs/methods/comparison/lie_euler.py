@@ -1,26 +1,15 @@
-"""Euler's method on the group, in five forms.
+"""Euler's method on the group, in five forms; docs/theory.md, "Euler's method in five forms".
 
-*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13: the implicit method for the equations with
-constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
-the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
-``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``,
-``alpha/index2.py``, and below for index 1 and all levels. The symplectic one is in ``symplectic.py``.
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13. In the implicit ones the increment ``D``
+of a step is solved for as in the generalised-alpha method, with Euler's formulas ``v = D/h``, ``vdot = (v - v_n)/h`` in
+place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``, ``alpha/index2.py``, and below for
+index 1, where ``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0`` stands in place of ``Phi = 0``, and for all
+levels at once (eq. 6, the form ODAE), where each of the lower two gets a correction in the metric of the mass,
 
-With constraints on accelerations, the index-1 equations, ``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0``
-stands in place of ``Phi = 0``. Nothing brings positions and velocities back to their own constraints: errors of the
-formulas let both drift away.
+    v_1 = v_0 + h a - M^-1 B^T(q_0) mu,    q_1 = q_0 exp(h (v_1 - M^-1 B^T(q_0) eta)).
 
-Increments of the group may be in canonical coordinates of the second kind, a move, then a turn about each body axis:
-``exp(D_1 e_1) ... exp(D_6 e_6)`` in place of ``exp(D)``: the configuration of a step of Crouch and Grossman with one
-stage. To first order both are the same; this one depends on the order of the axes.
-
-With constraints on all three levels at once (eq. 6, the form ODAE) there are more equations than unknowns. Each of the
-lower two gets a correction in the metric of the mass,
-
-    v_1 = v_0 + h a - M^-1 B^T(q_0) mu,    q_1 = q_0 exp(h (v_1 - M^-1 B^T(q_0) eta)),
-
-so that the system is square and all levels hold: ``eta`` is of the size of ``h``, ``mu`` of its square. A least-squares
-solution of the overdetermined equations would depend on units, and meet none of them.
+The symplectic one is in ``symplectic.py``. In canonical coordinates of the second kind increments are a move, then a
+turn about each body axis, ``exp(D_1 e_1) ... exp(D_6 e_6)`` in place of ``exp(D)``.
 """
 
 from __future__ import annotations
