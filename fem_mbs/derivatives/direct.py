@@ -319,6 +319,11 @@ class DirectIntegration(KeptSteps):
         history = history._replace(now=now, old=old, older=older)
         matrix = None
         if memory.matrix is not None:
+            if self._before.h * np.abs(state.v[:, 3:]).max(initial=0.0) > 0.9 * np.pi:
+                raise NoDerivativeError(
+                    f"sensitivities: the length of the step changes at t = {state.t:g} s, where a body makes half "
+                    "a turn in a step, or more; take smaller steps, or how='copies'"
+                )
             earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
             matrix = self._matrix(other, earlier, there, self._before.h)
         a = memory.a + by * self.now.a[:, k]

@@ -126,7 +126,7 @@ def buckling_beside(found: Buckling, variations: Sequence[Variation], ramp: bool
 def _free(shapes: ShapesOfMotion) -> Array:
     """Free components ``(n_free, count)``."""
     linear, count = shapes.linear, len(shapes.shapes)
-    nodes = np.vecmat(shapes.shapes.reshape(count, -1, 2, 3), linear.state.R[:, None])
+    nodes = shapes.shapes.reshape(count, -1, 2, 3) @ linear.state.R  # vecmat would take conjugates
     return np.concatenate([nodes.reshape(count, -1), shapes.own], axis=1)[:, linear.system.free_rows].T
 
 

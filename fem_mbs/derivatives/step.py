@@ -287,12 +287,12 @@ def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:
 def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     """The unknowns of a step, from where it led."""
     system, D = equations.system, taken_increment(equations.system, state, after)
-    if not isinstance(equations, StabilizedEquations):
-        return Unknowns(D, after.multipliers)
     formulas = equations.formulas
     rate = np.append(after.v, after.udot) - formulas.constants[0]
     factor = np.broadcast_to(formulas.factors[0], (system.N,))
     Newmarks = np.divide(rate, factor, out=D.copy(), where=system.orders == 2)  # noqa: N806
+    if not isinstance(equations, StabilizedEquations):  # bodies may have turned by more than half a turn
+        return Unknowns(Newmarks, after.multipliers)
     Z = D - Newmarks
     rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
     return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
