@@ -1,10 +1,10 @@
 """Whether two bodies have passed through each other in a step, at both ends of which they are apart.
 
-On the way through, a gap falls, is negative and rises again at once, where the nearest face is the other one: a cubic of
-gaps and rates at the ends need not see it. But no gap changes faster than the surfaces move against each other: between
-two instants at which it is ``g_0`` and ``g_1``, with ``g_0 + g_1 > v h``, it stays positive (conservative advancement:
-Mirtich, *Impulse-based dynamic simulation*, 1996). Where that is not so, the gap is measured in the middle, and both
-halves are looked at.
+On the way through, a gap falls, is negative and rises again at once, where the nearest face is the other one: a cubic
+of gaps and rates at the ends need not see it. But no gap changes faster than the surfaces move against each other:
+between two instants at which it is ``g_0`` and ``g_1``, with ``g_0 + g_1 > v h``, it stays positive (conservative
+advancement: Mirtich, *Impulse-based dynamic simulation*, 1996). Where that is not so, the gap is measured in the
+middle, and both halves are looked at.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+
 import numpy as np
 
 from fem_mbs.arrays import Array

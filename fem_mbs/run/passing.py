@@ -32,9 +32,9 @@ class PassedThrough:
             if np.isfinite(shares).any():
                 k = int(shares.argmin())
                 self._told = (
-                    f"{batch.owners[k]}: its bodies have passed through each other at t = {first.t + shares[k] * h:.6g} "
-                    "s, within one step and without a force: take smaller steps, or give no stiffness, where impacts "
-                    "are found within steps"
+                    f"{batch.owners[k]}: its bodies have passed through each other at "
+                    f"t = {first.t + shares[k] * h:.6g} s, within one step and without a force: take smaller steps, or "
+                    "give no stiffness, where impacts are found within steps"
                 )
 
     def warning(self) -> str:
