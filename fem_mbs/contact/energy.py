@@ -104,10 +104,10 @@ def gained(system: System, first: State, last: State, before: EnergyAt | None = 
     turn = min(h * max(before.turn, after.turn), MOST_TURN)
     # the trapezoidal rule is off by (omega h)^2/12 of a power that swings, by omega h/12 where that goes through zero
     doubt = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
+    doubt += ROUNDING * float(np.abs(before.cells).sum())
     passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
     gain = float(after.cells.sum() - before.cells.sum() - work - doubt)
-    more = max(0.0, gain - float(passes) - ROUNDING * float(np.abs(before.cells).sum()))
-    return Gain(more, gain, after)
+    return Gain(max(0.0, gain - float(passes)), gain, after)
 
 
 class Balance(NamedTuple):
