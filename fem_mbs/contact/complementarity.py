@@ -234,8 +234,8 @@ class Laws:
     def nearest(self, P: Array, reference: Array) -> Array:
         """Of solutions such as ``P`` that are not unique the one nearest to ``reference``, (k, 3).
 
-        That to which solutions of soft contacts, ``xi + compliance (P - reference)``, lead as these become stiff: of
-        these there is one, but where friction is large, wherever it is sought from, with the symmetries of the contacts.
+        That to which solutions of soft contacts, ``xi + compliance (P - reference)``, lead as these become stiff: but
+        where friction is large there is one of these, wherever it is sought from, with the symmetries of the contacts.
         """
         stiff, near = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min())), reference
         for compliance in stiff * COMPLIANCE:
