@@ -36,7 +36,7 @@ from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -102,9 +102,12 @@ class ContactLinearization:
     def forces(self, c: Array, guess: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
-        Where there are none, those that miss the laws least: far from the solution an iterate may be such.
+        Where there are none, those that miss the laws least: far from the solution an iterate may be such. Contacts
+        that hold whatever their cones, and repeat each other, may have none anywhere.
         """
-        P, _ = push(self.mobility, c, self.friction, guess=guess, sweeps=SOME)
+        P, solved = push(self.mobility, c, self.friction, guess=guess, sweeps=SOME)
+        if not solved and self.friction.max() >= HOLDS:
+            raise NotConvergedError("what has stopped cannot be held")
         self.branch = Laws(self.mobility, c, self.friction).branch(P)
         return P, self.branch.pushes
 
@@ -267,7 +270,7 @@ class ContactEquations(StabilizedEquations):
         away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
         z = np.append(np.linalg.solve(first.T_inv, away[..., None]).ravel(), Z[nodes:])
         joints = np.where(system.velocity_level, 0.0, system.product(residual.evaluation.gradients, z))
-        own, push, more = self._along(first, missed - joints, opens - (first.G @ z)[::3][pushes], pushes)
+        own, push, more = self._along(first, missed - joints, opens - (first.residual.G @ z)[::3][pushes], pushes)
         return np.append(away, Z[nodes:]) + own, push, z + more
 
     # update
