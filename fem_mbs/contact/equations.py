@@ -36,7 +36,7 @@ from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -101,9 +101,12 @@ class ContactLinearization:
     def forces(self, c: Array, friction: Array, guess: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
-        Where there are none, those that miss the laws least: far from the solution an iterate may be such.
+        Where there are none, those that miss the laws least: far from the solution an iterate may be such. Contacts
+        that hold whatever their cones, and repeat each other, may have none anywhere.
         """
-        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
+        P, solved = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
+        if not solved and friction.max() >= HOLDS:
+            raise NotConvergedError("what has stopped cannot be held")
         self.branch = Laws(self.mobility, c, friction).branch(P)
         return P, self.branch.pushes
 
@@ -203,12 +206,13 @@ class ContactEquations(StabilizedEquations):
         for _ in range(TURNS):
             P, pushes = lin.forces(c + slips, self.friction, P)
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
-            drops = (residual.P[:, 0] > 0.0) & ~pushes
-            if drops.any() and unknown.Z.any():  # directions of Z are those of contacts that push
-                return Correction(d, np.append(multipliers / squared, residual.P - P), unknown.Z, simplified=True)
             missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
-            Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
+            if unknown.Z.any() and ((residual.P[:, 0] > 0.0) & ~pushes).any():
+                # directions of Z are those of contacts that push: it is found anew
+                Z, push, z = self._along_anew(lin.first or lin, residual, unknown.Z, missed, opens, pushes)
+            else:
+                Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
             last, slips = slips, np.zeros_like(c)
             slips[:, 1:] = (residual.G @ z / per_rate).reshape(-1, 3)[:, 1:]
             if not self.friction.any() or np.abs(slips - last).max() <= ALIKE * np.abs(c).max():
@@ -245,6 +249,23 @@ class ContactEquations(StabilizedEquations):
         Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
         return Z, np.append(push, of_contacts), z
+
+    def _along_anew(
+        self,
+        first: ContactLinearization,
+        residual: ContactResidual,
+        Z: Array,
+        missed: Array,
+        opens: Array,
+        pushes: BoolArray,
+    ) -> tuple[Array, Array, Array]:
+        """The same where all of ``Z`` is taken away first."""
+        system, nodes = self.system, 6 * self.system.n
+        away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
+        z = np.append(np.linalg.solve(first.T_inv, away[..., None]).ravel(), Z[nodes:])
+        joints = np.where(system.velocity_level, 0.0, system.product(residual.evaluation.gradients, z))
+        own, push, more = self._along(first, missed - joints, opens - (first.G @ z)[::3][pushes], pushes)
+        return np.append(away, Z[nodes:]) + own, push, z + more
 
     # update
 

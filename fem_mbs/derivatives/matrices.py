@@ -24,7 +24,7 @@ from fem_mbs.system.system import System
 
 DENSE = 8192
 """Entries up to which matrices are full."""
-CELLS, TOGETHER = 10_000, 64
+CELLS, TOGETHER = 10_000, 32
 """Cells of elements and joints that are linearised together, and steps at most."""
 NONE = np.iinfo(np.int32).max
 """Number of a row or a column that is none."""

@@ -31,6 +31,7 @@ from fem_mbs.elements import (
     RigidBody,
     Rope,
     SpringDamper,
+    contacts_between,
 )
 from fem_mbs.elements.contact.contact import ContactBatch
 from fem_mbs.elements.contact.pairs import PairPlace, Pairs
@@ -327,6 +328,22 @@ def test_painleve_rod(mu: float, left: float) -> None:
     solution = mbs.simulate(model, 0.5, 0.005)
     # where there is no force, an impulse without collision acts in the first step: the step tells
     assert solution.energy.total[-1] == pytest.approx(left, rel=1e-4 if mu < 1.4 else 5e-3)
+
+
+@pytest.mark.slow
+def test_balls_in_a_box_only_lose_energy() -> None:
+    """27 balls that wedge between walls and each other, with friction: no step fails, and none gains energy."""
+    rng, model = np.random.default_rng(1), mbs.Model(gravity=(0, 0, -G))
+    walls = [Plane(axis) for axis in np.eye(3)] + [Plane(-axis, 0.75 * axis) for axis in np.eye(3)[:2]]
+    bodies: list[object] = [(model.ground, wall) for wall in walls]
+    for cell in product(range(3), repeat=3):
+        place = 0.125 + 0.25 * np.array(cell[::-1]) + rng.uniform(-0.02, 0.02, 3)
+        node = model.add_node(place, velocity=rng.normal(size=3))
+        bodies.append(model.add(RigidBody(node, 1.0, [0.004] * 3, shape=Ball(0.1))))
+    model.add(contacts_between(bodies, restitution=0.3, friction=0.3))
+    solution = mbs.simulate(model, 0.25, 5e-3)
+    assert solution.stats.failed_steps == 0
+    assert np.diff(solution.energy.total).max() < 1e-12 * solution.energy.kinetic.max()
 
 
 def test_a_rope_becomes_taut() -> None:
