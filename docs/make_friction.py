@@ -11,7 +11,28 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.joints import KINETIC, LAWS, STATIC, belt, block_place
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.joints import (
+    AWAY,
+    BELT_OMEGA,
+    BELT_SPEED,
+    KINETIC,
+    LAWS,
+    MIDDLE,
+    PERIOD,
+    SLIP,
+    STATIC,
+    belt,
+)
+
+
+def block_place(t: Array) -> Array:
+    """Place of the block: with the belt to the static limit, then a piece of an oscillation about the kinetic one."""
+    since = t - (MIDDLE + AWAY) / BELT_SPEED  # the first slip
+    phase = np.where(since < 0.0, since, since % PERIOD)
+    slips = MIDDLE + AWAY * np.cos(BELT_OMEGA * phase) + BELT_SPEED / BELT_OMEGA * np.sin(BELT_OMEGA * phase)
+    sticks = np.where(phase < 0.0, MIDDLE + AWAY + BELT_SPEED * phase, MIDDLE - AWAY + BELT_SPEED * (phase - SLIP))
+    return np.where((phase >= 0.0) & (phase < SLIP), slips, sticks)
 
 
 def main() -> None:

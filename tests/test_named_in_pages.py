@@ -96,6 +96,19 @@ def test_docstrings_name_what_exists() -> None:
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
+def taken(path: Path) -> set[str]:
+    """Dotted names of what a file imports out of the package."""
+    froms = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom))
+    own = (node for node in froms if not node.level and (node.module or "").split(".")[0] == "fem_mbs")
+    return {f"{node.module}.{name.name}" for node in own for name in node.names} - {"fem_mbs.interface.*"}
+
+
+def test_scripts_take_what_exists() -> None:
+    """Those that make pictures and figures of pages are run by nobody for long."""
+    wrong = {str(path.relative_to(ROOT)): sorted(name for name in taken(path) if not exists(name)) for path in SOURCES}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
 def test_what_does_not_exist_is_found() -> None:
     text = """`fem_mbs.nowhere`, mbs.Modle, {py:class}`mbs.Model`, {py:func}`~fem_mbs.lie.so3.expp`,
     fem_mbs.lie.so3.log, `elements/nothing/`, `elements/joints/`, ``joints/hinges.py``, ``lie/so3.py``,

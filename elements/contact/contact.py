@@ -26,7 +26,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.contact.pairs import Pairs, on_b
-from fem_mbs.elements.contact.shapes import pair_of, reach
+from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
 from fem_mbs.errors import ModelError
@@ -76,7 +76,10 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reach", "geometry")
+    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reach", "geometry", "passes")
+
+    passes = True
+    """Whether bodies may come out on the other side of each other."""
 
     def __init__(
         self,
@@ -106,6 +109,7 @@ class Contact(Element):
         self.nodes = (b, a) if self.swapped else (a, b)
         self.pair, self.contacts, self.data = found
         self.reach = min(map(reach, placed))
+        self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
         self._obeys(f"Contact on {a}, {b}", restitution, friction, stiffness, exponent, creep)
 
@@ -159,7 +163,7 @@ class ContactBatch(UnilateralBatch):
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
         self._pairs = elements[0].geometry(elements, self.closed)
-        self.reach = np.array([e.reach for e in elements])
+        self.reach, self.passes = np.array([e.reach for e in elements]), elements[0].passes
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
         self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
@@ -171,6 +175,9 @@ class ContactBatch(UnilateralBatch):
 
     def gaps(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).near.gap
+
+    def closing_speeds(self, motion: Motion) -> Array:
+        return self._pairs.closing_speeds(motion, self.nodes, self.reach)
 
     def measure(self, motion: Motion) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

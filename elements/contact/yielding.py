@@ -114,10 +114,15 @@ class YieldingBatch(ElementBatch):
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
         self._given = given.T[..., None]
+        self.reach, self.passes = np.array([e.reach for e in elements]), elements[0].passes
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)``."""
         return self._pairs.at(motion, self.nodes).near.gap
+
+    def closing_speeds(self, motion: Motion) -> Array:
+        """At which surfaces move against each other at most, ``(n,)``, m/s."""
+        return self._pairs.closing_speeds(motion, self.nodes, self.reach)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)

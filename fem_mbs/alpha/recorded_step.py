@@ -85,13 +85,13 @@ class Given(NamedTuple):
 
 
 def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
-    """The unknowns, and what a step begins with: near where the model is built, so that the same is recorded always."""
+    """The unknowns, and what a step begins with: near where the model is built, whatever the state is."""
     one, c, system, columns, h = whole.one, whole.copies, whole.system, Columns(whole.one), equations.h
     v = system.kinematics.from_body(system.R0, system.velocities).reshape(c, -1)
     shaken, none, cut = np.random.default_rng(1), np.empty(0), one.N + one.m
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
-    numbers = lines.input(np.array([equations.state.t, h, *factors, *constants, 1.0 / h]), uniform=True)
+    numbers = lines.input(np.array([0.0, h, *factors, *constants, 1.0 / h]), uniform=True)
     start = SHAKEN * shaken.normal(size=(c, columns.width))
     for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
         start[:, columns.of[name]] = built.reshape(c, -1)
@@ -100,6 +100,7 @@ def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Par
     linear[:, [3, 6]] += h * v[:, None]
     rows = SHAKEN * shaken.normal(size=(c, cut + one.N + 1))
     rows[:, : one.N] += h * v
+    rows[:, -1] = SHAKEN
     row, weighted, unknowns, end = map(lines.input, (start, linear, rows, start[:, : columns.memory]))
     before = {name: row[own] for name, own in columns.of.items()}
     ended = {name: end[own] for name, own in columns.of.items() if own.stop <= columns.memory}
@@ -129,7 +130,7 @@ def _state(t: Any, row: dict[str, Array], none: Array) -> State:
 def record(whole: Whole, equations: StepEquations, parameters: Parameters) -> Recording:
     """The methods of the equations on a tape, one after the other."""
     one, lines, none = whole.one, Lines(whole.copies, recorded=True), np.empty(0)
-    system = RecordedSystem(whole, lines, equations.prescribed)
+    system = RecordedSystem(whole, lines, whole.system.prescribe(equations.h))
     given = inputs(lines, whole, equations, parameters)
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, equations.matrix)

@@ -43,7 +43,7 @@ def whole_step(
     So it is where Newton's method fails, too: the failure is that of the equations by NumPy.
     """
     try:
-        lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain, state, h, memory)
+        lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain)
         return None if lines is None else _step(lines, scheme, newton, plain, state, h, memory)
     except (OtherBranchError, *FAILURES):
         return None
@@ -76,14 +76,15 @@ def _step(
     return Step(new, memory, report, local)
 
 
-def _made(scheme: Scheme, plain: Plain, state: State, h: float, memory: AlphaMemory) -> StepLines | None:
+def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
     whole = scheme.system.whole
     try:
         if scheme.system.redundant is not None:
             raise CannotRecordError("constraints repeat each other")
-        lines = StepLines(whole, plain(), scheme.parameters)
-        lines.compare(plain, scheme.parameters, state, h, memory)
+        equations = plain()
+        lines = StepLines(whole, equations, scheme.parameters)
+        lines.compare(equations)
     except Exception as error:  # whatever code makes of numbers that it was not written for
         LOG.debug("steps are not compiled as a whole: %s: %s", type(error).__name__, error)
         whole.give_up()
@@ -155,7 +156,7 @@ class StepLines:
         self._whole, one, self._closes = whole, whole.one, equations.closes_velocities
         self._columns, c, N = Columns(one), whole.copies, one.N
         lines = Lines(c, recorded=False)
-        system = RecordedSystem(whole, lines, equations.prescribed)
+        system = RecordedSystem(whole, lines, whole.system.prescribe(equations.h))
         kind = type(equations), *lines.kind
         made = _RECORDINGS.get(kind)
         if made is None:
@@ -217,7 +218,7 @@ class StepLines:
             formulas.weights.dot(self._basis[0], linear[0])
         else:
             np.matmul(formulas.weights, self._basis, out=linear)
-        if not (goes_on and isclose(h, memory.h, rel_tol=SAME)):  # with velocities for a step of another length
+        if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
             own = plain().formulas
             linear[:, :3], linear[:, 3] = (
                 own.constants.reshape(3, len(linear), -1).swapaxes(0, 1),
@@ -383,20 +384,30 @@ class StepLines:
         matrix = None if solution.linearization is None else plain.linearize(trial, value)
         return Iterate(self.plain(solution.unknown), value, matrix, solution.report)
 
-    def compare(self, equations: Plain, parameters: Parameters, state: State, h: float, memory: AlphaMemory) -> None:
-        """Refuse lines whose first correction, and the state after it, are not those of NumPy."""
-        plain, rows, N = equations(), self.begin(equations, parameters, state, h, memory), self._linear.shape[2]
-        rows[:, :N] += SHAKEN * np.cos(np.arange(len(rows) * N)).reshape(-1, N)
+    def compare(self, equations: StepEquations) -> None:
+        """Refuse lines whose first correction where they are recorded, and the state after it, are not those of NumPy.
+
+        So that a run that is gone on with takes the lines that it began with, this does not depend on its state.
+        """
+        start, linear, rows, system = self._start, self._linear, self._unknown.copy(), self._whole.system
+        x, R, v, vdot = [start[:, own].reshape(shape) for own, shape in self._shapes]
+        multipliers, none = self._of_equations(self._multipliers[:, None])[0].copy(), np.empty(0)
+        state = State(0.0, x, R, v, vdot, multipliers, none, none, none)
+        formulas = equations.formulas._replace(
+            constants=linear[:, :3].swapaxes(0, 1).reshape(3, -1), guess=linear[:, 3].reshape(-1)
+        )
+        plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         before, after = self.plain(rows), self.evaluate(rows).after
-        own, (new, a, _) = self.plain(after), self.parts(self.end(after), state, h, memory)
+        own, end = self.plain(after), self.end(after)
+        x, R, v, _ = [end.state[:, place].reshape(shape) for place, shape in self._shapes]
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
-        expected, a_there = plain.update(Iterate(there, residual, None, Report(), corrected=True))
+        expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
         size = np.abs(there.D - before.D).max()
-        v_rate, _, a_rate = np.abs(plain.formulas.factors[:, 0]).tolist()
-        pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, self._whole.system.length)]
-        pairs += [(new.R, expected.R, 1.0), (new.v, expected.v, v_rate), (a, a_there, a_rate)]
+        v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
+        pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (x, expected.x, system.length)]
+        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.memory[:, self._cuts[1]].reshape(-1), a, a_rate)]
         for one, other, rate in pairs:
             if not np.abs(one - other).max(initial=0.0) <= AGREES * rate * max(size, SHAKEN):
                 raise CannotRecordError("the recorded lines do something else")

@@ -33,6 +33,10 @@ SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
 STEADY, FARTHEST = 1e-3, 1e6
 """Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
+COMPLIANCE, INERT = 10.0 ** -np.arange(1, 7), 1e-3
+"""Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
+EDGE = 1e-9
+"""Force over the largest by which a contact may miss a branch that counts as its own, too."""
 INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
@@ -88,7 +92,7 @@ def push(
 ) -> Pushes:
     """Impulses or forces of contacts.
 
-    Where these are not unique, Newton's method finds those nearest to the guess.
+    Where these are not unique, those nearest to the guess, or the least.
 
     Parameters
     ----------
@@ -106,7 +110,8 @@ def push(
         Of Gauss-Seidel at most, where Newton's method goes round.
     """
     k = len(c)
-    P = np.zeros((k, 3)) if guess is None else guess.copy()
+    reference = np.zeros((k, 3)) if guess is None else guess
+    P = reference.copy()
     if not k:
         return Pushes(P, True)
     if not (np.isfinite(G).all() and np.isfinite(c).all()):
@@ -121,7 +126,7 @@ def push(
                 continue
             P, error = laws.newton(P)
             if error <= TOLERANCE * laws.size:
-                return Pushes(P, True)
+                return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
         if k > LARGEST:
             error = laws.error(P)
     return Pushes(P, bool(error <= ROUNDING * laws.size))
@@ -133,7 +138,7 @@ class Laws:
     def __init__(self, G: Array, c: Array, friction: Array, slides: Array | None = None) -> None:
         k = self.k = len(c)
         self.G, self.c, self.mu = G, c, friction
-        slides = np.full((k, 2), np.nan) if slides is None else slides
+        slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = G.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
@@ -218,24 +223,57 @@ class Laws:
             seen.append(error)
         return best, least
 
-    def branch(self, P: Array) -> Branch:
+    def unique(self, P: Array) -> bool:
+        """Whether no other forces near the solution ``P`` obey the laws, those at the edge of a branch included."""
+        A = self.branch(P, EDGE).A
+        if not len(A):
+            return True
+        lu, _, info = lapack.dgetrf(A)
+        return not info and bool(lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] > REGULAR)
+
+    def nearest(self, P: Array, reference: Array) -> Array:
+        """Of solutions such as ``P`` that are not unique the one nearest to ``reference``, (k, 3).
+
+        That to which solutions of soft contacts, ``xi + compliance (P - reference)``, lead as these become stiff: but
+        where friction is large there is one of these, wherever it is sought from, with the symmetries of the contacts.
+        """
+        stiff, near = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min())), reference
+        for compliance in stiff * COMPLIANCE:
+            G, c = self.G + compliance * np.eye(3 * self.k), self.c - compliance * reference
+            soft = Laws(G, c, self.mu, self.along)
+            trial, error = soft.newton(near)
+            if error > ROUNDING * soft.size:
+                trial, error = soft.newton(soft.sweep(near, SOME))
+            if error > ROUNDING * soft.size:
+                break
+            near = trial
+        found = self.branch(near).nearest(reference, self.c)
+        error = self.error(found)
+        if error > TOLERANCE * self.size:
+            found, error = self.newton(near)
+        return found if error <= TOLERANCE * self.size else P
+
+    def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""
-        pushes, own, K = self.branches(P, self.rates(P))
+        pushes, own, K = self.branches(P, self.rates(P), edge)
         p = np.flatnonzero(pushes)
         n, G = len(p), self.G.reshape(self.k, 3, self.k, 3)[p][:, :, p]
         A = (K[p] @ G.reshape(n, 3, 3 * n)).reshape(n, 3, n, 3)
         A[np.arange(n), :, np.arange(n)] += own[p]
         return Branch(pushes, A.reshape(3 * n, 3 * n), K[p])
 
-    def branches(self, P: Array, xi: Array) -> tuple[BoolArray, Array, Array]:
-        """Which contacts push, and the laws on the branches of ``P`` and ``xi``: ``own P + K xi = 0``, (k, 3, 3)."""
-        k = self.k
-        pushes = P[:, 0] - self.r_N * xi[:, 0] > 0.0
+    def branches(self, P: Array, xi: Array, edge: float = 0.0) -> tuple[BoolArray, Array, Array]:
+        """Which contacts push, and the laws on the branches of ``P`` and ``xi``: ``own P + K xi = 0``, (k, 3, 3).
+
+        What is as near to pushing or sticking as an ``edge``, over the largest force, does.
+        """
+        k, near = self.k, edge * float(np.abs(P).max(initial=0.0)) if edge else 0.0
+        pushes = P[:, 0] - self.r_N * xi[:, 0] > -near
         radius = self.mu * P[:, 0]
         z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
         size = np.linalg.norm(z, axis=1)
-        along = pushes & (self.sliding | (radius <= 0.0))
-        sticks = pushes & ~along & (size <= radius)
+        along = pushes & (self.sliding | (radius + self.mu * near <= 0.0))
+        sticks = pushes & ~along & (size <= radius + near)
         slips = pushes & ~along & ~sticks
         # P_T - mu P_N d with d = z/|z| and its derivative
         d = np.where(slips[:, None], z / np.where(slips, size, 1.0)[:, None], np.where(along[:, None], -self.slides, 0))

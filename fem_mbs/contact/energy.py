@@ -86,7 +86,7 @@ class Gain(NamedTuple):
     more: float
     """Beyond what passes, 0 if there is none."""
     all: float
-    """Of both signs, with what friction took, less what the work of forces may be off."""
+    """Of both signs, with what friction took, less rounding and what the work of forces may be off."""
     end: EnergyAt
     """Energies at its end."""
 
@@ -106,7 +106,8 @@ def gained(system: System, first: State, last: State, before: EnergyAt | None = 
     doubt = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
     passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
     gain = float(after.cells.sum() - before.cells.sum() - work - doubt)
-    more = max(0.0, gain - float(passes) - ROUNDING * float(np.abs(before.cells).sum()))
+    gain -= ROUNDING * float(np.abs(before.cells).sum())
+    more = max(0.0, gain - float(passes))
     return Gain(more, gain, after)
 
 

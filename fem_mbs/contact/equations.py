@@ -36,7 +36,7 @@ from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -77,8 +77,9 @@ class ContactLinearization:
     T_inv: Array
     R: Array
     velocity_gradients: list[Array]
-    G: Array
-    """``(3k, N)``."""
+    residual: ContactResidual
+    """Where it is made."""
+    friction: Array
     E: Array
     """Derivatives of gaps, and of slips in the step, ``(3k, N)``."""
     opening: Array
@@ -98,18 +99,24 @@ class ContactLinearization:
         result: Array = self.E @ self.moves
         return result
 
-    def forces(self, c: Array, friction: Array, guess: Array) -> tuple[Array, BoolArray]:
+    def forces(self, c: Array, guess: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
-        Where there are none, those that miss the laws least: far from the solution an iterate may be such.
+        Where there are none, those that miss the laws least: far from the solution an iterate may be such. Contacts
+        that hold whatever their cones, and repeat each other, may have none anywhere.
         """
-        P, _ = push(self.mobility, c, friction, guess=guess, sweeps=SOME)
-        self.branch = Laws(self.mobility, c, friction).branch(P)
+        P, solved = push(self.mobility, c, self.friction, guess=guess, sweeps=SOME)
+        if not solved and self.friction.max() >= HOLDS:
+            raise NotConvergedError("what has stopped cannot be held")
+        self.branch = Laws(self.mobility, c, self.friction).branch(P)
         return P, self.branch.pushes
 
     def along(self, d: Array) -> Array:
         """Forces ``(3k,)`` that go with places, while no contact changes its branch."""
-        assert self.branch is not None
+        if self.branch is None:  # nothing was to be corrected
+            P = self.residual.P
+            c = self.residual.rates - (self.mobility @ P.ravel()).reshape(-1, 3)
+            self.branch = Laws(self.mobility, c, self.friction).branch(P)
         return self.branch.forces(-(self.E @ d).reshape(-1, 3)).ravel()
 
     @property
@@ -187,7 +194,9 @@ class ContactEquations(StabilizedEquations):
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
         effects = moves, moved[system.n_free :]
-        return ContactLinearization(system, free, T_inv, R, joints, residual.G, E, opening, *effects, first)
+        return ContactLinearization(
+            system, free, T_inv, R, joints, residual, self.friction, E, opening, *effects, first
+        )
 
     # correct
 
@@ -201,7 +210,7 @@ class ContactEquations(StabilizedEquations):
         per_rate = 1.0 / (self.h * self.gamma)
         of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
         for _ in range(TURNS):
-            P, pushes = lin.forces(c + slips, self.friction, P)
+            P, pushes = lin.forces(c + slips, P)
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
             missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
@@ -238,10 +247,10 @@ class ContactEquations(StabilizedEquations):
         """``delta Z`` (N,) that closes what joints and contacts that push miss, what pushes it, and its velocities."""
         system, normal = self.system, 3 * np.flatnonzero(pushes)
         z, push = solve_with_constraints(system, first.free, None, missed)
-        G, moves = first.G[normal], first.moves[:, normal] / self.h**2
+        G, moves = first.residual.G[normal], first.moves[:, normal] / self.h**2
         forces = solution(G @ moves, opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
-        of_contacts = np.zeros(len(first.G))
+        of_contacts = np.zeros(len(first.residual.G))
         of_contacts[normal] = forces
         Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
@@ -261,7 +270,7 @@ class ContactEquations(StabilizedEquations):
         away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
         z = np.append(np.linalg.solve(first.T_inv, away[..., None]).ravel(), Z[nodes:])
         joints = np.where(system.velocity_level, 0.0, system.product(residual.evaluation.gradients, z))
-        own, push, more = self._along(first, missed - joints, opens - (first.G @ z)[::3][pushes], pushes)
+        own, push, more = self._along(first, missed - joints, opens - (first.residual.G @ z)[::3][pushes], pushes)
         return np.append(away, Z[nodes:]) + own, push, z + more
 
     # update

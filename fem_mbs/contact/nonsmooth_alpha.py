@@ -198,6 +198,12 @@ class NonsmoothAlpha(Method):
             if hit is None:
                 point = ended(contacts, method, smooth, gone)
             elif there is None:
+                if (hit < 1.0).any():
+                    part_hit, place = contacts.names[int(hit.argmin())]
+                    raise NotConvergedError(
+                        f"{part_hit}: more impacts than are located in a step, and its {part_hit.contacts[place]} "
+                        "would be passed through: try a smaller step"
+                    )
                 point = self._pushed_out(contacts, begin, smooth, h)
             else:
                 point = self._struck(contacts, begin, smooth, max(left, LEFT_OVER * h))

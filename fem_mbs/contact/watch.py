@@ -12,6 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
+from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.elements.contact.curves import hermite
@@ -53,8 +54,11 @@ def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     return Watch(clear, least, 0.0, speed, gap, near)
 
 
-def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolArray | None:
-    """Open contacts ``(C,)`` that end deep, or where they just meet, or were deep within the part; None if none is."""
+def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array | None:
+    """Shares ``(C,)`` of a part at which open contacts are deep, or just meet, infinite for others; None if none is.
+
+    It is 1 also for what dips within the part, as the cubic of gaps and rates has it.
+    """
     first, (last, memory) = begin.state, smooth.point
     gap, near, system = memory.watch.gap, memory.watch.near, contacts.system
     if gap is None or near is None:
@@ -75,22 +79,37 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> BoolA
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
             paths = _paths(h, before[close], gap[close], r0, r1)
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
-    return result if result.any() else None
+            # what rests on each other passes through nothing that it rests on
+            apart = contacts.touched(close) & ~contacts.touched(begin.memory.touches | result)
+            shares = _passed(contacts, first, last, apart) if apart.any() else np.inf
+            found = np.where(result, 1.0, shares)
+            return found if np.isfinite(found).any() else None
+    return np.where(result, 1.0, np.inf) if result.any() else None
+
+
+def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray) -> Array:
+    """Shares ``(C,)`` of a part at which contacts of these elements ``(E,)`` are deep, infinite if they are not."""
+    system, found = contacts.system, np.full(contacts.count, np.inf)
+    motion_at = motions_between(system, first, last)
+    for part in contacts.of(apart):
+        if part.batch.passes:
+            found[part.numbers] = deep_between(part.batch, motion_at, last.t - first.t, TOUCHING * system.length)
+    return found
 
 
 def located(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray, most: int
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, found: Array, most: int
 ) -> Smooth | None:
-    """The smooth ``part`` of a step to where the first of some hits happens; ``last`` is that to its end.
+    """The smooth ``part`` of a step to where the first of the hits ``found`` happens; ``last`` is that to its end.
 
     Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
     where hits are at more than ``most`` instants, or contacts of a part are left to impulses.
     """
     tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
-    own = Selection(contacts, which)
+    own = Selection(contacts, np.isfinite(found))
     start, end = own.here(first), own.here(last.point.state)
     path = _paths(h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
-    deep = path < -tolerance
+    deep = (path < -tolerance) | (WITHIN[:, None] >= found[own.numbers])
     instants = np.unique(np.where(deep.any(axis=0), np.argmax(deep, axis=0), len(WITHIN) - 1))
     if len(instants) > most:
         return None

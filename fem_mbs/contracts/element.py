@@ -160,12 +160,15 @@ class ElementBatch(Batch):
         and what to say of one that carries more: a run asks for it now and then, and says it once.
     14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
         into each other: a body that is alike all round is then the same from axes that do not turn with it.
+    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other: ``gaps(motion)``
+        (n, r) and ``closing_speeds(motion)`` (n,), at which the surfaces move against each other at most, tell of it.
     """
 
     owners: Sequence[Element]
     reads: IntArray | None = None
     terms: int = 1
     kinked: bool = False
+    passes: bool = False
     asks: bool = False
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""

@@ -43,6 +43,7 @@ from fem_mbs.run.interfaces import (
     check_checkpoint,
     names_of,
 )
+from fem_mbs.run.passing import PassedThrough, passing
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -115,6 +116,8 @@ def _watches(steps: StepSequence) -> list[StateWatch]:
     watches: list[StateWatch] = [CoarseMeshes(steps)] if steps.system.coarse else []
     if isinstance(steps, TimeIntegration) and (joints := driven(steps.system)):
         watches.append(DriveJumps(steps.system, joints, steps.state))
+    if isinstance(steps, TimeIntegration) and (batches := passing(steps.system)):
+        watches.append(PassedThrough(steps.system, batches, steps.state))
     return watches
 
 

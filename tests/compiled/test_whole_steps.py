@@ -11,7 +11,7 @@ import pytest
 import fem_mbs as mbs
 from fem_mbs.benchmarks.slider_crank import slider_crank
 from fem_mbs.benchmarks.tops import top_on_joint
-from fem_mbs.elements import Force, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
+from fem_mbs.elements import Force, JointStop, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
 
 pytest.importorskip("llvmlite")
 
@@ -71,6 +71,46 @@ def test_runs_are_those_of_numpy(make, group: str, formulation: str, monkeypatch
     compiled, plain = both(lambda: mbs.simulate(make(group), 0.1, 1e-3, method), monkeypatch)
     assert {"RigidBody", "SphericalJoint"} <= set(compiled.stats.compiled)
     same(compiled, plain)
+
+
+def hinged(seed: int) -> mbs.Model:
+    """A pendulum of random numbers, on either group, which gets into a soft stop."""
+    rng = np.random.default_rng(seed)
+    model = mbs.Model(("R3xSO3", "SE3")[seed % 2], gravity=(0, 0, -9.81))
+    node = model.add_node((0.5, 0, 0))
+    model.add(RigidBody(node, rng.uniform(1, 2), rng.uniform(0.1, 0.15, 3), rng.uniform(0, 0.1, 3)))
+    hinge = model.add(RevoluteJoint(model.ground, node, axis=(0, 1, 0), point=(0, 0, 0)))
+    if seed > 3:
+        model.add(JointStop(hinge, -0.1, 0.1, stiffness=1e4, damping=1.0))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("make", "step", "kernels"),
+    [
+        (double_pendulum, 5e-3, "1"),
+        (double_pendulum, 5e-3, "0"),
+        (lambda: hinged(2), 0.01, "1"),
+        (lambda: hinged(5), 0.01, "1"),
+        (lambda: top_on_joint(group="SE3"), mbs.VariableStep(local_error=1e-4), "1"),
+    ],
+)
+def test_a_run_cut_anywhere_goes_on_to_the_bit(make, step, kernels: str, monkeypatch, fast: Path) -> None:
+    """What is recorded anew, and the first step after a cut, are those of the run that was never cut."""
+    monkeypatch.setenv("FEM_MBS_FAST", kernels)
+
+    def run(initial: mbs.Checkpoint | None = None, steps: int = 0) -> mbs.Solution:
+        left = iter(range(1, steps))
+        end = None if initial else lambda state: next(left, None) is None and steps > 0
+        return mbs.simulate(make(), 0.15, step, callback=end, initial=initial)
+
+    full = run()
+    for steps in [2, *np.random.default_rng(5).integers(3, len(full.t) - 1, 2)]:
+        part = run(steps=steps)
+        whole_step._RECORDINGS.clear()
+        rest = run(part.checkpoint)
+        for name in ("t", "x", "R", "v", "vdot", "multipliers"):
+            np.testing.assert_array_equal(getattr(rest.history, name), getattr(full.history, name)[steps:], name)
 
 
 def test_steps_of_variable_length_are_those_of_numpy(monkeypatch, fast: Path) -> None:

@@ -22,6 +22,7 @@ from fem_mbs.elements import (
     Capsule,
     Contact,
     Cylinder,
+    FixedJoint,
     Force,
     JointStop,
     PlanarJoint,
@@ -460,6 +461,92 @@ def test_a_gripper_lifts_a_box() -> None:
     held = sum(solution.contact_force(grip)[:, :, 2].sum(axis=1) for grip in grips)
     needed = 0.5 * (G + 0.05 * w**2 * np.cos(w * solution.t))
     np.testing.assert_allclose(held[10:], needed[10:], rtol=0, atol=0.02 * needed[0])
+
+
+def turned_frame(seed: int) -> tuple[Array, mbs.Model, mbs.Node]:
+    """A model in a frame at random, under gravity against its z, and its ground."""
+    R = so3.exp(np.random.default_rng(seed).normal(size=3)) if seed else np.eye(3)
+    model = mbs.Model(gravity=-G * R[:, 2])
+    ground = model.add_node((0, 0, 0), R)
+    model.add(RigidBody(ground, 1.0, [1.0] * 3))
+    model.add(FixedJoint(model.ground, ground))
+    return R, model, ground
+
+
+def cube(model: mbs.Model, R: Array, z: float) -> mbs.Node:
+    """One of 1 kg and 0.1 m at a height."""
+    node = model.add_node(z * R[:, 2], R)
+    model.add(RigidBody(node, 1.0, [0.002] * 3))
+    return node
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_box_that_slips_from_fingers_does_not_turn(seed: int) -> None:
+    """Two hold 9.6 N of 9.81: Coulomb's law admits that it turns, as corners share what presses them."""
+    R, model, ground = turned_frame(seed)
+    box = cube(model, R, 0.0)
+    for x in (-R[:, 0], R[:, 0]):
+        finger = model.add_node(0.05 * x, R)
+        model.add(RigidBody(finger, 1.0, [0.01] * 3))
+        model.add(PrismaticJoint(ground, finger, x))
+        model.add(Force(finger, -16.0 * x))
+        model.add(Contact(finger, box, Plane(-x), Box((0.1,) * 3), friction=0.3))
+    end = mbs.simulate(model, 0.3, 0.01)
+    np.testing.assert_allclose(end.position(box)[-1] @ R, [0, 0, -0.5 * (G - 9.6) * 0.3**2], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(end.rotation(box)[-1], R, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("h", [0.02, 0.005])
+def test_a_box_slides_straight_between_two_plates(h: float) -> None:
+    """Of 6.1 N friction takes 6: nothing is to be corrected while it slides, and a matrix is wanted all the same."""
+    model = mbs.Model()
+    box = cube(model, np.eye(3), 0.05)
+    model.add(Contact(model.ground, box, Plane(), Box((0.1,) * 3), friction=0.3))
+    plate = model.add_node((0, 0, 0.1))
+    model.add(RigidBody(plate, 1.0, [0.01] * 3))
+    model.add(PrismaticJoint(model.ground, plate, (0, 0, 1)))
+    model.add(Contact(plate, box, Plane((0, 0, -1)), Box((0.1,) * 3), friction=0.3))
+    model.add(Force(plate, (0, 0, -10.0)))
+    model.add(Force(box, (6.1, 0, 0)))
+    end = mbs.simulate(model, 0.4, h)
+    np.testing.assert_allclose(end.position(box)[-1], [0.05 * 0.16, 0, 0.05], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(end.rotation_vector(box)[-1], 0.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_a_box_that_falls_on_its_face_bounces_without_turning(mu: float) -> None:
+    """Each corner gets a quarter, of the impulse and of the weight."""
+    for seed in range(2):
+        R, model, ground = turned_frame(seed)
+        box = cube(model, R, 0.25)
+        model.add(Contact(ground, box, Plane(R[:, 2]), Box((0.1,) * 3), friction=mu, restitution=0.3), name="floor")
+        end = mbs.simulate(model, 0.5, 0.01)
+        first = [impulse.normal for impulse in end.impulses("floor")[:4]]
+        np.testing.assert_allclose(first, 0.25 * 1.3 * np.sqrt(2 * G * 0.2), rtol=1e-9)
+        np.testing.assert_allclose(end.rotation(box)[-1], R, rtol=0, atol=1e-11)
+        resting = end.contact_force("floor")[-1] @ R
+        np.testing.assert_allclose(resting[resting[:, 2] > 0.0], [[0, 0, G / 4]] * 4, rtol=0, atol=1e-9)
+
+
+def test_balls_in_a_corner_share_as_it_is_symmetric() -> None:
+    """One in the corner, one beside it along each wall, pressed into it with friction: mirror images of each other."""
+    for seed in range(2):
+        R, model, ground = turned_frame(seed)
+        model.gravity = R @ [-5.0, -5.0, -G]
+        balls = []
+        for place in ((0, 0, 0), (2, 0, 0), (0, 2, 0)):
+            ball = model.add_node(0.1 * R @ (np.array(place) + 1.0), R)
+            model.add(RigidBody(ball, 1.0, [0.004] * 3))
+            for k in range(3):
+                model.add(Contact(ground, ball, Plane(R[:, k]), Ball(0.1), friction=0.3), name=f"{len(balls)}{k}")
+            if balls:
+                name = f"pair {len(balls)}"
+                model.add(Contact(balls[0], ball, Ball(0.1), Ball(0.1), friction=0.3), name=name)
+            balls.append(ball)
+        end = mbs.simulate(model, 0.05, 0.01)
+        for one, other in (("00", "01"), ("12", "22"), ("11", "20"), ("pair 1", "pair 2")):
+            a, b = (end.contact_force(name)[-1, 0] @ R for name in (one, other))
+            np.testing.assert_allclose(a, b[[1, 0, 2]], rtol=0, atol=1e-6, err_msg=one)
 
 
 def test_a_pin_in_a_bush() -> None:

@@ -80,14 +80,93 @@ def box(force: float) -> tuple[Array, Array]:
 
 
 def test_four_corners_carry_a_box() -> None:
-    """Redundant: sums are unique, the share of each corner is not."""
-    G, c = box(0.0)
-    found = push(G, c, np.full(4, 0.5))
-    assert found.solved
-    np.testing.assert_allclose(found.P[:, 0].sum(), 9.81, rtol=1e-12)
+    """Redundant: sums are unique, the share of each corner is not; the least ones are equal, or linear in the place."""
+    for mu in (0.0, 0.5):
+        G, c = box(0.0)
+        found = push(G, c, np.full(4, mu))
+        assert found.solved
+        np.testing.assert_allclose(found.P, np.tile([9.81 / 4, 0, 0], (4, 1)), rtol=0, atol=1e-12)
     G, c = box(3.0)
     found = push(G, c, np.full(4, 0.5))
-    np.testing.assert_allclose(found.P.sum(axis=0), [9.81, -3.0, 0.0], rtol=0, atol=1e-9)
+    normal = 9.81 / 4 + 0.75 * np.array([-1.0, -1.0, 1.0, 1.0])
+    np.testing.assert_allclose(found.P, np.column_stack([normal, np.full(4, -0.75), np.zeros(4)]), rtol=0, atol=1e-12)
+
+
+def of_body(points: Array, normals: Array, inverse_mass: Array, force: Array) -> tuple[Array, Array]:
+    """Contacts of a body with what stands still: mobility, and accelerations without them."""
+    rows = []
+    for point, normal in zip(points, normals, strict=True):
+        for d in (normal, np.roll(normal, 1), np.roll(normal, 2)):  # normals are along axes
+            rows.append([*d, *np.cross(point, d)])
+    B = np.array(rows, dtype=float)
+    return (B * inverse_mass) @ B.T, (B @ (inverse_mass * force)).reshape(-1, 3)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_without_friction_they_are_the_least(seed: int) -> None:
+    """A table on four to eight legs at random, some of which lift: ``min |P|`` of those of the quadratic program.
+
+    That of ``|L P + d|^2 + delta |P|^2`` leads there with ``delta``.
+    """
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(4, 9))
+    points = np.column_stack([rng.normal(size=(k, 2)), np.full(k, -1.0)])
+    load = np.array([0, 0, -9.81, *rng.normal(size=2) * 3.0, 0])
+    G, c = of_body(points, np.tile([0, 0, 1.0], (k, 1)), np.array([1, 1, 1, 2, 3, 4.0]), load)
+    N, values = G[::3, ::3], c[:, 0]
+    size, vectors = np.linalg.eigh(N)
+    keep = size > 1e-12 * size[-1]
+    L = np.sqrt(size[keep])[:, None] * vectors[:, keep].T
+    right = -(vectors[:, keep].T @ values) / np.sqrt(size[keep])
+    expected, _ = nnls(np.vstack([L, 1e-5 * np.eye(k)]), np.append(right, np.zeros(k)))
+    found = push(G, c, np.zeros(k))
+    assert found.solved
+    np.testing.assert_allclose(found.P[:, 0], expected, rtol=0, atol=1e-7 * expected.max())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_they_do_not_depend_on_the_order(seed: int) -> None:
+    """A round table that rests or slides under a load at random: contacts in another order, along other tangents."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(4, 9))
+    angle = 2.0 * np.pi * np.arange(k) / k
+    points = np.column_stack([np.cos(angle), np.sin(angle), np.full(k, -0.5)])
+    load = np.array([*rng.normal(size=2) * rng.choice([0, 1, 5]), -9.81, *rng.normal(size=3)])
+    G, c = of_body(points, np.tile([0, 0, 1.0], (k, 1)), np.array([1, 1, 1, 2, 3, 4.0]), load)
+    mu = np.full(k, rng.choice([0.2, 0.5]))
+    T = np.zeros((k, 3, k, 3))
+    for row, (own, turn) in enumerate(zip(rng.permutation(k), rng.uniform(0.0, 6.0, k), strict=True)):
+        cosine, sine = np.cos(turn), np.sin(turn)
+        T[row, :, own] = [[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]]
+    turned = T.reshape(3 * k, 3 * k)
+    found, other = push(G, c, mu), push(turned @ G @ turned.T, (turned @ c.ravel()).reshape(k, 3), mu)
+    assert found.solved and other.solved
+    np.testing.assert_allclose(other.P.ravel(), turned @ found.P.ravel(), rtol=0, atol=2e-5 * found.P.max())
+
+
+def test_fingers_from_which_a_box_slips() -> None:
+    """Coulomb's law admits that the box turns, as its corners share what presses it; by the least ones it does not."""
+    signs = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1, 1) for z in (-1, 1)])
+    rows, load = np.zeros((24, 8)), np.array([0, 0, -9.81, 0, 0, 0, 16.0, 16.0])
+    for k, point in enumerate(signs):
+        for j, d in enumerate(np.diag([-point[0], 1.0, 1.0])):
+            rows[3 * k + j, :6] = *d, *np.cross(point, d)
+        rows[3 * k, 6 + int(point[0] > 0)] = -1.0  # its finger comes
+    G, c = (rows * [1, 1, 1, 2, 2, 2, 1, 1]) @ rows.T, (rows @ load).reshape(-1, 3)
+    found = push(G, c, np.full(8, 0.3))
+    assert found.solved
+    np.testing.assert_allclose(found.P, np.tile([4.0, 0.0, 1.2], (8, 1)), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+def test_they_are_nearest_to_the_guess(mu: float) -> None:
+    """Where sweeps have to find what pushes, too: what goes on changes as little as can be."""
+    G, c = box(0.0)
+    last = np.zeros((4, 3))
+    last[:, 0] = 9.81 / 4 + 0.3 * np.array([1.0, -1.0, -1.0, 1.0])  # what corners may share otherwise
+    np.testing.assert_allclose(push(G, c, np.full(4, mu), guess=last).P, last, rtol=0, atol=1e-12)
+    pressed = c - [5.0, 0.0, 0.0]  # by another 5 N
+    np.testing.assert_allclose(push(G, pressed, np.full(4, mu), guess=last).P - last, [[1.25, 0, 0]] * 4, atol=1e-12)
 
 
 def test_no_solution_is_told() -> None:

@@ -1,0 +1,128 @@
+"""What is thin or fast meets even where a step would lead it to the other side, against exact times and velocities."""
+
+import meshio
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamContact,
+    BeamSection,
+    Box,
+    Contact,
+    Cylinder,
+    RevoluteJoint,
+    RigidBody,
+    Surface,
+)
+
+GRAVITY = 9.81
+
+
+def ball(model, x, mass, radius, velocity=(0.0, 0.0, 0.0)):
+    node = model.add_node(x, velocity=velocity)
+    model.add(RigidBody(node, mass, 3 * [0.4 * mass * radius**2]))
+    return node
+
+
+def plate(kind, thick):
+    """A tray of that thickness, the top at half of it."""
+    if kind == "box":
+        return Box((0.5, 0.5, thick))
+    if kind == "cylinder":
+        return Cylinder(0.25, thick, axis=(0, 0, 1))
+    points = [[-0.3, -0.3, 0.5 * thick], [0.3, -0.3, 0.5 * thick], [0.3, 0.3, 0.5 * thick], [-0.3, 0.3, 0.5 * thick]]
+    return Surface(meshio.Mesh(np.array(points), [("quad", np.array([[0, 1, 2, 3]]))]))
+
+
+def marble(rng, kind):
+    """Dropped on a thin tray."""
+    radius, thick, height = rng.uniform(1e-3, 5e-3), rng.uniform(2e-4, 2e-3), rng.uniform(0.3, 3.0)
+    mass, e, h = 10.0 ** rng.uniform(-4, 0), rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.7)
+    model = mbs.Model(gravity=(0, 0, -GRAVITY))
+    node = ball(model, (0.013, 0.02, height + radius + 0.5 * thick), mass, radius)
+    tray = model.add_node((0, 0, 0))
+    model.fix(tray)
+    model.add(Contact(tray, node, plate(kind, thick), Ball(radius), restitution=e), name="c")
+    t = np.sqrt(2.0 * height / GRAVITY)
+    hit = mbs.simulate(model, t + 2.5 * h, h).impulses("c")[0]
+    assert hit.t == pytest.approx(t, rel=1e-9)
+    assert np.linalg.norm(hit.normal) == pytest.approx(mass * (1.0 + e) * GRAVITY * t, rel=1e-7)
+
+
+def pool(rng):
+    """Two balls, off their centres: Newton's law along the line of centres."""
+    radii, masses = rng.uniform(0.01, 0.05, 2), 10.0 ** rng.uniform(-2, 1, 2)
+    apart, far, speed = radii.sum(), rng.uniform(0.3, 1.0), 10.0 ** rng.uniform(0.5, 2.0)
+    off, e, h = rng.uniform(-0.95, 0.95) * apart, rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.5)
+    model = mbs.Model()
+    a, b = ball(model, (-far, off, 0), masses[0], radii[0], (speed, 0, 0)), ball(model, (0, 0, 0), masses[1], radii[1])
+    model.add(Contact(a, b, *map(Ball, radii), restitution=e), name="c")
+    along = np.sqrt(apart**2 - off**2)
+    t, n = (far - along) / speed, np.array([along, -off, 0.0]) / apart
+    solution = mbs.simulate(model, t + 2.5 * h, h)
+    impulse = (1.0 + e) * speed * n[0] / (1.0 / masses).sum()
+    assert solution.impulses("c")[0].t == pytest.approx(t, rel=1e-9)
+    assert np.allclose(solution.velocity(b)[-1], impulse / masses[1] * n, rtol=0.0, atol=1e-7 * speed)
+
+
+def blade(rng):
+    """A driven blade meets a ball at rest."""
+    thick, radius, arm = rng.uniform(5e-4, 3e-3), rng.uniform(5e-3, 0.02), rng.uniform(0.2, 0.8)
+    omega, h = rng.uniform(5.0, 25.0), 10.0 ** rng.uniform(-3, -1.8)
+    model = mbs.Model()
+    hub = model.add_node((0, 0, 0), angular_velocity=(0, 0, omega))
+    model.add(RigidBody(hub, 1.0, [1.0, 1.0, 1.0]))
+    model.add(RevoluteJoint(model.ground, hub, (0, 0, 1), drive=lambda t: omega * t))
+    node = ball(model, (0, arm, 0), 1e-3, radius)
+    shape = Box((1.0, thick, 0.1), center=(0.5, 0, 0))
+    model.add(Contact(hub, node, shape, Ball(radius), restitution=1.0), name="c")
+    gone = np.arcsin((radius + 0.5 * thick) / arm)
+    t, speed = (0.5 * np.pi - gone) / omega, 2.0 * omega * arm * np.cos(gone)
+    solution = mbs.simulate(model, t + 1.5 * h, h)
+    assert solution.impulses("c")[0].t == pytest.approx(t, rel=1e-6)
+    assert np.linalg.norm(solution.velocity(node)[-1]) == pytest.approx(speed, rel=1e-5)
+
+
+CASES = {
+    "box": lambda rng: marble(rng, "box"),
+    "cylinder": lambda rng: marble(rng, "cylinder"),
+    "mesh": lambda rng: marble(rng, "mesh"),
+    "pool": pool,
+    "blade": blade,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", CASES)
+def test_thin_or_fast_bodies_meet_where_they_must(case, seed):
+    CASES[case](np.random.default_rng([seed, len(case)]))
+
+
+@pytest.mark.parametrize("method", [None, mbs.GeneralizedAlpha(), mbs.RadauIIA()])
+def test_yielding_bodies_that_pass_through_each_other_are_named(method, caplog):
+    model = mbs.Model()
+    a, b = ball(model, (-0.53, 0.01, 0), 0.17, 0.03, (20.0, 0, 0)), ball(model, (0, 0, 0), 0.17, 0.03)
+    model.add(Contact(a, b, Ball(0.03), Ball(0.03), stiffness=1e7, restitution=0.9), name="c")
+    solution = mbs.simulate(model, 0.1, 0.01, method)
+    assert ("'c'" in caplog.text and "passed through" in caplog.text) or solution.velocity(b)[-1, 0] > 5.0
+
+
+def test_a_ball_passes_through_no_beam(caplog):
+    """However the node masses share the impulse, the ball does not come out on the other side."""
+    model = mbs.Model()
+    nodes = [model.add_node((0, y, 0)) for y in np.linspace(-1, 1, 5)]
+    beam = model.add(Beam(nodes, BeamSection.circle(0.01, 2.1e9, 0.3, 7800.0)))
+    node = ball(model, (-0.53, 0.0, 0), 1e-3, 0.01, (20.0, 0, 0))
+    model.add(BeamContact(beam, node, Ball(0.01)), name="c")
+    solution = mbs.simulate(model, 0.04, 0.01)
+    assert solution.impulses("c")[0].t == pytest.approx((0.53 - 0.02) / 20.0, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_many_thin_or_fast_bodies_meet_where_they_must(case):
+    for seed in range(100, 160):
+        CASES[case](np.random.default_rng([seed, len(case)]))
