@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.equilibria import moved
 from fem_mbs.derivatives.parameters import STEP, Variation
@@ -31,7 +32,7 @@ from fem_mbs.system.system import System
 
 ONE = 1e-6
 """Relative distance of eigenvalues that count as one."""
-AT_REST = 1e-9
+AT_REST = 1e-8
 """Change of a stiffness, over its size, when a parameter doubles, that is none."""
 
 Matrices: TypeAlias = list[csc_array]
@@ -58,23 +59,22 @@ def analysed(
     By differences of what it returns, but for :func:`modes` and :func:`buckling`: what another function has asked them
     for, and about which state, is not known here.
     """
-    found, notes = _of_model(of, *here, arguments), list[str]()
+
+    def ask(function: Callable[..., Any], model: Any, state: State | None, options: dict[str, Any]) -> Any:
+        at = {} if state is None else {"initial" if function is buckling else "state": state}
+        return function(model, **at, **options)
+
+    found, notes = ask(of, *here, arguments), list[str]()
     others: list[Any]
     if of is buckling:
         others, notes = buckling_beside(found, variations, arguments.get("ramp", True))
     else:
         function, options = (linearize, {}) if of is modes else (of, arguments)
         pairs = [zip(own.models, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
-        others = [[_of_model(function, model, state, options) for model, state in own] for own in pairs]
+        others = [[ask(function, model, state, options) for model, state in own] for own in pairs]
         if of is modes:
             others, notes = modes_beside(found, variations, others, arguments.get("damped", False))
     return found, list(zip(variations, others, strict=True)), notes
-
-
-def _of_model(of: Callable[..., Any], model: Any, state: State | None, arguments: dict[str, Any]) -> Any:
-    if state is None:
-        return of(model, **arguments)
-    return of(model, **{"initial" if of is buckling else "state": state}, **arguments)
 
 
 def modes_beside(
@@ -82,12 +82,8 @@ def modes_beside(
 ) -> tuple[list[list[Modes]], list[str]]:
     """The modes of models beside, whose linear models are given, moved along the derivatives; and notes."""
     linear, x = found.linear, _free(found)
-    changes = [
-        _differences(own, [_of_motion(each, damped) for each in beside])
-        for own, beside in zip(variations, linears, strict=True)
-    ]
-    sizes = [own.step / STEP for own in variations]
-    rates, notes = _rates(linear.system, _of_motion(linear, damped), changes, sizes, found.eigenvalues, x, linear.M)
+    others = [[_of_motion(each, damped) for each in beside] for beside in linears]
+    rates, notes = _rates(linear.system, _of_motion(linear, damped), variations, others, found.eigenvalues, x, linear.M)
     result: list[list[Modes]] = []
     for own, rate, beside in zip(variations, rates, linears, strict=True):
         known = np.asarray(np.isfinite(rate.modes).all(axis=0))
@@ -109,12 +105,10 @@ def buckling_beside(
     first, state = linear.state.t, from_user(system, linear.state, "buckling")
     nearest, instant = float(found.factors[0]) - first, proportional if ramp else constant
     states = [moved(system, own, instant, state) for own in variations]
-    changes = [
-        _differences(own, [pencil(*pair, nearest, ramp) for pair in zip(own.systems, beside, strict=True)])
-        for own, beside in zip(variations, states, strict=True)
-    ]
-    sizes, matrices = [own.step / STEP for own in variations], pencil(system, state, nearest, ramp)
-    rates, notes = _rates(system, matrices, changes, sizes, found.factors - first, x, None)
+    pairs = [zip(own.systems, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
+    others = [[pencil(*pair, nearest, ramp) for pair in own] for own in pairs]
+    matrices = pencil(system, state, nearest, ramp)
+    rates, notes = _rates(system, matrices, variations, others, found.factors - first, x, None)
     return [
         [
             Buckling(found.factors + by * rate.values.real, *shaped(linear, x + by * rate.modes.real), linear)
@@ -129,14 +123,6 @@ def _free(shapes: ShapesOfMotion) -> Array:
     linear, count = shapes.linear, len(shapes.shapes)
     nodes = shapes.shapes.reshape(count, -1, 2, 3) @ linear.state.R  # vecmat would take conjugates
     return np.concatenate([nodes.reshape(count, -1), shapes.own], axis=1)[:, linear.system.free_rows].T
-
-
-def _differences(variation: Variation, beside: Sequence[Matrices]) -> Matrices:
-    """Derivatives of matrices."""
-    return [
-        csc_array(sum(weight * part for weight, part in zip(variation.weights, parts, strict=True)))
-        for parts in zip(*beside, strict=True)
-    ]
 
 
 def _of_motion(linear: LinearModel, damped: bool) -> Matrices:
@@ -155,13 +141,13 @@ def _of_motion(linear: LinearModel, damped: bool) -> Matrices:
 def _rates(
     system: System,
     matrices: Matrices,
-    changes: list[Matrices],
-    sizes: list[float],
+    variations: Sequence[Variation],
+    others: Sequence[Sequence[Matrices]],
     values: Array,
     modes: Array,
     M: csc_array | None,
 ) -> tuple[list[EigenRates], list[str]]:
-    """Derivatives of eigenvalues and of the free components of their modes, by parameters of these sizes; and notes."""
+    """Derivatives of eigenvalues and of the free components of their modes; and notes."""
     n = system.n_free
     kept = np.concatenate([np.arange(n), n + independent(system)])
     units = diags_array(np.concatenate([1.0 / system.weight[system.free_rows], system.constraint_weight])[kept])
@@ -169,7 +155,15 @@ def _rates(
     def scaled(parts: Matrices) -> Matrices:
         return [csc_array(units @ csc_array(part)[kept][:, kept] @ units) for part in parts]
 
-    matrices, changes = scaled(matrices), [scaled(own) for own in changes]
+    def difference(own: Variation, beside: Sequence[Matrices]) -> Matrices:
+        return scaled(
+            [
+                sum(weight * part for weight, part in zip(own.weights, parts, strict=True))
+                for parts in zip(*beside, strict=True)
+            ]
+        )
+
+    matrices, changes = scaled(matrices), list(map(difference, variations, others))
     weight = system.weight[system.free_rows][:, None]
     x = np.zeros((len(kept), len(values)), np.result_type(modes, values))
     x[:n] = modes * weight
@@ -180,12 +174,11 @@ def _rates(
     for group in _groups(values):
         s, X, named = values[group].mean(), x[:, group], " and ".join(str(k + 1) for k in group)
         if s == 0.0:
-            for own, by, rate in zip(changes, sizes, rates, strict=True):
-                stiffness, change = (
-                    np.abs(np.vecdot(abs(X).T, (part @ abs(X)).T)) for part in (abs(matrices[0]), by * abs(own[0]))
-                )
-                moved = by * np.abs(np.vecdot(X.T, (own[0] @ X).T))
-                rate.values[group] = np.where(moved <= AT_REST * (stiffness + change), 0.0, np.nan)
+            for variation, own, rate in zip(variations, changes, rates, strict=True):
+                change = variation.step / STEP * own[0]
+                largest = np.vecdot(abs(X).T, ((abs(matrices[0]) + abs(change)) @ abs(X)).T)
+                still = np.abs(np.vecdot(X.T, (change @ X).T)) <= AT_REST * largest
+                rate.values[group] = np.where(still, 0.0, np.nan)
             continue
         solver = _bordered(_at(matrices, s), _at(matrices, s, 1), X, ONE * abs(s))
         if solver is None:
@@ -252,14 +245,8 @@ def _at(matrices: Matrices, s: complex, slope: int = 0) -> csc_array:
     return csc_array(sum(s**k * part for k, part in enumerate(matrices)))
 
 
-def _groups(values: Array) -> list[list[int]]:
+def _groups(values: Array) -> list[IntArray]:
     """Numbers of eigenvalues that are one."""
-    result: list[list[int]] = []
-    for k, value in enumerate(values):
-        for group in result:
-            if abs(values[group].mean() - value) <= ONE * abs(value):
-                group.append(k)
-                break
-        else:
-            result.append([k])
-    return result
+    near = np.abs(values[:, None] - values) <= ONE * np.abs(values)
+    count, labels = connected_components(near)
+    return [np.flatnonzero(labels == k) for k in range(count)]

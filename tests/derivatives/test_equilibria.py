@@ -116,12 +116,15 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def shapes(found: Any) -> Any:
         return found.shapes
 
-    for k, mine, query in ((0, own, state), (1, modes, eigenvalues), (1, modes, shapes)):
+    # shapes of eigenvalues that are close have more of the rounding
+    for k, mine, query, close, least in (
+        (0, own, state, 2e-6, 1e-3), (1, modes, eigenvalues, 2e-6, 1e-3), (1, modes, shapes, 1e-4, 1e-2),
+    ):  # fmt: skip
         derivatives = mine.of(query)
         near, far = (each.of(lambda found, k=k, query=query: query(found[k])) for each in runs)
         for key in values:
             expected = (4.0 * near[key] - far[key]) / 3.0
-            limit = 2e-6 * np.abs(expected).max(initial=1e-3)
+            limit = close * np.abs(expected).max(initial=least)
             np.testing.assert_allclose(derivatives[key], expected, rtol=0.0, atol=limit, err_msg=f"{query} {key}")
 
 
