@@ -19,8 +19,9 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
 from fem_mbs.system.system import System
 
-FINEST = 1.0 / 64.0
-"""Share of a step in which no body passes another unseen."""
+FINEST, MANY = 2.0**-12, 64
+"""The shortest part of a step that is looked at, and the number of parts, of what goes on side by side, that are not
+halved further."""
 BENT = 1.1
 """Largest speed between two instants, over the larger one at these."""
 
@@ -44,15 +45,17 @@ def deep_between(batch: Any, motion_at: Callable[[float], Motion], h: float, dep
     start, end = measured(0.0), measured(1.0)
     found = np.full(start[0].shape, np.inf)
     sought = (start[1] >= -depth) & (end[1] >= -depth)
-    parts = [(0.0, 1.0, start, end)]
-    while parts:
-        low, high, (_, g0, v0), (_, g1, v1) = part = parts.pop()
-        if high - low <= FINEST or not (sought & (g0 + g1 < BENT * (high - low) * h * np.maximum(v0, v1))).any():
-            continue
-        middle = 0.5 * (low + high)
-        here = measured(middle)
-        if (deep := (here[0] < -depth) & sought[:, None]).any():
-            found[deep] = middle
-            sought = sought & ~deep.any(axis=1)
-        parts += [(middle, high, here, part[3]), (low, middle, part[2], here)]
+    parts, size = [(0.0, start, end)], 1.0
+    while parts and size > FINEST and len(parts) <= MANY:
+        size, last, parts = 0.5 * size, parts, []
+        for low, before, after in last:
+            (_, g0, v0), (_, g1, v1) = before, after
+            if not (sought & (g0 + g1 < 2.0 * BENT * size * h * np.maximum(v0, v1))).any():
+                continue
+            middle = low + size
+            here = measured(middle)
+            if (deep := (here[0] < -depth) & sought[:, None]).any():
+                found[deep] = middle
+                sought = sought & ~deep.any(axis=1)
+            parts += [(low, before, here), (middle, here, after)]
     return found

@@ -75,14 +75,15 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
         if before is None or known is None or (near & ~known).any():
             before = contacts.gaps(system.motion(first), near)
         if (close := (before + gap < farthest) & free & ~result).any():
+            # what rests on each other passes through nothing that it rests on
+            apart = contacts.touched(close) & ~contacts.touched(begin.memory.touches | result)
             own = Selection(contacts, close)
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
             paths = _paths(h, before[close], gap[close], r0, r1)
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
-            # what rests on each other passes through nothing that it rests on
-            apart = contacts.touched(close) & ~contacts.touched(begin.memory.touches | result)
-            shares = _passed(contacts, first, last, apart) if apart.any() else np.inf
-            found = np.where(result, 1.0, shares)
+            found = np.where(result, 1.0, np.inf)
+            if apart.any():
+                found = np.minimum(found, _passed(contacts, first, last, apart))
             return found if np.isfinite(found).any() else None
     return np.where(result, 1.0, np.inf) if result.any() else None
 
@@ -109,11 +110,12 @@ def located(
     own = Selection(contacts, np.isfinite(found))
     start, end = own.here(first), own.here(last.point.state)
     path = _paths(h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
-    deep = (path < -tolerance) | (WITHIN[:, None] >= found[own.numbers])
-    instants = np.unique(np.where(deep.any(axis=0), np.argmax(deep, axis=0), len(WITHIN) - 1))
+    deep = path < -tolerance
+    shares = np.where(deep.any(axis=0), WITHIN[np.argmax(deep, axis=0)], 1.0)
+    instants = np.unique(np.where(found[own.numbers] < 1.0, found[own.numbers], shares))
     if len(instants) > most:
         return None
-    tau = h * float(WITHIN[instants[0]])
+    tau = h * float(instants[0])
     low, high, smooth = 0.0, h, last
     for _ in range(ROOTS):
         smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump
