@@ -14,15 +14,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.equilibria import moved
-from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.parameters import STEP, Variation
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel, linearize
-from fem_mbs.modal.modes import Modes
+from fem_mbs.modal.modes import Modes, modes
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.solution.history import constant, proportional
 from fem_mbs.static.buckling import Buckling, buckling, pencil, shaped
@@ -31,8 +32,8 @@ from fem_mbs.system.system import System
 
 ONE = 1e-6
 """Relative distance of eigenvalues that count as one."""
-AT_REST = 1e-6
-"""Change of a stiffness that is none, over its size, by which a motion at no frequency stays at none."""
+AT_REST = 1e-8
+"""Change of a stiffness, over its size, when a parameter doubles, that is none."""
 
 Matrices: TypeAlias = list[csc_array]
 
@@ -55,37 +56,34 @@ def analysed(
 ) -> tuple[Any, list[tuple[Variation, Sequence[Any]]], list[str]]:
     """What a function makes of a model and perhaps a state, of those beside, and notes.
 
-    By differences of what it returns, but for eigenvalues.
+    By differences of what it returns, but for :func:`modes` and :func:`buckling`: what another function has asked them
+    for, and about which state, is not known here.
     """
-    found, notes = _of_model(of, *here, arguments), list[str]()
+
+    def ask(function: Callable[..., Any], model: Any, state: State | None, options: dict[str, Any]) -> Any:
+        at = {} if state is None else {"initial" if function is buckling else "state": state}
+        return function(model, **at, **options)
+
+    found, notes = ask(of, *here, arguments), list[str]()
     others: list[Any]
-    if isinstance(found, Buckling):
-        others = buckling_beside(found, variations, arguments.get("ramp", True))
+    if of is buckling:
+        others, notes = buckling_beside(found, variations, arguments.get("ramp", True))
     else:
-        function, options = (linearize, {}) if isinstance(found, Modes) else (of, arguments)
+        function, options = (linearize, {}) if of is modes else (of, arguments)
         pairs = [zip(own.models, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
-        others = [[_of_model(function, model, state, options) for model, state in own] for own in pairs]
-        if isinstance(found, Modes):
+        others = [[ask(function, model, state, options) for model, state in own] for own in pairs]
+        if of is modes:
             others, notes = modes_beside(found, variations, others, arguments.get("damped", False))
     return found, list(zip(variations, others, strict=True)), notes
 
 
-def _of_model(of: Callable[..., Any], model: Any, state: State | None, arguments: dict[str, Any]) -> Any:
-    if state is None:
-        return of(model, **arguments)
-    return of(model, **{"initial" if of is buckling else "state": state}, **arguments)
-
-
 def modes_beside(
-    modes: Modes, variations: Sequence[Variation], linears: Sequence[Sequence[LinearModel]], damped: bool
+    found: Modes, variations: Sequence[Variation], linears: Sequence[Sequence[LinearModel]], damped: bool
 ) -> tuple[list[list[Modes]], list[str]]:
     """The modes of models beside, whose linear models are given, moved along the derivatives; and notes."""
-    linear, x = modes.linear, _free(modes)
-    changes = [
-        _differences(own, [_of_motion(each, damped) for each in beside])
-        for own, beside in zip(variations, linears, strict=True)
-    ]
-    rates, groups = _rates(linear.system, _of_motion(linear, damped), changes, modes.eigenvalues, x, linear.M)
+    linear, x = found.linear, _free(found)
+    others = [[_of_motion(each, damped) for each in beside] for beside in linears]
+    rates, notes = _rates(linear.system, _of_motion(linear, damped), variations, others, found.eigenvalues, x, linear.M)
     result: list[list[Modes]] = []
     for own, rate, beside in zip(variations, rates, linears, strict=True):
         known = np.asarray(np.isfinite(rate.modes).all(axis=0))
@@ -95,32 +93,29 @@ def modes_beside(
             d = (x + by * change).T
             shapes = np.where(known[:, None, None], each.node_motions(d), np.nan)
             variables = np.where(known[:, None], each.own_motions(d), np.nan)
-            result[-1].append(Modes(modes.eigenvalues + by * rate.values, shapes, variables, each))
-    return result, [
-        f"modes {' and '.join(str(k + 1) for k in group)} have one eigenvalue: derivatives of these are those of its "
-        "branches, by size, and only their sum is smooth; the modes themselves have none"
-        for group in groups
-    ]
+            result[-1].append(Modes(found.eigenvalues + by * rate.values, shapes, variables, each))
+    return result, notes
 
 
-def buckling_beside(found: Buckling, variations: Sequence[Variation], ramp: bool) -> list[list[Buckling]]:
-    """The loads and shapes of models beside, whose equilibria have moved, moved along the derivatives."""
+def buckling_beside(
+    found: Buckling, variations: Sequence[Variation], ramp: bool
+) -> tuple[list[list[Buckling]], list[str]]:
+    """The loads and shapes of models beside, whose equilibria have moved, moved along the derivatives; and notes."""
     linear, x, system = found.linear, _free(found), found.linear.system
     first, state = linear.state.t, from_user(system, linear.state, "buckling")
     nearest, instant = float(found.factors[0]) - first, proportional if ramp else constant
     states = [moved(system, own, instant, state) for own in variations]
-    changes = [
-        _differences(own, [pencil(*pair, nearest, ramp) for pair in zip(own.systems, beside, strict=True)])
-        for own, beside in zip(variations, states, strict=True)
-    ]
-    rates, _ = _rates(system, pencil(system, state, nearest, ramp), changes, found.factors - first, x, None)
+    pairs = [zip(own.systems, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
+    others = [[pencil(*pair, nearest, ramp) for pair in own] for own in pairs]
+    matrices = pencil(system, state, nearest, ramp)
+    rates, notes = _rates(system, matrices, variations, others, found.factors - first, x, None)
     return [
         [
             Buckling(found.factors + by * rate.values.real, *shaped(linear, x + by * rate.modes.real), linear)
             for by in own.shifts
         ]
         for own, rate in zip(variations, rates, strict=True)
-    ]
+    ], notes
 
 
 def _free(shapes: ShapesOfMotion) -> Array:
@@ -128,14 +123,6 @@ def _free(shapes: ShapesOfMotion) -> Array:
     linear, count = shapes.linear, len(shapes.shapes)
     nodes = shapes.shapes.reshape(count, -1, 2, 3) @ linear.state.R  # vecmat would take conjugates
     return np.concatenate([nodes.reshape(count, -1), shapes.own], axis=1)[:, linear.system.free_rows].T
-
-
-def _differences(variation: Variation, beside: Sequence[Matrices]) -> Matrices:
-    """Derivatives of matrices."""
-    return [
-        csc_array(sum(weight * part for weight, part in zip(variation.weights, parts, strict=True)))
-        for parts in zip(*beside, strict=True)
-    ]
 
 
 def _of_motion(linear: LinearModel, damped: bool) -> Matrices:
@@ -152,9 +139,15 @@ def _of_motion(linear: LinearModel, damped: bool) -> Matrices:
 
 
 def _rates(
-    system: System, matrices: Matrices, changes: list[Matrices], values: Array, modes: Array, M: csc_array | None
-) -> tuple[list[EigenRates], list[list[int]]]:
-    """Derivatives of eigenvalues and of the free components of their modes; and which of them are one."""
+    system: System,
+    matrices: Matrices,
+    variations: Sequence[Variation],
+    others: Sequence[Sequence[Matrices]],
+    values: Array,
+    modes: Array,
+    M: csc_array | None,
+) -> tuple[list[EigenRates], list[str]]:
+    """Derivatives of eigenvalues and of the free components of their modes; and notes."""
     n = system.n_free
     kept = np.concatenate([np.arange(n), n + independent(system)])
     units = diags_array(np.concatenate([1.0 / system.weight[system.free_rows], system.constraint_weight])[kept])
@@ -162,25 +155,44 @@ def _rates(
     def scaled(parts: Matrices) -> Matrices:
         return [csc_array(units @ csc_array(part)[kept][:, kept] @ units) for part in parts]
 
-    matrices, changes = scaled(matrices), [scaled(own) for own in changes]
+    def difference(own: Variation, beside: Sequence[Matrices]) -> Matrices:
+        return scaled(
+            [
+                sum(weight * part for weight, part in zip(own.weights, parts, strict=True))
+                for parts in zip(*beside, strict=True)
+            ]
+        )
+
+    matrices, changes = scaled(matrices), list(map(difference, variations, others))
     weight = system.weight[system.free_rows][:, None]
     x = np.zeros((len(kept), len(values)), np.result_type(modes, values))
     x[:n] = modes * weight
     rates = [
         EigenRates(np.full(len(values), np.nan, x.dtype), np.full((n, len(values)), np.nan, x.dtype)) for _ in changes
     ]
-    groups = _groups(values)
-    for group in groups:
-        s, X = values[group].mean(), x[:, group]
+    notes = []
+    for group in _groups(values):
+        s, X, named = values[group].mean(), x[:, group], " and ".join(str(k + 1) for k in group)
         if s == 0.0:
-            for own, rate in zip(changes, rates, strict=True):
-                moved = np.abs(np.vecdot(X.T, (own[0] @ X).T))
-                size = np.abs(np.vecdot(abs(X).T, (abs(matrices[0]) @ abs(X)).T)) + np.abs(own[0]).max()
-                rate.values[group] = np.where(moved <= AT_REST * size, 0.0, np.nan)
+            for variation, own, rate in zip(variations, changes, rates, strict=True):
+                change = variation.step / STEP * own[0]
+                largest = np.vecdot(abs(X).T, ((abs(matrices[0]) + abs(change)) @ abs(X)).T)
+                still = np.abs(np.vecdot(X.T, (change @ X).T)) <= AT_REST * largest
+                rate.values[group] = np.where(still, 0.0, np.nan)
             continue
-        slope = _at(matrices, s, 1) @ X
-        matrix = block_array([[_at(matrices, s), slope], [X.conj().T, None]], format="csc")
-        solver, unit = splu(matrix), np.eye(len(x) + len(group))[:, len(x) :].astype(matrix.dtype)
+        solver = _bordered(_at(matrices, s), _at(matrices, s, 1), X, ONE * abs(s))
+        if solver is None:
+            notes.append(
+                f"no derivatives of mode {named}: there are more modes with this eigenvalue, ask for a larger count, "
+                "or the motion is just where it ceases to swing"
+            )
+            continue
+        if len(group) > 1:
+            notes.append(
+                f"modes {named} have one eigenvalue: derivatives of these are those of its branches, by size, and only "
+                "their sum is smooth; the modes themselves have none"
+            )
+        unit = np.eye(len(x) + len(group))[:, len(x) :].astype(solver.U.dtype)
         full, left = solver.solve(unit)[: len(x)], solver.solve(unit, trans="H")[: len(x)]
         full = full * np.vecdot(X.T, X.T).real  # the border has them as they are scaled
         slope = _at(matrices, s, 1) @ full
@@ -188,12 +200,29 @@ def _rates(
         for own, rate in zip(changes, rates, strict=True):
             force = _at(own, s) @ full
             parts = np.linalg.eigvals(-inner @ (left.conj().T @ force))
-            rate.values[group] = parts[np.argsort(np.abs(parts) * np.sign((parts / s).real))]
+            rate.values[group] = parts[np.argsort((parts / s).real)]
             if len(group) == 1:
                 pushed = np.vstack([-force - rate.values[group] * slope, np.zeros((1, 1))])
                 d = solver.solve(pushed)[:n] / weight
                 rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
-    return rates, [group for group in groups if len(group) > 1]
+    return rates, notes
+
+
+def _bordered(P: csc_array, slope: csc_array, X: Array, near: float) -> splu | None:
+    """The factors of ``[[P, P' X], [X^H, 0]]``; None if it is singular, as another eigenvalue is so near.
+
+    The bordered inverse amplifies what ``P'`` makes of other modes by one over their distance.
+    """
+    try:
+        solver = splu(block_array([[P, slope @ X], [X.conj().T, None]], format="csc"))
+    except RuntimeError:  # singular to the last digit
+        return None
+    along, sizes = np.random.default_rng(0).normal(size=len(X)), []
+    for _ in range(2):
+        pushed = np.append(slope @ along, np.zeros(X.shape[1])).astype(solver.U.dtype)
+        along = solver.solve(pushed)[: len(X)]
+        sizes.append(float(np.linalg.norm(along)))
+    return solver if sizes[0] > near * sizes[1] else None
 
 
 def _along(x: Array, d: Array, weight: Array, M: csc_array | None, change: Matrices) -> complex:
@@ -216,14 +245,8 @@ def _at(matrices: Matrices, s: complex, slope: int = 0) -> csc_array:
     return csc_array(sum(s**k * part for k, part in enumerate(matrices)))
 
 
-def _groups(values: Array) -> list[list[int]]:
+def _groups(values: Array) -> list[IntArray]:
     """Numbers of eigenvalues that are one."""
-    result: list[list[int]] = []
-    for k, value in enumerate(values):
-        for group in result:
-            if abs(values[group].mean() - value) <= ONE * abs(value):
-                group.append(k)
-                break
-        else:
-            result.append([k])
-    return result
+    near = np.abs(values[:, None] - values) <= ONE * np.abs(values)
+    count, labels = connected_components(near)
+    return [np.flatnonzero(labels == k) for k in range(count)]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
+from fem_mbs.derivatives.beside import KINK
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside, limits_beside
@@ -44,6 +45,8 @@ Beside: TypeAlias = tuple[Variation, Sequence[Any]]
 """A parameter, and what the models beside have led to."""
 TIGHT: dict[str, Any] = {"force_tolerance": 1e-12, "constraint_tolerance": 1e-14}
 """Of Newton's method where whole runs are compared."""
+ROUNDING = 1e-9
+"""Relative size of what is lost in results that are right."""
 
 
 class Sensitivities(Public):
@@ -67,9 +70,11 @@ class Sensitivities(Public):
         parameters: ParameterSet,
         beside: Sequence[Beside],
         notes: list[str],
+        *,
+        compared: bool = False,
     ) -> None:
         self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
-        self._parameters, self._beside = parameters, beside
+        self._parameters, self._beside, self._compared = parameters, beside, compared
         for note in notes:
             LOG.warning("sensitivities: %s", note)
 
@@ -95,10 +100,11 @@ class Sensitivities(Public):
         ModelError
             If the function returns no numbers, or others in number beside.
         """
-        columns = []
+        columns, here = [], _numbers(query(self.solution)) if self._compared else None
         for variation, solutions in self._beside:
             answers = [_numbers(query(solution)) for solution in solutions]
-            if any(answer is None or answer.shape != answers[0].shape for answer in answers):
+            others = [*answers, here] if self._compared else answers
+            if any(answer is None or answer.shape != answers[0].shape for answer in others):
                 raise ModelError(
                     "Sensitivities.of: the function must return numbers, as many for each solution; it is called with "
                     f"solutions beside that of the parameters, here of {variation.label}"
@@ -107,6 +113,13 @@ class Sensitivities(Public):
             if not np.isfinite(columns[-1]).all() and np.isfinite(query(self.solution)).all():
                 noted = "; ".join(["", *self.notes])
                 raise ModelError(f"Sensitivities.of: the function has no derivative against {variation.label}{noted}")
+            if self._compared and (apart := _apart(here, answers)) > KINK:
+                LOG.warning(
+                    "sensitivities: the two sides of the difference against %s differ by %.1g of it: the results "
+                    "are not exact enough, as where steps fail or tolerances are wide, or jump or have a kink here",
+                    variation.label,
+                    apart,
+                )
         rows = np.stack(columns, axis=-1)
         if relative:
             rows = rows * self._parameters.flat
@@ -229,7 +242,7 @@ def sensitivities(
         variations = own.variations(System(model))
         states = [[None] * len(each.models) for each in variations]
         found, others, notes = analysed(of, arguments, (model, None), variations, states)
-        return Sensitivities(found, own, others, notes)
+        return Sensitivities(found, own, others, notes, compared=True)
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
@@ -247,6 +260,14 @@ def sensitivities(
                 raise
     solution, others = _copies(own.model(), variations, t_end, step, method)
     return Sensitivities(solution, own, others, [])
+
+
+def _apart(here: Any, answers: Sequence[Any]) -> float:
+    """By how much the two halves of a difference differ, over the larger one; nothing if that is rounding."""
+    before, middle, after = answers if len(answers) == 3 else (answers[0], here, answers[-1])
+    half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
+    bend = np.abs(before - 2.0 * middle + after).max(initial=0.0)
+    return float(bend / half) if bend > ROUNDING * np.abs(here).max(initial=0.0) else 0.0
 
 
 def _numbers(value: Any) -> Any:

@@ -308,6 +308,16 @@ def test_more_than_half_a_turn_a_step(formulation: str) -> None:
     for key in values:
         np.testing.assert_allclose(direct[key], copies[key], rtol=0.0, atol=1e-7 * np.abs(copies[key]).max())
 
+    def wheel(spin: float) -> mbs.Model:
+        model = spinning(spin)
+        model.add(RevoluteJoint(model.ground, model.nodes[1], (0, 0, 1)))
+        mbs.project_velocities(model)
+        return model
+
+    message = "half a turn in a step" if formulation == "stabilized" else "'index3' are not reliable"
+    with pytest.raises(mbs.ModelError, match=message):
+        mbs.sensitivities(wheel, {"spin": 60.0}, 0.225, 0.05, method, how="direct")
+
 
 def test_other_methods_by_copies() -> None:
     """Of the rod by Radau, which is of higher order: near those of the exact motion."""

@@ -92,14 +92,14 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def whole(model: mbs.Model) -> tuple[Any, Any]:
         found = mbs.statics(model, newton=TIGHT)
-        return found, mbs.modes(model, 4, found.state(-1))
+        return found, mbs.modes(model, 4, found.state(-1), damped=True)
 
     try:
         own = mbs.sensitivities(at_rest, values, of=mbs.statics, scale=scale(values), newton=TIGHT)
     except mbs.FemMbsError as error:
         assert any(text in str(error) for text in NO_EQUILIBRIUM), error
         return
-    modes = own.about(mbs.modes, count=4)
+    modes = own.about(mbs.modes, count=4, damped=True)
     runs = []
     for step in (1e-4, 2e-4):
         monkeypatch.setattr(parameters, "STEP", step)
@@ -110,15 +110,21 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         last = found.state(-1)
         return np.concatenate([last.x.ravel(), last.R.ravel(), last.u[found.system.order >= 0], last.multipliers])
 
-    def frequencies(found: Any) -> Any:
-        return found.frequencies
+    def eigenvalues(found: Any) -> Any:
+        return found.eigenvalues
 
-    for k, (mine, query) in enumerate(((own, state), (modes, frequencies))):
+    def shapes(found: Any) -> Any:
+        return found.shapes
+
+    # shapes of eigenvalues that are close have more of the rounding
+    for k, mine, query, close, least in (
+        (0, own, state, 2e-6, 1e-3), (1, modes, eigenvalues, 2e-6, 1e-3), (1, modes, shapes, 1e-4, 1e-2),
+    ):  # fmt: skip
         derivatives = mine.of(query)
         near, far = (each.of(lambda found, k=k, query=query: query(found[k])) for each in runs)
         for key in values:
             expected = (4.0 * near[key] - far[key]) / 3.0
-            limit = 2e-6 * np.abs(expected).max(initial=1e-3)
+            limit = close * np.abs(expected).max(initial=least)
             np.testing.assert_allclose(derivatives[key], expected, rtol=0.0, atol=limit, err_msg=f"{query} {key}")
 
 
@@ -174,6 +180,56 @@ def test_modes_that_share_a_frequency() -> None:
     assert "modes 1 and 2 have one eigenvalue" in found.notes[0]
     with pytest.raises(mbs.ModelError, match="no derivative against one; modes 1 and 2"):
         found.of(lambda m: m.shapes.real)
+
+    with pytest.raises(mbs.ModelError, match="of mode 1: there are more modes with this eigenvalue"):
+        mbs.sensitivities(square, {"one": 20.0}, of=mbs.modes, count=1).of(lambda m: m.frequencies)
+
+
+def slider(k: float = 4.0, c: float = 1.0) -> mbs.Model:
+    """A mass of 1 kg on a spring with a damper."""
+    model = mbs.Model()
+    node = model.add_node((1.0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1.0, 1.0, 1.0)))
+    model.add(JointSpring(model.add(PrismaticJoint(model.ground, node, (1, 0, 0))), k, c))
+    return model
+
+
+@pytest.mark.parametrize("of", [mbs.modes, lambda model, damped: mbs.modes(model, damped=damped)])
+@pytest.mark.parametrize("c", [1.0, 3.9, 4.1, 10.0])
+def test_damped_modes(of: Any, c: float) -> None:
+    """Of s^2 + c s + k = 0 by formula, and by differences of a function that asks for them with options of its own."""
+    rates = mbs.sensitivities(slider, {"k": 4.0, "c": c}, of=of, damped=True)
+    s = rates.solution.eigenvalues
+    found = rates.of(lambda m: m.eigenvalues)
+    np.testing.assert_allclose(found["k"], -1.0 / (2.0 * s + c), rtol=1e-4)
+    np.testing.assert_allclose(found["c"], -s / (2.0 * s + c), rtol=1e-4)
+
+
+def test_where_eigenvalues_have_none() -> None:
+    """Where a motion ceases to swing, or begins to: roots of the parameters, which have no derivative."""
+    critical = mbs.sensitivities(slider, {"k": 4.0, "c": 4.0}, of=mbs.modes, damped=True)
+    with pytest.raises(mbs.ModelError, match="the motion is just where it ceases to swing"):
+        critical.of(lambda m: m.eigenvalues)
+
+    def free(k: float) -> mbs.Model:
+        model = mbs.Model()
+        section = BeamSection(1e5, 1e5, 1e3, (1e3, 2e3), 1.0, (2e-2, 1e-2, 1e-2))
+        first = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4).nodes[0]
+        model.fix(first, translation=(False, True, True))
+        model.add(SpringDamper(model.ground, first, k, point_a=(-1, 0, 0), free_length=1.0))
+        return model
+
+    loose = mbs.sensitivities(free, {"k": 0.0}, of=mbs.modes, count=1, scale={"k": 1.0})
+    with pytest.raises(mbs.ModelError, match="no derivative against k"):
+        loose.of(lambda m: m.frequencies)
+
+
+@pytest.mark.parametrize(("at", "warns"), [(4.0, True), (4.1, False)])
+def test_differences_that_tell_nothing(at: float, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Of results with a kink within the difference, as of runs that differ by more than their parameters."""
+    bent = mbs.sensitivities(slider, {"k": at}, of=lambda model: max(mbs.modes(model).angular[0], 2.0))
+    bent.of(lambda value: value)
+    assert ("the two sides of the difference against k differ by" in caplog.text) is warns
 
 
 def test_limits_of_the_load() -> None:
