@@ -257,7 +257,7 @@ class CamBatch(FramesBatch, of=CamJoint):
         return (
             f"{self.owners[k]}: its profiles separate at t = {end.t:.6g} s, where the contact would have to pull with "
             f"{-push[k]:.3g} N; press them together by a spring or a weight, turn slower, or let the contact pull with "
-            "pulls=True"
+            "pulls=True: as that of a shoe, on which a follower that lifts rests by a JointStop (docs/curves.md)"
         )
 
     def _left(self, k: int, side: int, t: float) -> str:

@@ -57,6 +57,14 @@ def solution(A: Array, b: Array) -> Array:
     return least_squares(A, b)
 
 
+def regular(A: Array) -> bool:
+    """Whether a matrix surely is not singular."""
+    if not len(A):
+        return True
+    lu, _, info = lapack.dgetrf(A)
+    return not info and bool(lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] > REGULAR)
+
+
 class Pushes(NamedTuple):
     """A solution ``P`` (k, 3), and whether it is one."""
 
@@ -225,11 +233,7 @@ class Laws:
 
     def unique(self, P: Array) -> bool:
         """Whether no other forces near the solution ``P`` obey the laws, those at the edge of a branch included."""
-        A = self.branch(P, EDGE).A
-        if not len(A):
-            return True
-        lu, _, info = lapack.dgetrf(A)
-        return not info and bool(lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] > REGULAR)
+        return regular(self.G) or regular(self.branch(P, EDGE).A)
 
     def nearest(self, P: Array, reference: Array) -> Array:
         """Of solutions such as ``P`` that are not unique the one nearest to ``reference``, (k, 3).

@@ -22,6 +22,8 @@ from fem_mbs.system.system import System
 FINEST, MANY = 2.0**-12, 64
 """The shortest part of a step that is looked at, and the number of parts, of what goes on side by side, that are not
 halved further."""
+LEAVES = 1.0 / 16.0
+"""Part of a step that is not looked at where bodies have just met, and leave each other."""
 BENT = 1.1
 """Largest speed between two instants, over the larger one at these."""
 
@@ -50,7 +52,10 @@ def deep_between(batch: Any, motion_at: Callable[[float], Motion], h: float, dep
         size, last, parts = 0.5 * size, parts, []
         for low, before, after in last:
             (_, g0, v0), (_, g1, v1) = before, after
-            if not (sought & (g0 + g1 < 2.0 * BENT * size * h * np.maximum(v0, v1))).any():
+            near = sought & (g0 + g1 < 2.0 * BENT * size * h * np.maximum(v0, v1))
+            if size < LEAVES:
+                near &= np.minimum(g0, g1) > depth
+            if not near.any():
                 continue
             middle = low + size
             here = measured(middle)

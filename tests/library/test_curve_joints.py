@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 from catalogue import outline
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import fem_mbs as mbs
-from fem_mbs.elements import CamJoint, CurveJoint, JointDrive, PointMass, RevoluteJoint, RigidBody
+from fem_mbs.elements import (
+    CamJoint,
+    CurveJoint,
+    JointDrive,
+    JointStop,
+    PointMass,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.elements.joints.curve import Spline, Splines
 from fem_mbs.elements.joints.relative import RelativeJoint
 
@@ -172,6 +183,49 @@ def test_follower_that_would_lift_off_ends_the_run() -> None:
     model, _, _, joint = cam("SE3", True, rate, pulls=True)
     force, _ = mbs.simulate(model, 0.4, 0.004).reaction(joint)
     assert force[:, 2].min() == pytest.approx(MASS * (G - OFF * rate**2), rel=1e-2)
+
+
+def test_follower_on_a_shoe_lifts_and_lands() -> None:
+    """A spring of 400 N/m presses with 10 N: it lifts where the cam falls faster, and flies as a vibration of its own.
+
+    Just below the speed of the cam at which the force vanishes once a turn it does not.
+    """
+    stiffness, preload, restitution = 400.0, 10.0, 0.5
+    limit = np.sqrt((MASS * G + preload + stiffness * OFF) / (MASS * OFF))
+
+    def run(rate: float, end: float, h: float) -> mbs.Solution:
+        model = mbs.Model(gravity=(0, 0, -G))
+        disc = model.add_node((0, 0, 0), angular_velocity=(0, rate, 0))
+        model.add(RigidBody(disc, 1.0, (0.1, 0.1, 0.1)))
+        model.add(RevoluteJoint(model.ground, disc, (0, 1, 0), drive=lambda t: rate * t))
+        shoe, follower = (model.add_node((0, 0, DISC), velocity=(0, 0, -rate * OFF)) for _ in range(2))
+        for node, mass in ((shoe, 0.1), (follower, MASS)):
+            model.add(RigidBody(node, mass, (0.01, 0.01, 0.01)))
+        model.add(PrismaticJoint(model.ground, shoe, (0, 0, 1)))
+        flat = [(-0.3, 0, DISC), (0.3, 0, DISC)]
+        model.add(CamJoint(disc, shoe, (0, 1, 0), ring(DISC, 72) + (OFF, 0, 0), flat, pulls=True))
+        way = model.add(PrismaticJoint(shoe, follower, (0, 0, 1)))
+        model.add(JointStop(way, 0.0, None, restitution=restitution), name="lash")
+        spring = {"free_length": 1 + preload / stiffness, "point_a": (0, 0, DISC + 1)}
+        model.add(SpringDamper(model.ground, follower, stiffness, **spring))
+        return mbs.simulate(model, end, h)
+
+    for share, lifts in ((0.995, False), (1.005, True)):
+        assert (run(share * limit, 0.24, 0.004).gap("lash").max() > 1e-6) == lifts
+    rate, own, rest = 1.3 * limit, np.sqrt(stiffness / MASS), -(MASS * G + preload) / stiffness
+    # M g + F0 + (M rate^2 - k) OFF sin(rate t) = 0
+    off = (np.pi + np.arcsin((MASS * G + preload) / (MASS * rate**2 - stiffness) / OFF)) / rate
+
+    def apart(t: float) -> float:
+        place, speed = -OFF * np.sin(rate * off), -OFF * rate * np.cos(rate * off)
+        flown = own * (t - off)
+        return rest + (place - rest) * np.cos(flown) + speed / own * np.sin(flown) + OFF * np.sin(rate * t)
+
+    lands = brentq(apart, off + 0.05, off + 0.2)
+    hit = next(impulse for impulse in run(rate, 0.26, 0.002).impulses("lash") if impulse.normal > 1e-9)
+    assert hit.t == pytest.approx(lands, abs=5e-5)
+    closing = (apart(lands - 1e-6) - apart(lands)) / 1e-6
+    assert hit.normal == pytest.approx(MASS * (1 + restitution) * closing, rel=2e-3)
 
 
 def test_cam_is_assembled() -> None:
