@@ -139,6 +139,8 @@ class StepEquations:
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+    further: ClassVar[tuple[str, ...]] = ()
+    """Unknowns (N,) beside the increment, by their names, of which the first guess is zero."""
 
     def __init__(
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
@@ -169,7 +171,7 @@ class StepEquations:
 
     def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """All unknowns from a guess of the increment and the multipliers."""
-        return Unknowns(D, multipliers)
+        return Unknowns(D, multipliers, **dict.fromkeys(self.further, np.zeros(self.system.N)))
 
     def calmer(self, multipliers: Array) -> Array:
         """A first guess after a start: constant acceleration, or none, whichever asks for the smaller forces.
