@@ -263,8 +263,8 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     wrong = np.flatnonzero((np.abs(along - Z) * system.weight).max(axis=1) > limits)
     if len(wrong):
         raise NoDerivativeError(
-            f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess; "
-            "how='copies' takes differences of whole runs"
+            f"sensitivities: the step to t = {points.times[wrong[0]]:g} s did not begin with its guess, as where "
+            "a body makes half a turn in a step, or more; take smaller steps, or how='copies'"
         )
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)

@@ -76,6 +76,7 @@ NO_EQUILIBRIUM = (
     "repeat",
     "touch",
     "state that rests",
+    "is not unique",
 )
 """Why some classes have none, or none with a derivative."""
 QUICK = ("moment by a signal", "gears", "pressure")
