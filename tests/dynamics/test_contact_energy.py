@@ -9,10 +9,23 @@ from contact_campaign import MODELS, judged
 import fem_mbs as mbs
 from fem_mbs.contact import smooth
 from fem_mbs.contact.energy import EnergyAt, Gain, gained
-from fem_mbs.elements import Ball, Beam, BeamSection, Contact, Force, Plane, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import Ball, Beam, BeamSection, Box, Contact, Force, Plane, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.newton import NotConvergedError
 
 H = 5e-3
+
+
+def test_what_rests_gains_nothing_but_rounding(caplog: pytest.LogCaptureFixture) -> None:
+    """A heavy box on a light one: the rounding of its energy is more than all motion."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    low, high = model.add_node((0, 0, 0.05)), model.add_node((0, 0, 0.15))
+    model.add(RigidBody(low, 1.0, [1e-2] * 3))
+    model.add(RigidBody(high, 1e3, [10.0] * 3))
+    box = Box((0.1, 0.1, 0.1))
+    model.add(Contact(model.ground, low, Plane(), box))
+    model.add(Contact(low, high, box, box))
+    mbs.simulate(model, 0.2, 0.01)
+    assert "gained" not in caplog.text
 
 
 @pytest.mark.parametrize(("kind", "seed", "t_end"), [("beams", 8, 0.26), ("chains", 7, 0.4), ("chains", 10, 0.4)])

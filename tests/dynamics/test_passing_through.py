@@ -110,8 +110,19 @@ def test_yielding_bodies_that_pass_through_each_other_are_named(method, caplog):
     assert ("'c'" in caplog.text and "passed through" in caplog.text) or solution.velocity(b)[-1, 0] > 5.0
 
 
-def test_a_ball_passes_through_no_beam(caplog):
-    """However the node masses share the impulse, the ball does not come out on the other side."""
+def test_more_impacts_than_a_step_locates_let_nothing_through():
+    rng = np.random.default_rng(3)
+    model = mbs.Model(gravity=(0, 0, -GRAVITY))
+    tray = model.add_node((0, 0, 0))
+    model.fix(tray)
+    nodes = [ball(model, (-0.2 + 0.035 * k, 0, 1.0 + rng.uniform(0.0, 0.1)), 1e-3, 0.003) for k in range(12)]
+    for node in nodes:
+        model.add(Contact(tray, node, plate("box", 1e-3), Ball(0.003), restitution=0.5))
+    solution = mbs.simulate(model, 0.55, 0.01)
+    assert all(solution.position(node)[-1, 2] > 0.0 for node in nodes)
+
+
+def test_a_ball_passes_through_no_beam():
     model = mbs.Model()
     nodes = [model.add_node((0, y, 0)) for y in np.linspace(-1, 1, 5)]
     beam = model.add(Beam(nodes, BeamSection.circle(0.01, 2.1e9, 0.3, 7800.0)))
