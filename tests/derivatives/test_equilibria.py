@@ -74,13 +74,14 @@ NO_EQUILIBRIUM = (
     "open and close",
     "steps of time",
     "has changed along the path",
+    "depend on the way there",
     "repeat",
     "touch",
     "state that rests",
     "is not unique",
 )
 """Why some classes have none, or none with a derivative."""
-QUICK = ("moment by a signal", "gears", "pressure")
+QUICK = ("moment by a signal", "gears", "pressure", "rolling disc")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in EVERYTHING])
