@@ -158,10 +158,8 @@ class Bearing(Element):
         if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
             raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
         count = None if self.speeds is None else len(self.speeds)
-        given: list[Any] = [
-            stiffness,
-            np.zeros((*(() if count is None else (count,)), 5)) if damping is None else damping,
-        ]
+        none = np.zeros(5 if count is None else (count, 5))
+        given: list[Any] = [stiffness, none if damping is None else damping]
         if any(map(callable, given)) and count is not None:
             raise ModelError(f"{label}: speeds belong to lists of matrices; a function of the speed has its own")
         self.stiffness, self.damping = (

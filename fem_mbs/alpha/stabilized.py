@@ -55,10 +55,7 @@ class StabilizedEquations(StepEquations):
     """The equations of one step in the increment, the multipliers and ``Z`` (N,)."""
 
     closes_velocities: ClassVar[bool] = True
-
-    def predict(self, D: Array, multipliers: Array) -> Unknowns:
-        """That of index 3, and ``Z = 0``."""
-        return Unknowns(D, multipliers, Z=np.zeros(self.system.N))
+    further: ClassVar[tuple[str, ...]] = ("Z",)
 
     def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""

@@ -16,7 +16,7 @@ the step (``change_step.py``), iteration matrices that leave terms out (``simpli
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -139,6 +139,8 @@ class StepEquations:
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+    further: ClassVar[tuple[str, ...]] = ()
+    """Unknowns (N,) beside the increment, by their names, of which the first guess is zero."""
 
     def __init__(
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
@@ -169,7 +171,8 @@ class StepEquations:
 
     def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """All unknowns from a guess of the increment and the multipliers."""
-        return Unknowns(D, multipliers)
+        further: dict[str, Any] = dict.fromkeys(self.further, np.zeros(self.system.N))
+        return Unknowns(D, multipliers, **further)
 
     def calmer(self, multipliers: Array) -> Array:
         """A first guess after a start: constant acceleration, or none, whichever asks for the smaller forces.

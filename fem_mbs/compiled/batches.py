@@ -6,6 +6,7 @@ branch at a large angle), or something is asked that is not compiled, the batch 
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -304,13 +305,10 @@ def _of_batch(name: str) -> Any:
     return lambda self, first, *others: getattr(self.batch, name)(resolved(first), *others)
 
 
-_OF_ELEMENTS = (
-    "stiffness damping gyroscopic mass by_multipliers accept next_jump jump stressed stress_ahead with_stress"
-)
-for _name in (*_OF_ELEMENTS.split(), "energy"):
-    setattr(CompiledElements, _name, _of_batch(_name))
-for _name in ("second", "check_start", "astray", "accept"):
-    setattr(CompiledConstraints, _name, _of_batch(_name))
+for _compiled in (CompiledElements, CompiledConstraints):
+    for _name, _method in vars(_compiled.__base__).items():
+        if not _name.startswith("_") and inspect.isfunction(_method) and _name not in vars(_compiled):
+            setattr(_compiled, _name, _of_batch(_name))
 
 
 def compiled(system: System) -> None:

@@ -231,7 +231,7 @@ def _along(x: Array, d: Array, weight: Array, M: csc_array | None, change: Matri
         return 0.0
     largest = int(np.abs(x * weight).argmax())
     mass = (x.conj().T @ (M @ x)).item().real
-    grown = 2.0 * (x.conj().T @ (M @ d)).item().real
+    grown = (x.conj().T @ ((M + M.T) @ d)).item().real  # rows of sensors are not symmetric
     own = x * weight
     grown += (own.conj().T @ (change[2][: len(x), : len(x)] @ own)).item().real
     alone = -0.5 * grown / mass if abs(mass - 1.0) < ONE else 0.0

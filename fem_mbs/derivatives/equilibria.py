@@ -66,6 +66,12 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
             f"sensitivities: {system.redundant.text} Single reactions are not unique, and have no derivatives: leave "
             "out what repeats"
         )
+    if system.has_velocity_level:
+        joint, _ = system.constraint_owner[int(np.argmax(system.velocity_level))]
+        raise ModelError(
+            f"sensitivities: {joint} acts on velocities, so that equilibria depend on the way there, and have no "
+            "derivative here; of= takes a function of your own, such as one that calls mbs.statics, by differences"
+        )
     changed = (system.order < 0) & (np.asarray(solution.history.u) != system.u0).any(axis=0)
     last = solution.history.state(len(solution.t) - 1)
     if changed.any():

@@ -15,6 +15,7 @@ from fem_mbs.elements import (
     Force,
     JointSpring,
     Moment,
+    NodeSensor,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
@@ -73,13 +74,14 @@ NO_EQUILIBRIUM = (
     "open and close",
     "steps of time",
     "has changed along the path",
+    "depend on the way there",
     "repeat",
     "touch",
     "state that rests",
     "is not unique",
 )
 """Why some classes have none, or none with a derivative."""
-QUICK = ("moment by a signal", "gears", "pressure")
+QUICK = ("moment by a signal", "gears", "pressure", "rolling disc")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in EVERYTHING])
@@ -204,6 +206,21 @@ def test_damped_modes(of: Any, c: float) -> None:
     found = rates.of(lambda m: m.eigenvalues)
     np.testing.assert_allclose(found["k"], -1.0 / (2.0 * s + c), rtol=1e-4)
     np.testing.assert_allclose(found["c"], -s / (2.0 * s + c), rtol=1e-4)
+
+
+def test_shapes_beside_sensors() -> None:
+    """Modal masses count what a sensor of accelerations reads, whose equation is not symmetric."""
+
+    def sensed(k: float) -> mbs.Model:
+        model = slider(k)
+        model.add(NodeSensor(model.nodes[1], "acceleration", direction=(1, 0, 0)))
+        return model
+
+    mine, theirs = (
+        mbs.sensitivities(sensed, {"k": 4.0}, of=of, damped=True).of(lambda m: np.append(m.shapes.ravel(), m.own))["k"]
+        for of in (mbs.modes, lambda model, damped: mbs.modes(model, damped=damped))
+    )
+    np.testing.assert_allclose(mine, theirs, atol=1e-6 * np.abs(theirs).max())
 
 
 def test_where_eigenvalues_have_none() -> None:

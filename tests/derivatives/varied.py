@@ -36,7 +36,7 @@ QUERIES: dict[str, Callable[[Solution], Array]] = {
     name: lambda s, name=name: getattr(s.history, name)  # type: ignore[misc]
     for name in ("x", "R", "v", "vdot", "multipliers", "u", "udot")
 }
-FOLLOWS_HISTORY = ("spring that slips", "sampled controller")
+FOLLOWS_HISTORY = ("spring that slips",)
 """Forces that depend on internal variables of kind "history", of which no equation of a step knows."""
 STEP, END = 0.005, 0.05
 LARGER = 1e-4

@@ -57,6 +57,7 @@ class OverdeterminedEquations(StepEquations):
     """
 
     closes_velocities: ClassVar[bool] = True
+    further: ClassVar[tuple[str, ...]] = ("Z", "Y")
 
     def __init__(
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
@@ -71,10 +72,6 @@ class OverdeterminedEquations(StepEquations):
     def solver(system: System) -> LinearSolver:
         """The solver of the iteration matrix."""
         return system.levels.solver
-
-    def predict(self, D: Array, multipliers: Array) -> Unknowns:
-        """That of index 3 without corrections."""
-        return Unknowns(D, multipliers, Z=np.zeros(self.system.N), Y=np.zeros(self.system.N))
 
     def place(self, unknown: Unknowns) -> StepKinematics:
         """Velocities are those of ``D + Z``, accelerations those of ``D + Z + Y``."""
