@@ -224,17 +224,14 @@ def solve(
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
             searches, goes_round, smallest = True, True, ROUND * smallest
         correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options.modified)
-        first, longer, length = first or at.linearization, length, problem.length(correction)
+        first, length = first or at.linearization, problem.length(correction)
         assert at.linearization is not None
         if not report.iterations and history is not None:
             simplified = int(correction.simplified)
             if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         report.iterations += 1
-        # where residuals fall fast, the next correction would be shorter by as much, and rounding
-        rest = (1.0 if fresh else SAFETY) * length * length
-        fades = max(size) < SLOW * max(before) and rest <= smallest * longer
-        at.corrected = last or fades or length <= smallest
+        at.corrected = last or length <= smallest
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

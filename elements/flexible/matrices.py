@@ -39,6 +39,7 @@ class SourceMesh(NamedTuple):
     constraints: csr_array | None = None
     """``B`` (m, N) of equations ``B u = 0`` between unknowns."""
     damping: Any = None
+    """A damping matrix ``(N, N)``, where there is one."""
 
 
 @runtime_checkable

@@ -101,8 +101,9 @@ class Case:
                 result.append(part)
                 continue
             for value in np.ravel(part).tolist():
-                quantity, reference, tolerance, scale, source = next(left)
-                result.append(Quantity(quantity, value, reference, tolerance, source, scale))
+                if (own := next(left, None)) is None:
+                    raise ValueError(f"{self.name}: no reference for its number {len(result) + 1}")
+                result.append(Quantity(own.quantity, value, own.value, own.tolerance, own.source, own.scale))
         if rest := [reference.quantity for reference in left]:
             raise ValueError(f"{self.name}: no numbers for {rest}")
         return result

@@ -24,6 +24,8 @@ AWAY = 1e6
 """Way in a part, over the extent of the model, that is no motion."""
 DEEP = 1e-11
 """Depth that is rounding, over the extent of the model."""
+GRAZED = 1e-4
+"""Depth within a part, over the way of the fastest point, that is left to the cubic: nothing has passed through."""
 ROOTS = 30
 ENDS = 1e-4
 """Share of a part to which it is found when a contact stops to slide."""
@@ -83,18 +85,19 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
             found = np.where(result, 1.0, np.inf)
             if apart.any():
-                found = np.minimum(found, _passed(contacts, first, last, apart))
+                depth = max(TOUCHING * system.length, GRAZED * path)
+                found = np.minimum(found, _passed(contacts, first, last, apart, depth))
             return found if np.isfinite(found).any() else None
     return np.where(result, 1.0, np.inf) if result.any() else None
 
 
-def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray) -> Array:
-    """Shares ``(C,)`` of a part at which contacts of these elements ``(E,)`` are deep, infinite if they are not."""
+def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray, depth: float) -> Array:
+    """Shares ``(C,)`` of a part at which contacts of these elements ``(E,)`` are so deep, infinite if they are not."""
     system, found = contacts.system, np.full(contacts.count, np.inf)
     motion_at = motions_between(system, first, last)
     for part in contacts.of(apart):
         if part.batch.passes:
-            found[part.numbers] = deep_between(part.batch, motion_at, last.t - first.t, TOUCHING * system.length)
+            found[part.numbers] = deep_between(part.batch, motion_at, last.t - first.t, depth)
     return found
 
 

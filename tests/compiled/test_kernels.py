@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
@@ -249,3 +249,11 @@ def test_many_processes_fill_one_folder(fast: Path) -> None:
     said = {process.communicate()[0] for process in processes}
     assert len(said) == 1 and b"RigidBody" in said.pop()
     assert not [path for path in fast.iterdir() if path.name.startswith("new-")]
+
+
+@pytest.mark.parametrize("compiled", [batches.CompiledElements, batches.CompiledConstraints])
+def test_what_is_not_compiled_is_handed_on(compiled: type) -> None:
+    """A compiled batch answers all of its contract by the batch itself, what a contract gets later, too."""
+    contract = vars(compiled.__bases__[0])
+    methods = {name for name, own in contract.items() if isinstance(own, FunctionType) and not name.startswith("_")}
+    assert "history_rates" in methods and methods <= vars(compiled).keys()
