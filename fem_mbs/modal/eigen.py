@@ -81,8 +81,9 @@ def eigenmodes(pencil: Pencil, count: int) -> tuple[Array, Array]:
         answer = _factor(symmetric + shift * M, csc_array(B.T), B)(turned)
         follows = (np.abs(_products(turned, answer)) > COUPLED * np.abs(squares) + _noise(K, x)).any()
     gyroscopic = np.abs(x.T @ ((C - C.T) @ x)).max() > COUPLED * np.sqrt(size)
-    if follows or gyroscopic or abs(C + C.T).max() > 0.0:
-        return complex_modes(pencil if follows else pencil._replace(K=symmetric), count, np.sqrt(shift))
+    damped = abs(C + C.T).max() > 0.0  # eigenvalues of least size may then be those of high frequencies
+    if follows or gyroscopic or damped:
+        return complex_modes(pencil if follows or damped else pencil._replace(K=symmetric), count, np.sqrt(shift))
     roots = np.sqrt(np.abs(squares))
     return np.where(squares < 0.0, roots, 1j * roots), x
 

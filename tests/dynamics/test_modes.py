@@ -12,12 +12,14 @@ from catalogue import GROUPS
 from motions import fitted_order
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from scipy.sparse import csc_array
 from scipy.special import jn_zeros, roots_laguerre
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
+from fem_mbs.modal.eigen import Pencil, eigenmodes
 
 L, MU, J = 2.0, 3.0, (0.05, 0.02, 0.03)
 EA, GA, GJ, EI = 5e5, (9e4, 7e4), 2e3, (4e3, 6e3)
@@ -402,3 +404,16 @@ def test_mistakes(mistake: str) -> None:
     with pytest.raises(mbs.FemMbsError) as error:
         action()
     assert words in str(error.value)
+
+
+def test_overdamped_modes_of_high_frequencies() -> None:
+    """Of eigenvalues of least size whose undamped frequencies are the highest, which loads that follow couple."""
+    K = np.diag([5.0, 6.0, 1000.0, 1100.0])
+    C, skew = 0.5 * K, np.zeros((4, 4))
+    skew[2, 3], skew[3, 2] = 200.0, -200.0
+    none = csc_array((0, 4))
+    every, matrices = np.ones(4, np.bool_), [csc_array(own) for own in (np.eye(4), C, K + skew)]
+    found, _ = eigenmodes(Pencil(*matrices, none, csc_array((4, 0)), none, every, every[:0]), 2)
+    whole = np.linalg.eigvals(np.block([[np.zeros((4, 4)), np.eye(4)], [-K - skew, -C]]))
+    expected = sorted(whole[whole.imag >= 0.0], key=abs)[:2]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
