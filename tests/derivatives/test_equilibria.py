@@ -119,9 +119,10 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def shapes(found: Any) -> Any:
         return found.shapes
 
-    # shapes of eigenvalues that are close have more of the rounding
+    # shapes of eigenvalues that are close have more of the rounding; matrices of laws are differences themselves
+    of_matrices = 1e-5 if "by a law" in name else 2e-6
     for k, mine, query, close, least in (
-        (0, own, state, 2e-6, 1e-3), (1, modes, eigenvalues, 2e-6, 1e-3), (1, modes, shapes, 1e-4, 1e-2),
+        (0, own, state, 2e-6, 1e-3), (1, modes, eigenvalues, of_matrices, 1e-3), (1, modes, shapes, 1e-4, 1e-2),
     ):  # fmt: skip
         derivatives = mine.of(query)
         near, far = (each.of(lambda found, k=k, query=query: query(found[k])) for each in runs)
