@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -313,11 +314,20 @@ def _against_housing(Ad: Array) -> Array:
 class BearingBatch(ShaftInHousing, of=Bearing):
     """Bearings as arrays, of which none or all depend on the speed."""
 
+    owners: Sequence[Bearing]
+
     def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
         super().__init__(bearings, number)
-        self._laws = [_by_speed(own) for own in bearings] if bearings[0].batch_key() else []
         if not self._laws:
             self._constant = np.array([np.concatenate([own.stiffness, own.damping]) for own in bearings])
+
+    @cached_property
+    def _laws(self) -> list[BySpeed]:
+        """Of each one, where they depend on the speed; copies of a bearing share theirs."""
+        if not self.owners[0].batch_key():
+            return []
+        laws = {bearing: _by_speed(bearing) for bearing in dict.fromkeys(self.owners)}
+        return [laws[bearing] for bearing in self.owners]
 
     def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
         (K, C), (dK, dC) = self._at_speed(speed)
