@@ -25,7 +25,7 @@ from fem_mbs.contracts import (
     checked,
 )
 from fem_mbs.contracts.unilateral import FORCES
-from fem_mbs.elements.contact.pairs import Pairs, on_b
+from fem_mbs.elements.contact.pairs import Pairs, closing_speeds, on_b
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
@@ -177,7 +177,7 @@ class ContactBatch(UnilateralBatch):
         return self._pairs.at(motion, self.nodes).near.gap
 
     def closing_speeds(self, motion: Motion) -> Array:
-        return self._pairs.closing_speeds(motion, self.nodes, self.reach)
+        return closing_speeds(motion, self.nodes, self._pairs.of_b, self.reach)
 
     def measure(self, motion: Motion) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

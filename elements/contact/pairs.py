@@ -265,11 +265,12 @@ def on_b(G: Array, forces: Array, R: Array, count: int) -> Array:
     return on_nodes
 
 
-def closing_speeds(x: Array, R: Array, V: Array, of_b: int, reach: Array) -> Array:
+def closing_speeds(motion: Motion, nodes: IntArray, of_b: int, reach: Array) -> Array:
     """At which points within ``reach`` (n,) of a node move against each other at most, ``(n,)``, m/s.
 
-    Body b has the last ``of_b`` of the nodes, ``x`` (n, p, 3), with body velocities ``V`` (n, p, 6).
+    Body b has the last ``of_b`` of the ``nodes`` (n, p), and each body may have points that move with any of its own.
     """
+    x, R, V = motion.x[nodes], motion.R[nodes], motion.V[nodes]
     linear, angular = (np.matvec(R, part) for part in (V[..., :3], V[..., 3:]))
     a, b = (np.s_[:, :-of_b, None], np.s_[:, None, -of_b:])
     way, apart = x[b] - x[a], linear[b] - linear[a]
@@ -298,10 +299,6 @@ class Pairs:
         result = copy(self)
         result._data, result.sides = picked(self._data, rows), self.sides[rows]
         return result
-
-    def closing_speeds(self, motion: Motion, nodes: IntArray, reach: Array) -> Array:
-        """See :func:`closing_speeds`."""
-        return closing_speeds(motion.x[nodes], motion.R[nodes], motion.V[nodes], self.of_b, reach)
 
     def at(self, motion: Motion, nodes: IntArray) -> PairPlace:
         """Where they are nearest."""

@@ -25,7 +25,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion
 from fem_mbs.elements.contact.curves import SIGNS, Way, along, derivatives, hermite, nearest_places, newton_step
-from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, closing_speeds, cross, dot, increments, length, picked
+from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, cross, dot, increments, length, picked
 
 OVER_THE_END = 0.9
 """Cosine of normal and curve from which on, at an end, tangents are made from the section's y axis."""
@@ -187,10 +187,6 @@ class Tubes:
         for name in ("_radii", "_ends", "_within", "sides"):
             setattr(result, name, getattr(self, name)[rows])
         return result
-
-    def closing_speeds(self, motion: Motion, nodes: IntArray, reach: Array) -> Array:
-        """Of parts that move with any of their nodes: see :func:`closing_speeds`."""
-        return closing_speeds(motion.x[nodes], motion.R[nodes], motion.V[nodes], self.of_b, reach)
 
     def at(self, motion: Motion, nodes: IntArray) -> TubePlace:
         """Where they are nearest."""

@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.pairs import PairPlace, Pairs, on_b
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs, closing_speeds, on_b
 from fem_mbs.elements.contact.tubes import TubePlace, Tubes
 
 ELASTIC = 1e-3
@@ -122,7 +122,7 @@ class YieldingBatch(ElementBatch):
 
     def closing_speeds(self, motion: Motion) -> Array:
         """At which surfaces move against each other at most, ``(n,)``, m/s."""
-        return self._pairs.closing_speeds(motion, self.nodes, self.reach)
+        return closing_speeds(motion, self.nodes, self._pairs.of_b, self.reach)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)
