@@ -29,7 +29,9 @@ def moved(motion: Motion, step: Array) -> Motion:
 def bow(model: mbs.Model, rng: Any, place: Array, order: int = 1, count: int = 4) -> Beam:
     """A bent beam somewhere near a place, in any direction, on nodes turned anyhow."""
     angles = np.linspace(-0.7, 0.7, count * order + 1)
-    line = np.stack([np.cos(angles) - 1.0, np.sin(angles), 0.1 * angles], axis=1) @ Rotation.random(None, rng).as_matrix()
+    line = (
+        np.stack([np.cos(angles) - 1.0, np.sin(angles), 0.1 * angles], axis=1) @ Rotation.random(None, rng).as_matrix()
+    )
     nodes: list[Any] = [model.add_node(place + p, rotation=Rotation.random(None, rng)) for p in line]
     return model.add(Beam(nodes, SECTION, order=order))
 
