@@ -176,10 +176,6 @@ class ElementBatch(Batch):
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
 
-    def at(self, t: float) -> Any:
-        """Values that depend on time alone."""
-        return None
-
     def scaled(self, prescribed: Any, factor: float) -> Any:
         """What ``at`` returned, with constant loads multiplied by ``factor``."""
         return prescribed
@@ -237,16 +233,6 @@ class ElementBatch(Batch):
 
         ``spins`` (n, 3) are angular velocities of the first nodes, in their own axes.
         """
-        return None
-
-    def accept(self, context: Any) -> Array:
-        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
-        )
-
-    def history_rates(self, context: Any) -> Array | None:
-        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
         return None
 
     def next_jump(self, t: float, u: Array) -> float:
