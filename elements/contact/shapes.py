@@ -162,9 +162,12 @@ def _triangles(a: Surface) -> Array:
 
 
 def reach(shape: Shape) -> float:
-    """Largest distance of its points from its node, m; infinite of planes, holes and what is not known."""
-    own = {Ball: lambda s: float(s.half.max()), Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
-    own[Capsule] = lambda s: 0.5 * s.length + s.radius
+    """How far its points that turns move may be from its node, m; infinite of planes, holes and what is not known.
+
+    Turns of a ball about its centre move nothing of it, those of a capsule its axis.
+    """
+    own = {Ball: lambda _: 0.0, Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
+    own[Capsule] = lambda s: 0.5 * s.length
     own[Cylinder] = lambda s: float(np.hypot(0.5 * s.length, s.radius))
     if isinstance(shape, Surface):
         return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
