@@ -33,8 +33,7 @@ from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
 from fem_mbs.elements.shells.middle import QuadCoordinates
-from fem_mbs.elements.shells.picture import ShellPicture
-from fem_mbs.elements.shells.results import ShellResults
+from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear
 from fem_mbs.errors import ModelError

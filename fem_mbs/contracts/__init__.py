@@ -94,14 +94,17 @@ from fem_mbs.contracts.constraint import of_kind as of_kind
 from fem_mbs.contracts.element import Element as Element
 from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy
+from fem_mbs.contracts.element import LoadBatch as LoadBatch
 from fem_mbs.contracts.element import ModelContext as ModelContext
 from fem_mbs.contracts.element import SectionForces as SectionForces
+from fem_mbs.contracts.element import TimedBatch as TimedBatch
 from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
 from fem_mbs.contracts.functions import ByLength as ByLength
 from fem_mbs.contracts.functions import ByRate as ByRate
 from fem_mbs.contracts.functions import BySpeed as BySpeed
 from fem_mbs.contracts.functions import ByVelocity as ByVelocity
 from fem_mbs.contracts.functions import Differentiable as Differentiable
+from fem_mbs.contracts.functions import GivenValues as GivenValues
 from fem_mbs.contracts.functions import Jumping as Jumping
 from fem_mbs.contracts.functions import answer as answer
 from fem_mbs.contracts.functions import derivatives as derivatives

@@ -10,6 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.component import Batch, Component, Numbering
+from fem_mbs.contracts.functions import GivenValues
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 
@@ -281,3 +282,24 @@ class ElementBatch(Batch):
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""
         return Energy()
+
+
+class TimedBatch(ElementBatch):
+    """Elements that are ``given`` numbers or functions of time, which may jump."""
+
+    given: GivenValues
+
+    def at(self, t: float) -> Any:
+        """What is given at a time."""
+        return self.given.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When one of the functions jumps next, of those that have an attribute ``jumps``, a list of times."""
+        return self.given.next_jump(t)
+
+
+class LoadBatch(TimedBatch):
+    """Loads, which equilibria follow from none to the full ones where they are constant."""
+
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        return prescribed - (1.0 - factor) * self.given.constant
