@@ -4,8 +4,8 @@ On the way through, a gap falls, is negative and rises again at once, where the 
 of gaps and rates at the ends need not see it. But no gap changes faster than the surfaces move against each other, and
 the distance of convex bodies that translate is a convex function of time, which stays above its tangents at both ends:
 between two instants at which it is ``g_0`` and ``g_1``, it stays above ``g_0 - a_0 t`` and ``g_1 - a_1 (h - t)``, with
-speeds ``a`` that know of turns, too (conservative advancement: Mirtich, *Impulse-based dynamic simulation*, 1996). Where
-both meet below zero, the gap is measured in the middle, and both halves are looked at.
+speeds ``a`` that know of turns, too (conservative advancement: Mirtich, *Impulse-based dynamic simulation*, 1996).
+Where both meet below zero, the gap is measured in the middle, and both halves are looked at.
 """
 
 from __future__ import annotations
