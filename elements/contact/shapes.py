@@ -166,12 +166,19 @@ def reach(shape: Shape) -> float:
 
     Turns of a ball about its centre move nothing of it, those of a capsule its axis.
     """
-    own = {Ball: lambda _: 0.0, Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
-    own[Capsule] = lambda s: 0.5 * s.length
-    own[Cylinder] = lambda s: float(np.hypot(0.5 * s.length, s.radius))
-    if isinstance(shape, Surface):
-        return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
-    size = own.get(type(shape), lambda _: math.inf)(shape)
+    match shape:
+        case Surface():
+            return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
+        case Ball():
+            size = 0.0
+        case Capsule():
+            size = 0.5 * shape.length
+        case Box():
+            size = 0.5 * float(np.linalg.norm(shape.size))
+        case Cylinder():
+            size = float(np.hypot(0.5 * shape.length, shape.radius))
+        case _:
+            return math.inf
     return float(np.linalg.norm(middle(shape))) + size
 
 
