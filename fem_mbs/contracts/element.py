@@ -161,8 +161,9 @@ class ElementBatch(Batch):
         and what to say of one that carries more: a run asks for it now and then, and says it once.
     14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
         into each other: a body that is alike all round is then the same from axes that do not turn with it.
-    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other: ``gaps(motion)``
-        (n, r) and ``closing_speeds(motion)`` (n,), at which the surfaces move against each other at most, tell of it.
+    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other:
+        ``approach(motion)`` returns gaps, and how surfaces move against each other
+        (:class:`~fem_mbs.elements.contact.pairs.Approach`).
     """
 
     owners: Sequence[Element]
