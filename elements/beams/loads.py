@@ -38,6 +38,7 @@ from fem_mbs.contracts import (
     function,
     number,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
@@ -454,7 +455,7 @@ def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
     places, weights = gauss(beam.order + 1)
     shape, _ = lagrange(beam.places, places)
     lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
-    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    x, R = poses(beam.nodes)
     _, frames = beam.line_at(x, R, places)
     return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
 
