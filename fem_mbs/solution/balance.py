@@ -50,11 +50,9 @@ def _wrenches(offset: Array, batch: Any, motion: Motion, prescribed: Any, multip
 def nodal_forces(history: History, part: Element) -> Array:
     """Force and moment ``(nt, p, 6)`` that an element puts on each of its nodes, world frame."""
     number = LocalNumbering(history.system.number)
-    place = {number(node): k for k, node in enumerate(part.nodes)}
-    cells = np.vectorize(place.__getitem__, otypes=[np.intp])(type(part).batch([part], number).nodes)
-    of_cells = over_time(history, [part], _on_nodes)
-    result = np.zeros((len(history.t), len(part.nodes), 6))
-    np.add.at(result, (slice(None), cells), of_cells)
+    nodes = np.array([number(node) for node in part.nodes])
+    cells = type(part).batch([part], number).nodes.ravel()
+    result: Array = np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
     return result
 
 
