@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     check_node,
     checked,
     choice,
+    poses,
     shown,
 )
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
@@ -139,7 +140,7 @@ class Beam(Element, SectionForces):
         self.order = check_order(order, interpolation, label)
         if (len(self.nodes) - 1) % order:
             raise ModelError(f"{label}: elements of order {order} need k*{order} + 1 nodes, received {len(self.nodes)}")
-        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        x, R = poses(self.nodes)
         points = x.copy()
         for k, place in ((0, start), (-1, end)):
             if place is not None:

@@ -25,6 +25,8 @@ from fem_mbs.contracts import (
     ByVelocity,
     Element,
     ElementBatch,
+    GivenValues,
+    LoadBatch,
     Motion,
     NodeLike,
     NotNegative,
@@ -33,10 +35,10 @@ from fem_mbs.contracts import (
     answer,
     array,
     checked,
-    evaluate,
     function,
     number,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
@@ -158,7 +160,7 @@ class DistributedLoadContext(NamedTuple):
     nodal: Array
 
 
-class DistributedLoads(ElementBatch, of=(DistributedLoad, EdgeLoad)):
+class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
     """Distributed loads in one frame, a cell for each element of their beams.
 
     Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.
@@ -171,25 +173,12 @@ class DistributedLoads(ElementBatch, of=(DistributedLoad, EdgeLoad)):
         self.follows = loads[0].follows
         self._weight = np.concatenate([load.beam.shared for load in loads])
         self._lever = so3.skew(np.concatenate([load.beam.offsets for load in loads]))
-        self._constant = np.zeros((*self.nodes.shape, 2, 3))
-        self._functions = []
-        for load, last in zip(loads, np.cumsum(counts), strict=True):
-            cells = slice(last - len(load.beam.cells), last)
-            for part, value in enumerate(load.values):
-                if callable(value):
-                    self._functions.append((cells, part, load, value))
-                else:
-                    self._constant[cells, :, part] = load.at_nodes(value)
-
-    def at(self, t: float) -> Array:
+        self.given = GivenValues(*self.nodes.shape, 2, 3)
         """Densities, in the world or, if they follow, in the node frames."""
-        density = self._constant.copy()
-        for cells, part, load, law in self._functions:
-            density[cells, :, part] = load.at_nodes(evaluate(law, t, load, 3, len(load.nodes)))
-        return density
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self._constant
+        for load, count, last in zip(loads, counts, np.cumsum(counts), strict=True):
+            for part, value in enumerate(load.values):
+                place = slice(last - count, last), slice(None), part
+                self.given.put(place, value, load, 3, len(load.nodes), spread=load.at_nodes)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:
         """Minus the resultants at the nodes."""
@@ -466,7 +455,7 @@ def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
     places, weights = gauss(beam.order + 1)
     shape, _ = lagrange(beam.places, places)
     lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
-    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    x, R = poses(beam.nodes)
     _, frames = beam.line_at(x, R, places)
     return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
 

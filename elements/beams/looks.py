@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Cells, Kind, ModelContext, Motion
+from fem_mbs.contracts import Cells, Kind, ModelContext, Motion, poses
 from fem_mbs.elements.beams.curve_strain import lagrange
 from fem_mbs.elements.beams.section import sections_at
 
@@ -45,7 +45,7 @@ class BeamPicture:
             first = sections_at(beam.section, np.zeros(1))[0].outline
             outline = np.broadcast_to(first, (len(beam.length), stations, *first.shape))
         self.outline = np.concatenate([np.zeros((*outline.shape[:2], 1, 2)), outline], axis=-2)
-        x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+        x, R = poses(beam.nodes)
         self.cells = self._cells(*self._open_ends(x, R))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
