@@ -344,7 +344,7 @@ class Linearised:
         return result
 
     def rate_force(self, dV: Array, dA: Array, inertial: Array) -> Array:
-        """How forces ``(n, K)`` change with velocities, accelerations, and velocities of inertia, at the same places."""
+        """How forces ``(n, K)`` change with velocities, accelerations and velocities of inertia, at the same places."""
         (U, Omega), rates, ends = self._node_rates, self.rates, inertial[:, : 6 * self.batch.nodes.shape[1]]
         v_dot, ends = dA.copy(), ends.reshape(*U.shape[:2], 6)
         turned = so3.cross(ends[..., 3:], U) + so3.cross(Omega, ends[..., :3])
