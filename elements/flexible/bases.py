@@ -30,7 +30,7 @@ ROUNDING = 1e-6
 MOST_DENSE = 200
 """Unknowns up to which all modes are found at once."""
 SETTLED = 1e-7
-"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+"""Relative residual of a mode, of its square; frequencies have the square of it."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
 
