@@ -145,7 +145,7 @@ def step_matrix(
 ) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)
-    formulas = newmark(parameters, h, (np.append(state.v, state.udot), here, here), system.order)
+    formulas = newmark(parameters, h, (state.rates, here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     evaluation = system.evaluate_at(state)
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
@@ -204,7 +204,7 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     """
     system = scheme.system
     ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
-    v, a = np.append(state.v, state.udot), now + ratio * (memory.a - now)
+    v, a = state.rates, now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)
     if memory.branches is not None:
