@@ -343,6 +343,20 @@ class Linearised:
         result.strained, result._p = strained, self._p + self.rates.wrench(np.zeros((len(change), 6)), change)
         return result
 
+    def rate_force(self, dV: Array, dA: Array, inertial: Array) -> Array:
+        """How forces ``(n, K)`` change with velocities, accelerations and velocities of inertia, at the same places."""
+        (U, Omega), rates, ends = self._node_rates, self.rates, inertial[:, : 6 * self.batch.nodes.shape[1]]
+        v_dot, ends = dA.copy(), ends.reshape(*U.shape[:2], 6)
+        turned = so3.cross(ends[..., 3:], U) + so3.cross(Omega, ends[..., :3])
+        v_dot[:, : ends[0].size].reshape(ends.shape)[..., :3] -= turned
+        V, A, q_dot, q_ddot = rates.changed(inertial, v_dot)
+        a = A[:, :3] + so3.cross(V[:, 3:], rates.V[:, :3]) + so3.cross(rates.V[:, 3:], V[:, :3])
+        own = self.batch.field.rate_forces(self.moved, Moved(a, A[:, 3:], V[:, 3:], self.q, q_dot, q_ddot))
+        modes = own.modes
+        if self.batch.damps:
+            modes = modes + np.matvec(self.batch.D, rates.follow(dV)[1])
+        return rates.at_interfaces(rates.wrench(own.frame, modes))
+
     def tangent(self, velocity: Follows, acceleration: Follows, *, placed: bool = False, damps: bool = True) -> Array:
         """Derivative ``(n, b, b)`` where velocities and accelerations follow increments, ``placed`` if nodes do, too.
 
@@ -460,6 +474,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
 
     def mass(self, context: Linearised) -> Array:
         return context.tangent(STAYS, CHANGES)
+
+    def rate_force(self, context: Linearised, dV: Array, dA: Array, inertial: Array) -> Array:
+        return context.rate_force(dV, dA, inertial)
 
     def stress_ahead(self, context: Linearised, d: Array) -> Array:
         """What is strained of the coordinates, by which stress is known, ``(n, K)``."""

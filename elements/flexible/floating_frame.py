@@ -153,6 +153,15 @@ class FrameRates:
         V, q_dot = self.follow(v)
         return q_dot, self._changes(*self._ends(v, V))
 
+    def changed(self, dv: Array, dv_dot: Array) -> tuple[Array, Array, Array, Array]:
+        """How ``V_0``, ``A_0``, ``q'`` and ``q''`` change with velocities and accelerations, ``(n, K)`` each."""
+        V, q_dot = self.follow(dv)
+        z_dot, E = self._onto(self.D, dv_dot), self._changes(*self._ends(dv, V))
+        more = np.matvec(self.E, self._interfaces(q_dot)) + np.matvec(E, self._inside)
+        z_dot[:, : 6 * self.p] += more.reshape(len(V), -1)
+        A, q_ddot = self.project(z_dot)
+        return V, A, q_dot, q_ddot
+
     def _ends(self, v: Array, V: Array) -> tuple[Array, Array]:
         """Velocities ``(n, p, 6)`` at interfaces: against the frame, and of the frame."""
         carried_there = np.matvec(self._A, V[:, None])

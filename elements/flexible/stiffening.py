@@ -83,8 +83,20 @@ class SecondOrderField:
         """On the frame and on the modes; ``rest`` are those of the wide field."""
         every = self._moved(moved)
         wide = self._field.forces(every)
-        modes = wide.modes[:, : self._K] + np.vecmat(wide.modes[:, self._K :], self._along(moved.q))
-        return InertiaForces(wide.frame, modes, (every, wide))
+        return InertiaForces(wide.frame, self._on_own(wide, moved.q), (every, wide))
+
+    def rate_forces(self, moved: Moved, change: Moved) -> InertiaForces:
+        """How the forces change with accelerations and rates, those of ``change``, at the same coordinates."""
+        along, rate = self._along(moved.q), self._along(moved.q_dot)
+        p_dot = np.matvec(along, change.q_dot)
+        p_ddot = np.matvec(along, change.q_ddot) + 2.0 * np.matvec(rate, change.q_dot)
+        q_dot, q_ddot = (np.concatenate(both, axis=1) for both in ((change.q_dot, p_dot), (change.q_ddot, p_ddot)))
+        wide = self._field.rate_forces(self._moved(moved), change._replace(q_dot=q_dot, q_ddot=q_ddot))
+        return InertiaForces(wide.frame, self._on_own(wide, moved.q), None)
+
+    def _on_own(self, wide: InertiaForces, q: Array) -> Array:
+        """Forces ``(n, K)`` on the coordinates, with those on what follows them."""
+        return wide.modes[:, : self._K] + np.vecmat(wide.modes[:, self._K :], self._along(q))
 
     def derivatives(self, moved: Moved, rest: tuple[Moved, InertiaForces]) -> InertiaDerivatives:
         """Of the forces, with the ``rest`` of these."""
