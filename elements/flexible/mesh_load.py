@@ -1,4 +1,4 @@
-"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``mesh_forces.py``)."""
+"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``free_mesh.py``)."""
 
 from __future__ import annotations
 
