@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
     shown,
     so3,
 )
-from fem_mbs.elements.flexible.floating_frame import Ends, FloatingFrame, FrameRates
+from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
@@ -303,7 +303,7 @@ class Linearised:
         self._node_rates = U, Omega
         parts = ((self.frame.d, motion.u), (velocities, momentum.udot), (A, motion.uddot))
         self.q, v, v_dot = (batch.joined(*part) for part in parts)
-        self.rates = rates = FrameRates(batch.ends, self.frame.d, v, v_dot)
+        self.rates = rates = FrameRates(batch.attached, self.frame.d, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -401,7 +401,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             for name in ("stiffness", "damping", "projection", "moments", "rest", "second_order")
         )
         places, size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
-        self.ends = Ends(places, P, np.array([body.axes for body in bodies]), size)
+        self.attached = Attachments(places, P, np.array([body.axes for body in bodies]), size)
         self.field = SecondOrderField(moments, rest, Z[:, :CASES]) if Z.shape[1] else LinearField(moments, rest)
         self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
@@ -417,7 +417,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def frame(self, motion: Motion) -> FloatingFrame:
         """The floating frames."""
         eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        frame = self.ends.frame(motion.x[self.nodes], motion.R[self.nodes], eta)
+        frame = self.attached.frame(motion.x[self.nodes], motion.R[self.nodes], eta)
         self._check(frame, motion.t)
         return frame
 
@@ -496,7 +496,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return None
         result = np.zeros((*self.own.shape, self.own.shape[1]))
         for k in np.flatnonzero(spins.any(axis=1)):
-            own, spin = self._reductions[k], self.ends.axes[k, 0] @ spins[k]
+            own, spin = self._reductions[k], self.attached.axes[k, 0] @ spins[k]
             result[k] = turned_amplitudes(own.stiffness, own.moments, own.rest, own.modes, spin)
         return result
 

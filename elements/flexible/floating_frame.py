@@ -62,7 +62,7 @@ class FloatingFrame(NamedTuple):
     """Whether it was found, ``(n,)``."""
 
 
-class Ends:
+class Attachments:
     """Interfaces of bodies as they are attached, by which their frames are found.
 
     Parameters
@@ -132,12 +132,12 @@ class FrameRates:
         How ``q'`` changes with ``q`` at constant velocities of interfaces and frame.
     """
 
-    def __init__(self, ends: Ends, d: Array, v: Array, v_dot: Array) -> None:
-        self.p, P = d.shape[1], ends.P
-        self._A, self._screw, self._turned, self._v_dot = ends.A, ScrewRates(d), ends.turned, v_dot
+    def __init__(self, attached: Attachments, d: Array, v: Array, v_dot: Array) -> None:
+        self.p, P = d.shape[1], attached.P
+        self._A, self._screw, self._turned, self._v_dot = attached.A, ScrewRates(d), attached.turned, v_dot
         forward = self._screw.forward()
-        self.L = columns((forward - se3.bracket(d)) @ ends.A)
-        self.D = forward @ ends.turned
+        self.L = columns((forward - se3.bracket(d)) @ attached.A)
+        self.D = forward @ attached.turned
         self.N = np.linalg.solve(P[..., : 6 * self.p] @ self.L, P)
         self.V, self.q_dot = self.follow(v)
         self._against = self._ends(v, self.V)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.flexible.floating_frame import Ends, FrameRates
+from fem_mbs.elements.flexible.floating_frame import Attachments, FrameRates
 from fem_mbs.elements.flexible.reduction import Reduction, Skin
 from fem_mbs.elements.flexible.stiffening import CASES, ShortenedElasticity
 
@@ -67,8 +67,8 @@ class Recovered:
     def __init__(self, reduction: Reduction, axes: Array, x: Array, R: Array, eta: Array) -> None:
         self.reduction = reduction
         own = reduction.places, reduction.projection, axes, np.array(reduction.size)
-        self._ends = Ends(*(part[None] for part in own))
-        self.frame = self._ends.frame(x, R, eta)
+        self._attached = Attachments(*(part[None] for part in own))
+        self.frame = self._attached.frame(x, R, eta)
         self.q = self.strained = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
         if len(reduction.second_order) > CASES:
             elasticity = ShortenedElasticity(reduction.stiffness[None], reduction.second_order[None, CASES:])
@@ -92,7 +92,7 @@ class Recovered:
         With ``V`` (nt, p, 6) of the nodes, body axes, and rates of the amplitudes ``(nt, m)``.
         """
         v = np.concatenate([V.reshape(len(V), -1), eta_dot], axis=1)
-        rates = FrameRates(self._ends, self.frame.d, v, np.zeros_like(v))
+        rates = FrameRates(self._attached, self.frame.d, v, np.zeros_like(v))
         seen = self.reduction.surface.points + self._displaced(slice(None), self.q)
         moves, spin = rates.V[:, None, :3], rates.V[:, None, 3:]
         inside = moves + np.cross(spin, seen) + self._displaced(slice(None), rates.q_dot)
