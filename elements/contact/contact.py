@@ -25,10 +25,11 @@ from fem_mbs.contracts import (
     checked,
 )
 from fem_mbs.contracts.unilateral import FORCES
-from fem_mbs.elements.contact.pairs import Pairs, closing_speeds, on_b
+from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, on_b
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
+from fem_mbs.elements.shapes import Surface
 from fem_mbs.errors import ModelError
 
 PAIRS = (
@@ -76,10 +77,12 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reach", "geometry", "passes")
+    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reaches", "geometry", "passes", "convex")
 
     passes = True
     """Whether bodies may come out on the other side of each other."""
+    convex = False
+    """Whether both bodies are."""
 
     def __init__(
         self,
@@ -108,8 +111,10 @@ class Contact(Element):
             )
         self.nodes = (b, a) if self.swapped else (a, b)
         self.pair, self.contacts, self.data = found
-        self.reach = min(map(reach, placed))
+        reaches = [reach(shape) for shape in placed]
+        self.reaches = reaches[::-1] if self.swapped else reaches
         self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
+        self.convex = not any(isinstance(shape, Surface) for shape in placed)
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
         self._obeys(f"Contact on {a}, {b}", restitution, friction, stiffness, exponent, creep)
 
@@ -157,27 +162,33 @@ class ContactBatch(UnilateralBatch):
 
     owners: Sequence[Contact]
     sifts = True
-    reach: Array
+    reaches: Array
     _bent: tuple[Gaps, Array] | None = None
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
         self._pairs = elements[0].geometry(elements, self.closed)
-        self.reach, self.passes = np.array([e.reach for e in elements]), elements[0].passes
+        self.reaches, self.passes = np.array([e.reaches for e in elements]), elements[0].passes
+        self.convex = elements[0].convex
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
         self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
-        result._pairs, result.nodes, result.reach = self._pairs.some(rows), self.nodes[rows], self.reach[rows]
+        result._pairs, result.nodes, result.reaches = self._pairs.some(rows), self.nodes[rows], self.reaches[rows]
         return result
+
+    @property
+    def reach(self) -> Array:  # type: ignore[override]
+        return self.reaches.min(axis=1)
 
     def gaps(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).near.gap
 
-    def closing_speeds(self, motion: Motion) -> Array:
-        return closing_speeds(motion, self.nodes, self._pairs.of_b, self.reach)
+    def approach(self, motion: Motion) -> Approach:
+        near = self._pairs.at(motion, self.nodes).near
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, self.convex)
 
     def measure(self, motion: Motion) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

@@ -162,13 +162,23 @@ def _triangles(a: Surface) -> Array:
 
 
 def reach(shape: Shape) -> float:
-    """Largest distance of its points from its node, m; infinite of planes, holes and what is not known."""
-    own = {Ball: lambda s: float(s.half.max()), Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
-    own[Capsule] = lambda s: 0.5 * s.length + s.radius
-    own[Cylinder] = lambda s: float(np.hypot(0.5 * s.length, s.radius))
-    if isinstance(shape, Surface):
-        return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
-    size = own.get(type(shape), lambda _: math.inf)(shape)
+    """How far its points that turns move may be from its node, m; infinite of planes, holes and what is not known.
+
+    Turns of a ball about its centre move nothing of it, those of a capsule its axis.
+    """
+    match shape:
+        case Surface():
+            return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
+        case Ball():
+            size = 0.0
+        case Capsule():
+            size = 0.5 * shape.length
+        case Box():
+            size = 0.5 * float(np.linalg.norm(shape.size))
+        case Cylinder():
+            size = float(np.hypot(0.5 * shape.length, shape.radius))
+        case _:
+            return math.inf
     return float(np.linalg.norm(middle(shape))) + size
 
 

@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
     shown,
     so3,
 )
-from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
+from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
@@ -303,7 +303,7 @@ class Linearised:
         self._node_rates = U, Omega
         parts = ((self.frame.d, motion.u), (velocities, momentum.udot), (A, motion.uddot))
         self.q, v, v_dot = (batch.joined(*part) for part in parts)
-        self.rates = rates = FrameRates(self.frame.d, batch.A, batch.P, batch.turned, v, v_dot)
+        self.rates = rates = FrameRates(batch.attached, self.frame.d, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -342,6 +342,20 @@ class Linearised:
         change = self._elastic(strained) - self._elastic(self.strained)
         result.strained, result._p = strained, self._p + self.rates.wrench(np.zeros((len(change), 6)), change)
         return result
+
+    def rate_force(self, dV: Array, dA: Array, inertial: Array) -> Array:
+        """How forces ``(n, K)`` change with velocities, accelerations and velocities of inertia, at the same places."""
+        (U, Omega), rates, ends = self._node_rates, self.rates, inertial[:, : 6 * self.batch.nodes.shape[1]]
+        v_dot, ends = dA.copy(), ends.reshape(*U.shape[:2], 6)
+        turned = so3.cross(ends[..., 3:], U) + so3.cross(Omega, ends[..., :3])
+        v_dot[:, : ends[0].size].reshape(ends.shape)[..., :3] -= turned
+        V, A, q_dot, q_ddot = rates.changed(inertial, v_dot)
+        a = A[:, :3] + so3.cross(V[:, 3:], rates.V[:, :3]) + so3.cross(rates.V[:, 3:], V[:, :3])
+        own = self.batch.field.rate_forces(self.moved, Moved(a, A[:, 3:], V[:, 3:], self.q, q_dot, q_ddot))
+        modes = own.modes
+        if self.batch.damps:
+            modes = modes + np.matvec(self.batch.D, rates.follow(dV)[1])
+        return rates.at_interfaces(rates.wrench(own.frame, modes))
 
     def tangent(self, velocity: Follows, acceleration: Follows, *, placed: bool = False, damps: bool = True) -> Array:
         """Derivative ``(n, b, b)`` where velocities and accelerations follow increments, ``placed`` if nodes do, too.
@@ -382,19 +396,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._reductions = every = [body.reduction for body in bodies]
         # equal bodies have one set of constants
         few = every[:1] if all(own is every[0] for own in every) else every
-        self.K, self.D, self.P, moments, rest, Z = (
+        self.K, self.D, P, moments, rest, Z = (
             np.array([getattr(own, name) for own in few])
             for name in ("stiffness", "damping", "projection", "moments", "rest", "second_order")
         )
-        self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
-        self.A = carried(self.places)
+        places, size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
+        self.attached = Attachments(places, P, np.array([body.axes for body in bodies]), size)
         self.field = SecondOrderField(moments, rest, Z[:, :CASES]) if Z.shape[1] else LinearField(moments, rest)
         self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
-        # axes of the nodes in those of the body, as built, of vectors and of velocities
-        self._axes = np.array([body.axes for body in bodies])
-        self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
-        self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
         self._warned = self._buckled = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
@@ -407,8 +417,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def frame(self, motion: Motion) -> FloatingFrame:
         """The floating frames."""
         eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._axes.mT
-        frame = find(x, R, eta, self.places, self.A, self.P, self.size)
+        frame = self.attached.frame(motion.x[self.nodes], motion.R[self.nodes], eta)
         self._check(frame, motion.t)
         return frame
 
@@ -463,6 +472,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def mass(self, context: Linearised) -> Array:
         return context.tangent(STAYS, CHANGES)
 
+    def rate_force(self, context: Linearised, dV: Array, dA: Array, inertial: Array) -> Array:
+        return context.rate_force(dV, dA, inertial)
+
     def stress_ahead(self, context: Linearised, d: Array) -> Array:
         """What is strained of the coordinates, by which stress is known, ``(n, K)``."""
         return context.strained_after(d)
@@ -486,7 +498,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return None
         result = np.zeros((*self.own.shape, self.own.shape[1]))
         for k in np.flatnonzero(spins.any(axis=1)):
-            own, spin = self._reductions[k], self._axes[k, 0] @ spins[k]
+            own, spin = self._reductions[k], self.attached.axes[k, 0] @ spins[k]
             result[k] = turned_amplitudes(own.stiffness, own.moments, own.rest, own.modes, spin)
         return result
 

@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     lever,
+    poses,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest, refuse_corners
@@ -80,7 +81,7 @@ class SlidingJoint(TrackJoint):
         self.offset = lever(node, point)
         self.tracks = BeamTracks([beam])
         refuse_corners(beam, label)
-        x, R = self._places()
+        x, R = poses(beam.nodes)
         section = self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
         gap = float(np.linalg.norm(section.x[0] - place))
         if gap > ON_BEAM * float(self.tracks.lengths[0]):
@@ -110,14 +111,9 @@ class SlidingJoint(TrackJoint):
         """Joints on beams alike, with the same equations, share a batch."""
         return len(self.nodes), self.beam.order, self.rotation
 
-    def _places(self) -> tuple[Array, Array]:
-        """Positions and rotations of the nodes of the beam."""
-        x, R = (np.array([getattr(node, name) for node in self.beam.nodes]) for name in ("position", "rotation"))
-        return x, R
-
     def _sigma(self) -> float:
         node = self.nodes[-1]
-        return nearest(self.tracks, *self._places(), node.position + node.rotation @ self.offset)
+        return nearest(self.tracks, *poses(self.beam.nodes), node.position + node.rotation @ self.offset)
 
 
 @dataclass(frozen=True)

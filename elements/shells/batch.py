@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, Numbering, RateSensitivities
+from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.middle import QuadCoordinates
@@ -100,27 +100,12 @@ class ShellBatch(BeamElements):
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
-    def tangent(self, context: ShellContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
-        if self.damping_matrix is not None:
-            total += dV.after(self._viscous(context), self.nodes)
-        return total
-
-    def rate_force(self, context: ShellContext, dV: Array, dA: Array, inertial: Array) -> Array:
-        n = len(self.nodes)
-        at_nodes = (change.reshape(n, 4, 6) for change in (inertial, dA))
-        force = self._inertia.rate_force(context.inertia, *at_nodes).reshape(n, 24)
-        return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
-
     def stress_ahead(self, context: ShellContext, d: Array) -> Array:
         """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
         at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
         change = np.matvec(context.B, np.matvec(context.Q, at_frames))
         ahead: Array = context.stress + self._stress(change)
         return ahead
-
-    def with_stress(self, context: ShellContext, stress: Array) -> ShellContext:
-        return context._replace(stress=stress)
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:
         """Compression over that under which elements are too large for the waves of wrinkles."""
@@ -174,9 +159,6 @@ class ShellBatch(BeamElements):
         """Stresses of damping: times in which strains change at these rates ``(n, s)`` or ``(n, s, c)``, as strains."""
         assert self.damping_matrix is not None
         return self._stress(self.damping_matrix.reshape(-1, *[1] * (rates.ndim - 1)) * rates)
-
-    def _total(self, context: ShellContext) -> Array:
-        return context.stress if context.viscous is None else context.stress + context.viscous
 
     def _elastic(self, context: ShellContext) -> Array:
         """Material and geometric stiffness."""

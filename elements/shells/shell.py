@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     checked,
     choice,
     number,
+    poses,
     shown,
     truth,
     whole_number,
@@ -33,8 +34,7 @@ from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
 from fem_mbs.elements.shells.middle import QuadCoordinates
-from fem_mbs.elements.shells.picture import ShellPicture
-from fem_mbs.elements.shells.results import ShellResults
+from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
@@ -128,7 +128,7 @@ class Shell(Element):
         if grid is not None and grid[0] * grid[1] != len(self.cells):
             raise ModelError(f"{label}: a grid of {grid} has {grid[0] * grid[1]} elements, not {len(self.cells)}")
         self.grid = None if grid is None else (grid[0], grid[1])
-        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        x, R = poses(self.nodes)
         self._check_corners(x, label)
         world = section_frames(x[self.cells], self._normals(x, normals, fold, label), label)
         self.frames = R[self.cells].mT @ world

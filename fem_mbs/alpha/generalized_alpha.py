@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import adapted, kept_matrix
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
@@ -21,7 +20,7 @@ from fem_mbs.alpha.memory import AlphaMemory, named, restarted
 from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
-from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
+from fem_mbs.alpha.starting_values import adapted, before_the_start, kept_matrix, perturbed, resolved, shifted
 from fem_mbs.alpha.step import Scheme, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice

@@ -67,7 +67,7 @@ class UnilateralBatch(ElementBatch):
     friction: Array
     restitution: Array
     reach: Array | float = math.inf
-    """Largest distance in m of points of contact from one of their nodes, ``(n,)``; infinite where that is not known"""
+    """Of points of a body that turns move: largest distance in m from a node, ``(n,)``; infinite where not known."""
     carried: IntArray
     """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry."""
     follows: IntArray

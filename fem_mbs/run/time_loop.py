@@ -25,9 +25,6 @@ from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
-from fem_mbs.run.coarse import CoarseMeshes
-from fem_mbs.run.cut_steps import CutSteps
-from fem_mbs.run.drives import DriveJumps, driven
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import (
@@ -43,7 +40,7 @@ from fem_mbs.run.interfaces import (
     check_checkpoint,
     names_of,
 )
-from fem_mbs.run.passing import PassedThrough, passing
+from fem_mbs.run.monitors import CoarseMeshes, CutSteps, DriveJumps, PassedThrough, driven, passing
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution

@@ -1,4 +1,4 @@
-"""Energies, how well joints hold, forces of joints and contacts and what contacts take, at all times of a run."""
+"""Energies, how well joints hold, forces of joints, elements and contacts, over the states of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.solution.copies import over_time
+from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.states import in_world, read_only
@@ -45,6 +45,24 @@ def _wrenches(offset: Array, batch: Any, motion: Motion, prescribed: Any, multip
     R = motion.R[batch.nodes[:, -1]]
     force, moment = wrench[:, :3], wrench[:, 3:] - so3.cross(offset, wrench[:, :3])
     return np.concatenate([np.matvec(R, force), np.matvec(R, moment)], axis=-1)
+
+
+def nodal_forces(history: History, part: Element) -> Array:
+    """Force and moment ``(nt, p, 6)`` that an element puts on each of its nodes, world frame."""
+    number = LocalNumbering(history.system.number)
+    nodes = np.array([number(node) for node in part.nodes])
+    cells = type(part).batch([part], number).nodes.ravel()
+    result: Array = np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
+    return result
+
+
+def _on_nodes(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """What each cell puts on its nodes ``(n, p, 6)``, opposite to its contribution to the residual."""
+    force, _ = batch.force(motion, prescribed)
+    force = force.sum(axis=1) if force.ndim == 3 else force
+    n, p = batch.nodes.shape
+    wrenches = -force[:, : 6 * p].reshape(n, p, 2, 3)
+    return np.matvec(motion.R[batch.nodes][:, :, None], wrenches).reshape(n, p, 6)
 
 
 @dataclass(frozen=True)

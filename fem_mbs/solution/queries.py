@@ -44,6 +44,7 @@ from fem_mbs.solution.balance import (
     energies,
     impulses,
     losses,
+    nodal_forces,
     reactions_over_time,
     residuals,
 )
@@ -177,6 +178,27 @@ class Queries(Public):
         Of joints in ``solution.redundant`` only sums are unique.
         """
         return reactions_over_time(self.history, self._joint(joint))
+
+    @checked
+    def nodal_forces(self, element: ElementOrName) -> tuple[Array, Array]:
+        """Force and moment ``(nt, p, 3)`` that an element puts on each of its ``p`` nodes: world frame, about the node.
+
+        In the order of ``element.nodes``: a spring, a bushing or a motor between a and b puts the last one on b. What
+        has mass puts its weight and inertia on its nodes, too. With reactions of joints, those of all elements add up
+        to zero at a node, but for errors of second order in the step where velocities are those of the momentum.
+
+        Raises
+        ------
+        ModelError
+            For rigid contacts, which have :meth:`contact_force`, and what has no nodes, such as a controller.
+        """
+        found = of_kind(self._part(element, "element"), Element, f"{type(self).__name__}: element")
+        if not found.nodes:
+            raise ModelError(f"{found} acts on no node; solution.signal(...) has what it puts out")
+        if found.contacts and not found.yields:
+            raise ModelError(f"{found} is a rigid contact; solution.contact_force(...) has its forces")
+        wrenches = nodal_forces(self.history, found)
+        return wrenches[..., :3], wrenches[..., 3:]
 
     def gap(self, contact: ElementOrName) -> Array:
         """Gaps ``(nt, k)`` of the ``k`` points of a contact, rope or stop in m (rad)."""
