@@ -232,11 +232,11 @@ class StepMatrices:
         def difference(one: Any, other: Any) -> Any:
             return None if one is None else (one - other).reshape(self.count, -1) * weight
 
-        columns = run.follow["q_before"], j["v"], j["vdot"], j["D"]
+        places = run.follow["q_before"], j["v"], j["vdot"], j["D"]
         for own, other in zip(ahead.follows, behind.follows, strict=True):
             here, there = self._beside(own, ahead), self._beside(other, behind)
-            for numbers, values in zip(columns, map(difference, here, there), strict=True):
-                yield run.rows_of_w, own.rows, numbers, own.components, values
+            for columns, values in zip(places, map(difference, here, there), strict=True):
+                yield run.rows_of_w, own.rows, columns, own.components, values
         for push, past in zip(ahead.pushes, behind.pushes, strict=True):
             values = difference(push.values, past.values)
             yield run.rows_of_w, push.rows, j["multipliers"], push.equations, values
