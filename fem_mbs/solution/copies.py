@@ -152,7 +152,7 @@ def _same(one: Any, other: Any) -> bool:
 def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
     """An item of a list in a copy, of ``one``, the same ``shifted``, and the ``first`` and the ``second`` of two."""
     every = one, shifted, first, second
-    if all(own is one for own in every):
+    if all(own is one for own in every) or (isinstance(one, types.MethodType) and all(own == one for own in every)):
         return one
     if isinstance(one, tuple | list) and all(len(own) == len(one) for own in every):
         return _made(type(one), [_in_copy(k, *own) for own in zip(*every, strict=True)])
