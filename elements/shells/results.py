@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Cells, Kind, Motion
+from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.section import strains_turned
-from fem_mbs.elements.shells.strains import CENTER, ShellPoints
+from fem_mbs.elements.shells.strains import CENTER, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
     from fem_mbs.elements.shells.shell import Shell
-from typing import TYPE_CHECKING
-
-from fem_mbs.arrays import IntArray
-from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.shells.geometry import shared_sides
-from fem_mbs.elements.shells.strains import bilinear
-from fem_mbs.lie import se3
 
 FACES = {"top": 2, "bottom": 1}
 """Where the heights of both sides of a ply are in the table of plies."""

@@ -32,7 +32,7 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
-from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
+from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
@@ -251,8 +251,6 @@ class Shell(Element):
         The node of point 7 is named "name[7]". Neighbours are turned to the side of the first element. Triangles are
         refused, or each becomes three quads with ``split_triangles=True``.
         """
-        from fem_mbs.elements.shells.mesh import quads_of
-
         points, cells = quads_of(mesh, split_triangles)
         with model.all_or_nothing():
             used = np.unique(cells)
