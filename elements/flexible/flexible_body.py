@@ -433,8 +433,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
                 f"{owner}: {what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row"
             )
         if not self._warned:
+            when = f"t = {t:.6g} s"  # copies over time have none, and are not asked
             LOG.warning(
-                "%s: %s at t = %.6g s: its elasticity is linear; several bodies in a row bend further", owner, what, t
+                "%s: %s at %s: its elasticity is linear; several bodies in a row bend further", owner, what, when
             )
             self._warned = True
 
@@ -444,7 +445,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning("%s at t = %.6g s: %s", self.owners[cell], t, told)
+        when = f"t = {t:.6g} s"
+        LOG.warning("%s at %s: %s", self.owners[cell], when, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
