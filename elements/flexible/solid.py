@@ -267,8 +267,7 @@ def _pressures(at: Array, inside: Array) -> Array:
         along, across = (1 - r) * (b - a) + r * (c - d), (1 - s) * (d - a) + s * (c - b)
         forces = np.cross(along, across) * QUAD[:, None]
     outward = np.vecdot(forces.sum(axis=1), at.mean(axis=1) - inside)
-    result: Array = forces * np.sign(outward)[:, None, None]
-    return result
+    return forces * np.sign(outward)[:, None, None]
 
 
 class Material(NamedTuple):
@@ -341,8 +340,7 @@ def _gradients(basis: Any, some: slice, nodes: IntArray, T: Array) -> Array:
     # slopes (e, p, a, i) of shapes of nodes, displacements (e, i, c K)
     slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=-1).transpose(1, 2, 0, 3)
     grad = slopes.reshape(len(nodes), -1, k) @ T.reshape(-1, 3, K)[nodes].reshape(len(nodes), k, -1)
-    result: Array = grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
-    return result
+    return grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
 
 
 def _gathering(rows: IntArray, count: int) -> csr_array:

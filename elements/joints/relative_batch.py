@@ -229,8 +229,7 @@ class PrescribedRows:
 
 
 def _along(directions: Array, value: Array) -> Array:
-    moved: Array = directions @ np.atleast_1d(value)
-    return moved
+    return directions @ np.atleast_1d(value)
 
 
 class DrivenBatch(RelativeBatch):
