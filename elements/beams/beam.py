@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
@@ -27,6 +28,7 @@ from fem_mbs.contracts import (
     choice,
     poses,
     shown,
+    vector,
 )
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
@@ -55,6 +57,19 @@ def check_release(release: object, label: object) -> str:
 
 ReleasedAxes = Annotated[str, check_release]
 """Axes of a release."""
+
+
+def _check_end(value: object, label: object) -> Array:
+    if isinstance(value, Node | str):
+        raise ModelError(
+            f"{label} must be three numbers, received {shown(value)}; a beam from a node that exists takes the place "
+            "of the node, and start_node= or end_node= beside it"
+        )
+    return vector(value, label)  # type: ignore[arg-type]
+
+
+EndPoint = Annotated[ArrayLike, _check_end]
+"""Where a line of beams starts or ends."""
 
 
 @checked
@@ -173,8 +188,8 @@ class Beam(Element, SectionForces):
     def line(
         cls,
         model: ModelDescription,
-        start: Vector3,
-        end: Vector3,
+        start: EndPoint,
+        end: EndPoint,
         section: Profile,
         elements: PositiveInt = 10,
         *,

@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
     shown,
     so3,
 )
-from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
+from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
@@ -322,7 +322,7 @@ class Linearised:
         self._node_rates = U, Omega
         parts = ((self.frame.d, motion.u), (velocities, momentum.udot), (A, motion.uddot))
         self.q, v, v_dot = (batch.joined(*part) for part in parts)
-        self.rates = rates = FrameRates(self.frame.d, batch.A, batch.P, batch.turned, v, v_dot)
+        self.rates = rates = FrameRates(batch.attached, self.frame.d, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -415,19 +415,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._reductions = every = [body.reduction for body in bodies]
         # equal bodies have one set of constants
         few = every[:1] if all(own is every[0] for own in every) else every
-        self.K, self.D, self.P, moments, rest, Z = (
+        self.K, self.D, P, moments, rest, Z = (
             np.array([getattr(own, name) for own in few])
             for name in ("stiffness", "damping", "projection", "moments", "rest", "second_order")
         )
-        self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
-        self.A = carried(self.places)
+        places, size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
+        self.attached = Attachments(places, P, np.array([body.axes for body in bodies]), size)
         self.field = SecondOrderField(moments, rest, Z[:, :CASES]) if Z.shape[1] else LinearField(moments, rest)
         self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
-        # axes of the nodes in those of the body, as built, of vectors and of velocities
-        self._axes = np.array([body.axes for body in bodies])
-        self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
-        self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
         self._warned = self._buckled = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
@@ -440,8 +436,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def frame(self, motion: Motion) -> FloatingFrame:
         """The floating frames."""
         eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._axes.mT
-        frame = find(x, R, eta, self.places, self.A, self.P, self.size)
+        frame = self.attached.frame(motion.x[self.nodes], motion.R[self.nodes], eta)
         self._check(frame, motion.t)
         return frame
 
@@ -457,8 +452,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
                 f"{owner}: {what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row"
             )
         if not self._warned:
+            when = f"t = {t:.6g} s"  # copies over time have none, and are not asked
             LOG.warning(
-                "%s: %s at t = %.6g s: its elasticity is linear; several bodies in a row bend further", owner, what, t
+                "%s: %s at %s: its elasticity is linear; several bodies in a row bend further", owner, what, when
             )
             self._warned = True
 
@@ -468,7 +464,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning("%s at t = %.6g s: %s", self.owners[cell], t, told)
+        when = f"t = {t:.6g} s"
+        LOG.warning("%s at %s: %s", self.owners[cell], when, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
@@ -520,7 +517,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return None
         result = np.zeros((*self.own.shape, self.own.shape[1]))
         for k in np.flatnonzero(spins.any(axis=1)):
-            own, spin = self._reductions[k], self._axes[k, 0] @ spins[k]
+            own, spin = self._reductions[k], self.attached.axes[k, 0] @ spins[k]
             result[k] = turned_amplitudes(own.stiffness, own.moments, own.rest, own.modes, spin)
         return result
 

@@ -319,8 +319,7 @@ def _gradients(basis: Any, some: slice, nodes: IntArray, T: Array) -> Array:
     # slopes (e, p, a, i) of shapes of nodes, displacements (e, i, c K)
     slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=-1).transpose(1, 2, 0, 3)
     grad = slopes.reshape(len(nodes), -1, k) @ T.reshape(-1, 3, K)[nodes].reshape(len(nodes), k, -1)
-    result: Array = grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
-    return result
+    return grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
 
 
 def _gathering(rows: IntArray, count: int) -> csr_array:

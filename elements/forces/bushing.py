@@ -199,8 +199,7 @@ class BushingBatch(ElementBatch, of=Bushing):
     def _rates(self, context: BushingContext) -> Array:
         """Rates of the deformation against velocities of the nodes, ``(n, 6, 12)``."""
         J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
-        rates: Array = context.b @ J @ self._to_frames
-        return rates
+        return context.b @ J @ self._to_frames
 
     def energy(self, motion: Motion) -> Energy:
         _, operator = self._deformation(motion)

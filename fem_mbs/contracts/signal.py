@@ -78,12 +78,10 @@ class Combines(Public):
         return self * -1.0
 
     def __sub__(self, other: Any) -> Signal:
-        difference: Signal = self + signal(other, f"{self} - ...") * -1.0
-        return difference
+        return self + signal(other, f"{self} - ...") * -1.0
 
     def __rsub__(self, other: Any) -> Signal:
-        difference: Signal = self * -1.0 + other
-        return difference
+        return self * -1.0 + other
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -304,8 +302,7 @@ class Wires:
 
     def values(self, u: Array, at: Array) -> Array:
         """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
-        inputs: Array = np.matvec(self.W, u[self.rows]) + at
-        return inputs
+        return np.matvec(self.W, u[self.rows]) + at
 
     def next_jump(self, t: float) -> float:
         """When one of the laws jumps next."""

@@ -204,8 +204,7 @@ def _bare(rows: IntArray, columns: IntArray, blocks: IntArray, n: int | None) ->
     """True for blocks of multipliers."""
     own = np.zeros(len(blocks), np.bool_)
     own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
-    bare: BoolArray = np.bincount(blocks, own) == 0.0
-    return bare
+    return np.bincount(blocks, own) == 0.0
 
 
 LAPACK = (lapack.dgetrf, lapack.dgetrs), (lapack.zgetrf, lapack.zgetrs)

@@ -1,4 +1,4 @@
-"""Energies, how well joints hold, forces of joints and contacts and what contacts take, at all times of a run."""
+"""Energies, how well joints hold, forces of joints, elements and contacts, over the states of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.solution.copies import over_time
+from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.states import in_world, read_only
@@ -45,6 +45,23 @@ def _wrenches(offset: Array, batch: Any, motion: Motion, prescribed: Any, multip
     R = motion.R[batch.nodes[:, -1]]
     force, moment = wrench[:, :3], wrench[:, 3:] - so3.cross(offset, wrench[:, :3])
     return np.concatenate([np.matvec(R, force), np.matvec(R, moment)], axis=-1)
+
+
+def nodal_forces(history: History, part: Element) -> Array:
+    """Force and moment ``(nt, p, 6)`` that an element puts on each of its nodes, world frame."""
+    number = LocalNumbering(history.system.number)
+    nodes = np.array([number(node) for node in part.nodes])
+    cells = type(part).batch([part], number).nodes.ravel()
+    return np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
+
+
+def _on_nodes(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """What each cell puts on its nodes ``(n, p, 6)``, opposite to its contribution to the residual."""
+    force, _ = batch.force(motion, prescribed)
+    force = force.sum(axis=1) if force.ndim == 3 else force
+    n, p = batch.nodes.shape
+    wrenches = -force[:, : 6 * p].reshape(n, p, 2, 3)
+    return np.matvec(motion.R[batch.nodes][:, :, None], wrenches).reshape(n, p, 6)
 
 
 @dataclass(frozen=True)
@@ -169,16 +186,14 @@ def losses(history: History, part: Element) -> ContactLosses:
 def _carried(history: History, part: Element) -> Array:
     """What each of its contacts carries, ``(nt, k, 8)``."""
     rows = history.system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
-    carried: Array = np.asarray(history.u)[:, rows]
-    return carried
+    return np.asarray(history.u)[:, rows]
 
 
 def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """What friction takes in each cell, ``(n,)``."""
     V = motion.V[batch.nodes].reshape(len(batch.nodes), -1)
     slip = np.einsum("nrdb,nb->nrd", batch.measure(motion).gradient[:, :, 1:], V)
-    power: Array = -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
-    return power
+    return -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
 
 
 def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

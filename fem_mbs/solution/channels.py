@@ -148,6 +148,17 @@ def _query(name: str) -> Callable[[Queries, Any], Any]:
     return lambda solution, part: getattr(solution, name)(part)
 
 
+def _nodal_forces(part: Any) -> Columns:
+    """Of each node of an element, by its number."""
+    if part.contacts and not part.yields:
+        return {}
+    return {f"{k}.{name}": unit for k in range(len(part.nodes)) for name, unit in _reaction(part).items()}
+
+
+def _on_nodes(solution: Queries, element: Element) -> Array:
+    return np.concatenate(solution.nodal_forces(element), axis=-1)
+
+
 def _kinds(name: str, columns: Columns) -> ChannelQuantity:
     """Several histories in one object, as ``solution.energy.total``."""
 
@@ -190,6 +201,7 @@ OF_JOINT = {
     **OF_PART,
 }
 OF_ELEMENT = {
+    "nodal_forces": ChannelQuantity(_nodal_forces, _on_nodes),
     "section_forces": ChannelQuantity(_section_forces, _query("section_forces")),
     "shell_forces": _of_shell(SHELL_FORCES, "shell_forces"),
     "shell_stress": _of_shell(SHELL_STRESS, "shell_stress"),

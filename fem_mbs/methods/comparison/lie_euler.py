@@ -288,7 +288,7 @@ class LieEuler(Method):
         """The equations of a step of an implicit form."""
         order = system.orders
         # the rate of a state is no velocity that it keeps
-        v = np.where(order == 2, np.append(state.v, state.udot), 0.0)
+        v = np.where(order == 2, state.rates, 0.0)
         factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
         constants = np.stack([0.0 * v, -v / h, 0.0 * v])
         guess = h * v + np.where(order == 2, h * h, h) * highest_derivatives(system, state)
