@@ -11,7 +11,7 @@ what the springs bear is taken back, and interfaces are held, by a small matrix 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -27,12 +27,12 @@ DEPENDENT = 1e-8
 """Length of a shape, beside what others have of it, that is none."""
 ROUNDING = 1e-6
 """Difference of sizes that are equal by symmetry."""
-MOST_DENSE = 200
-"""Unknowns up to which all modes are found at once."""
 SETTLED = 1e-7
 """Relative residual of a mode, of its square; frequencies have the square of it."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
+REACH = 1.5 * 2.0 * np.pi
+"""Highest angular frequency that is kept, against the frequency of interest."""
 
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
@@ -143,18 +143,6 @@ class HeldMesh:
             return np.zeros(0), np.zeros((N, 0))
         if count > N - held:
             raise ModelError(f"Reduction: modes = {count} are more than the {N - held} unknowns that are not held")
-        if N <= MOST_DENSE:
-            # eigenvalues of the flexibility, 1/omega^2
-            flexible = flexibility(np.eye(N))
-            squares, axes = np.linalg.eigh(self.M.toarray())
-            root = axes * np.sqrt(np.maximum(squares, 0.0))
-            values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
-            values, y = values[::-1][:count], y[:, ::-1][:, :count]
-            moves = values > N * np.finfo(float).eps * values[0]  # what has no mass has no frequency
-            omega, shapes = np.full(count, np.inf), np.zeros((N, count))
-            omega[moves] = 1.0 / np.sqrt(values[moves])
-            shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
-            return omega, shapes
         return _krylov(flexibility, self.M, count, N - held)
 
 
@@ -279,26 +267,25 @@ def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_ar
         omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
-    Psi, room = held.constraint_modes(), held.K.shape[0] - held.G.shape[0]
-    if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
-        left_out = float(held.fixed_modes(1)[0][0]) if room else 0.0
-        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), left_out
-    more = plan.frequency is None and plan.modes < room
+    if plan.method == "guyan":
+        plan = plan._replace(modes=0, frequency=None)
+    # one more, which tells what is left out
+    more = plan.modes < held.K.shape[0] - held.G.shape[0]
     omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
-    if more:
-        return ReducedBasis(Psi, Phi[:, :-1]), float(omega[-1])
+    kept = np.arange(len(omega)) < plan.modes
     if plan.frequency is not None:
-        kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
-        return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
-    return ReducedBasis(Psi, Phi), 0.0
+        kept = omega <= REACH * plan.frequency
+    left_out = 0.0 if kept.all() else float(omega[~kept][0])
+    return ReducedBasis(held.constraint_modes(), Phi[:, kept]), left_out
 
 
-def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
+def _counted(modes: Callable[[int], tuple[Array, Array]], plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
     if plan.frequency is None:
         return modes(plan.modes)
     count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
     while True:
         omega, Phi = modes(min(count, most))
-        if count >= most or omega[-1] > 1.5 * 2.0 * np.pi * plan.frequency:
+        # there are no more, or those of interest
+        if len(omega) < count or omega[-1] > REACH * plan.frequency:
             return omega, Phi
         count *= TWICE
