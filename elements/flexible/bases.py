@@ -28,7 +28,7 @@ DEPENDENT = 1e-8
 ROUNDING = 1e-6
 """Difference of sizes that are equal by symmetry."""
 SETTLED = 1e-7
-"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+"""Relative residual of a mode, of its square; frequencies have the square of it."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
 REACH = 1.5 * 2.0 * np.pi
