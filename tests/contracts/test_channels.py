@@ -51,7 +51,13 @@ def test_channels_are_right_or_refused_by_name(name: str) -> None:
         if np.size(value):
             np.testing.assert_array_equal(answers[""].reshape(2, -1), np.reshape(value, (2, -1)))
         if ".0" in answers and answers[""].ndim > 1:
-            width = {"section_forces": 6, "contact_force": 3, "shell_forces": 8, "shell_stress": 3}.get(quantity, 1)
+            width = {
+                "nodal_forces": 6,
+                "section_forces": 6,
+                "contact_force": 3,
+                "shell_forces": 8,
+                "shell_stress": 3,
+            }.get(quantity, 1)
             np.testing.assert_array_equal(answers[".0"].reshape(2, -1), answers[""][:, :width])
 
 
