@@ -25,16 +25,14 @@ COLUMNS = 12
 """Right-hand sides that are solved together."""
 DEPENDENT = 1e-8
 """Length of a shape, beside what others have of it, that is none."""
-ROUNDING = 1e-6
-"""Difference of sizes that are equal by symmetry."""
-MOST_DENSE = 200
-"""Unknowns up to which all modes are found at once."""
 SETTLED = 1e-7
-"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+"""Relative residual of a mode, of its square; frequencies have the square of it."""
 NEAR = 1e-3
 """Distance of frequencies, relative, whose modes are combinations that the next mesh of the same body may not share."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
+REACH = 1.5 * 2.0 * np.pi
+"""Highest angular frequency that is kept, against the frequency of interest."""
 
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
@@ -145,18 +143,6 @@ class HeldMesh:
             return np.zeros(0), np.zeros((N, 0))
         if count > N - held:
             raise ModelError(f"Reduction: modes = {count} are more than the {N - held} unknowns that are not held")
-        if N <= MOST_DENSE:
-            # eigenvalues of the flexibility, 1/omega^2
-            flexible = flexibility(np.eye(N))
-            squares, axes = np.linalg.eigh(self.M.toarray())
-            root = axes * np.sqrt(np.maximum(squares, 0.0))
-            values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
-            values, y = values[::-1][:count], y[:, ::-1][:, :count]
-            moves = values > N * np.finfo(float).eps * values[0]  # what has no mass has no frequency
-            omega, shapes = np.full(count, np.inf), np.zeros((N, count))
-            omega[moves] = 1.0 / np.sqrt(values[moves])
-            shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
-            return omega, shapes
         return _krylov(flexibility, self.M, count, N - held)
 
 
@@ -295,11 +281,10 @@ def _modal_basis(
         omega, Phi, _ = _lowest(lambda count: held.free_modes(count, reduced), plan, len(reduced) - 6, weights)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
-    Psi, room = held.constraint_modes(), held.K.shape[0] - held.G.shape[0]
     if plan.method == "guyan":
         plan = ReductionPlan(0)
-    _, Phi, left_out = _lowest(held.fixed_modes, plan, room, weights)
-    return ReducedBasis(Psi, Phi), left_out
+    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], weights)
+    return ReducedBasis(held.constraint_modes(), Phi), left_out
 
 
 def _lowest(
@@ -309,12 +294,13 @@ def _lowest(
 
     Of modes of one frequency that are not all kept, the plan decides how many, and weights which.
     """
-    limit = np.inf if plan.frequency is None else 1.5 * 2.0 * np.pi * plan.frequency
-    count = SEARCH if plan.frequency is not None else plan.modes + 1 + (plan.modes > 0)
+    wanted = plan.modes if plan.frequency is None else 0
+    count = wanted + 1 + (wanted > 0) if plan.frequency is None else SEARCH
     while True:
-        omega, Phi = modes(max(min(count, most), plan.modes if plan.frequency is None else 0))
-        kept = int((omega <= limit).sum()) if plan.frequency is not None else plan.modes
-        if count >= most or (kept < len(omega) and not kept) or (kept and omega[-1] > (1.0 + NEAR) * omega[kept - 1]):
+        omega, Phi = modes(max(min(count, most), wanted))
+        kept = wanted if plan.frequency is None else int((omega <= REACH * plan.frequency).sum())
+        # there are no more, or those beyond what is kept are others
+        if len(omega) < count or not kept or omega[-1] > (1.0 + NEAR) * omega[kept - 1]:
             break
         count *= TWICE
     Phi = parted(omega, Phi, weights)

@@ -494,8 +494,7 @@ class Reduction(Public):
         """Stresses ``(k, 6, K)`` of unit coordinates at some points of its surface, or a :class:`ModelError`."""
         if not len(self.surface.stress):
             raise ModelError(f"{self!r} knows no stresses; Reduction.solid does")
-        stress: Array = self.surface.stress[points]
-        return stress
+        return self.surface.stress[points]
 
     @property
     def frequencies(self) -> Array:
@@ -511,8 +510,7 @@ class Reduction(Public):
     def inertia(self) -> Array:
         """About the mass centre of the undeformed body, ``(3, 3)``, axes of the mesh."""
         W = self.moments[1:4, 1:4]
-        result: Array = np.trace(W) * np.eye(3) - W
-        return result
+        return np.trace(W) * np.eye(3) - W
 
     @property
     def modes(self) -> int:

@@ -52,8 +52,7 @@ def nodal_forces(history: History, part: Element) -> Array:
     number = LocalNumbering(history.system.number)
     nodes = np.array([number(node) for node in part.nodes])
     cells = type(part).batch([part], number).nodes.ravel()
-    result: Array = np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
-    return result
+    return np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
 
 
 def _on_nodes(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
@@ -187,16 +186,14 @@ def losses(history: History, part: Element) -> ContactLosses:
 def _carried(history: History, part: Element) -> Array:
     """What each of its contacts carries, ``(nt, k, 8)``."""
     rows = history.system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
-    carried: Array = np.asarray(history.u)[:, rows]
-    return carried
+    return np.asarray(history.u)[:, rows]
 
 
 def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """What friction takes in each cell, ``(n,)``."""
     V = motion.V[batch.nodes].reshape(len(batch.nodes), -1)
     slip = np.einsum("nrdb,nb->nrd", batch.measure(motion).gradient[:, :, 1:], V)
-    power: Array = -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
-    return power
+    return -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
 
 
 def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
