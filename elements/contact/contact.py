@@ -40,6 +40,8 @@ PAIRS = (
 
 LEAST = 0.01
 """Restitution of bodies that yield."""
+MANY = 20_000
+"""Pairs whose gaps are measured at once."""
 
 
 @checked
@@ -77,7 +79,7 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reaches", "geometry", "passes", "convex")
+    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reaches", "geometry", "passes", "convex", "per_pair")
 
     passes = True
     """Whether bodies may come out on the other side of each other."""
@@ -110,9 +112,10 @@ class Contact(Element):
                 "on a body, each in a Contact of its own"
             )
         self.nodes = (b, a) if self.swapped else (a, b)
-        self.pair, self.contacts, self.data = found
+        self.pair, self.contacts = found.pair, found.names
+        self.data = found.data(*(np.asarray(own)[None] for own in (*found.a, *found.b)))
         reaches = [reach(shape) for shape in placed]
-        self.reaches = reaches[::-1] if self.swapped else reaches
+        self.reaches = np.array([reaches[::-1] if self.swapped else reaches])
         self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
         self.convex = not any(isinstance(shape, Surface) for shape in placed)
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
@@ -139,6 +142,11 @@ class Contact(Element):
         self.internal_variables = (approach_variables if self.yields else carried_variables)(self.contacts)
         self.restitution, self.friction = restitution, friction
         self.stiffness, self.exponent, self.creep = stiffness, exponent, creep
+
+    @property
+    def per_pair(self) -> int:
+        """Number of the contacts of a pair of bodies."""
+        return len(self.contacts)
 
     @classmethod
     def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | Tubes:
@@ -168,11 +176,10 @@ class ContactBatch(UnilateralBatch):
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
         self._pairs = elements[0].geometry(elements, self.closed)
-        self.reaches, self.passes = np.array([e.reaches for e in elements]), elements[0].passes
-        self.convex = elements[0].convex
-        r = len(elements[0].contacts)
-        self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
-        self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
+        self.reaches = np.concatenate([e.reaches for e in elements])
+        self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
+        laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
+        self.friction, self.restitution = np.concatenate(laws).T[..., None] * np.ones(r)
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
@@ -184,6 +191,9 @@ class ContactBatch(UnilateralBatch):
         return self.reaches.min(axis=1)
 
     def gaps(self, motion: Motion) -> Array:
+        if (n := len(self.nodes)) > MANY:
+            parts = (self.some(np.arange(k, min(k + MANY, n))) for k in range(0, n, MANY))
+            return np.concatenate([part.gaps(motion) for part in parts])
         return self._pairs.at(motion, self.nodes).near.gap
 
     def approach(self, motion: Motion) -> Approach:
