@@ -104,7 +104,10 @@ class BeamContact(Contact):
                 np.zeros((1, 2, 3)),
                 np.array(False),
             )
-            self.radii, self.reaches = (thick, radius_of(placed)), np.full((1, 2), thick + radius_of(placed) + reach(placed))
+            self.radii, self.reaches = (
+                (thick, radius_of(placed)),
+                np.full((1, 2), thick + radius_of(placed) + reach(placed)),
+            )
         for node in nodes:
             if node in beam.nodes:
                 raise ModelError(
@@ -114,7 +117,7 @@ class BeamContact(Contact):
             raise ModelError(f"{label}: points must be at most {len(beam.cells)}, its elements, received {points}")
         self.contacts = ("contact",) if points == 1 else tuple(f"part {k + 1}" for k in range(points))
         self.beam, self.other, self.nodes, self.of_b = beam, other, (*beam.nodes, *nodes), len(nodes)
-        self.curves = _curve(beam, label), b
+        self.curves, self.pairs = (_curve(beam, label), b), np.arange(len(self.nodes))[None]
         self._obeys(label, restitution, friction, stiffness, exponent, creep)
 
     @classmethod

@@ -79,12 +79,24 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reaches", "geometry", "passes", "convex", "per_pair")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "pair",
+        "data",
+        "swapped",
+        "reaches",
+        "geometry",
+        "passes",
+        "convex",
+        "per_pair",
+        "pairs",
+    )
 
     passes = True
     """Whether bodies may come out on the other side of each other."""
     convex = False
     """Whether both bodies are."""
+    pairs: IntArray
+    """Which of its nodes each pair of bodies has, ``(n, p)``."""
 
     def __init__(
         self,
@@ -106,12 +118,9 @@ class Contact(Element):
         if found is None:
             found, self.swapped = pair_of(*placed[::-1]), True
         if found is None:
-            kinds = " and ".join(type(shape).__name__ for shape in placed)
-            raise ModelError(
-                f"Contact on {a}, {b}: there is no closed form for {kinds}; there is for {PAIRS}. Put several of these "
-                "on a body, each in a Contact of its own"
-            )
+            raise ModelError(f"Contact on {a}, {b}: {no_closed_form(*placed)}")
         self.nodes = (b, a) if self.swapped else (a, b)
+        self.pairs = np.arange(len(self.nodes))[None]
         self.pair, self.contacts = found.pair, found.names
         self.data = found.data(*(np.asarray(own)[None] for own in (*found.a, *found.b)))
         reaches = [reach(shape) for shape in placed]
@@ -165,6 +174,14 @@ class Contact(Element):
         return self.placed
 
 
+def no_closed_form(a: Shape, b: Shape) -> str:
+    """Words for two shapes of which there is no pair."""
+    return (
+        f"there is no closed form for {type(a).__name__} and {type(b).__name__}; there is for {PAIRS}. Put several of "
+        "these on a body, each in a Contact of its own"
+    )
+
+
 class ContactBatch(UnilateralBatch):
     """Rigid contacts of one kind of pair."""
 
@@ -175,6 +192,7 @@ class ContactBatch(UnilateralBatch):
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
+        self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
         self._pairs = elements[0].geometry(elements, self.closed)
         self.reaches = np.concatenate([e.reaches for e in elements])
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
@@ -213,7 +231,9 @@ class ContactBatch(UnilateralBatch):
         return self._pairs.at(motion, self.nodes).points()
 
     def forces_on_b(self, motion: Motion) -> Array:
-        place, forces = self._pairs.at(motion, self.nodes), motion.u[self.carried[..., FORCES]]
-        return self._pairs.sides[:, None, None] * on_b(
-            place.gradients(), forces, motion.R[self.nodes], self._pairs.of_b
-        )
+        return self.on_b(motion, motion.u[self.carried[..., FORCES]])
+
+    def on_b(self, motion: Motion, forces: Array) -> Array:
+        """Forces ``(n, r, 3)`` on node b in the world of those along gap and slips."""
+        G = self._pairs.at(motion, self.nodes).gradients()
+        return self._pairs.sides[:, None, None] * on_b(G, forces, motion.R[self.nodes], self._pairs.of_b)

@@ -220,14 +220,13 @@ def pair_of(a: Shape, b: Shape) -> PairKind | None:
         case Box(), Box():
             return PairKind(boxes, (*CORNERS, *CROSSINGS), BoxesData, _box(a), (*_box(b), False))
         case Cylinder(), Ball():
-            own = middle(b), radius_of(b)
-            return PairKind(cylinder_ball, ("contact",), CylinderBallData, _cylinder(a), own)
+            return PairKind(cylinder_ball, ("contact",), CylinderBallData, _cylinder(a), (middle(b), radius_of(b)))
         case Surface(), Ball():
             triangles = _triangles(a)
             names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
             return PairKind(mesh_ball, names, MeshBallData, (triangles,), (middle(b), radius_of(b)))
         case Bush(), Ball() | Capsule():
             names, centers, radius = _points(b)
-            own = (_axes(a)[:, 2], middle(a), a.radius), (centers, radius[0])
-            return PairKind(pin_in_bush, names, BushData, *own)
+            hole = _axes(a)[:, 2], middle(a), a.radius
+            return PairKind(pin_in_bush, names, BushData, hole, (centers, radius[0]))
     return None

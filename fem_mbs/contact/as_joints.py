@@ -50,7 +50,7 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
         (edge, "is about to slide: it holds here, and slides with the smallest motion one way"),
         (barely, "touches without a force: it is left open here, and pushes with the smallest motion one way"),
     ):
-        for part, place in (contacts.named(k) for k in np.flatnonzero(marked)):
+        for part, place in (contacts.named(k) for k in np.flatnonzero(marked).tolist()):
             LOG.warning("%s: %s: its %s %s", caller, part, part.contacts[place], words)
     found = contacts.closed.of(status)
     for batch, numbers in found.sliding:

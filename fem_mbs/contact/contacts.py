@@ -142,7 +142,7 @@ class Contacts:
         return State(state.t, state.x, state.R, state.v, state.vdot, state.multipliers, *own)
 
     def carry_on(self, last: State, state: State, forces: ContactForces | None = None) -> State:
-        """A state of the model of one without contacts, which carry what they did in the last, or these forces alone."""
+        """A state of the model of one without contacts: these carry what they did last, or these forces alone."""
         u, udot, uddot = last.u, last.udot, last.uddot
         if self.open.k:
             pairs = (u, state.u), (udot, state.udot), (uddot, state.uddot)

@@ -159,8 +159,8 @@ class NonsmoothAlpha(Method):
             numbers, carried = contacts.carried(state)
             took = carried[:, WORK]
             came = np.abs(carried[:, IMPULSES.start]) * memory.approach[numbers]
-            if memory.brought > GAIN * float(np.maximum(np.abs(took), came).max(initial=0.0)):
-                part, place = contacts.named(int(numbers[took.argmin()])) if len(numbers) else ("contacts", 0)
+            if len(took) and memory.brought > GAIN * float(np.maximum(np.abs(took), came).max()):
+                part, place = contacts.named(int(numbers[took.argmin()]))
                 texts.append(
                     f"{part}: impacts in its {part.contacts[place]}, and what was hit with it, have brought "
                     f"{memory.brought:.3g} J: Newton's law of restitution does so where bodies are hit while they "

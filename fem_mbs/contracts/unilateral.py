@@ -77,6 +77,7 @@ class UnilateralBatch(ElementBatch):
         self.owners, self.nodes = elements, node_rows(elements, number)
         self.closed = elements[0] not in number
         """Whether their contacts are closed throughout a step, in a system of which they are no elements."""
+        self.follows = np.empty((len(elements), 0), np.intp)
         if not self.closed and not elements[0].slots:
             own, r = own_rows(elements, number), len(elements[0].contacts)
             self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))

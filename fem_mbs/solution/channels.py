@@ -137,6 +137,8 @@ def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Column
     """Of each point of a contact, numbered where there are several; of a stop of an angle, what turns."""
 
     def columns(part: Any) -> Columns:
+        if len(part.contacts) > MOST:
+            return {}
         points = [f"{k}." for k in range(len(part.contacts))] if len(part.contacts) > 1 else ["" for _ in part.contacts]
         return {f"{point}{name}".rstrip("."): unit for point in points for name in names}
 
@@ -181,6 +183,8 @@ def _of_contact(solution: Queries, part: Element) -> Array:
     return np.stack(solution.contact_losses(part), axis=-1)
 
 
+MOST = 1000
+"""Points of a contact, above which they are no channels."""
 GAP = ChannelQuantity(_contacts("m"), _query("gap"))
 OF_NODE = {
     "position": ChannelQuantity(_vector("m"), _query("position")),

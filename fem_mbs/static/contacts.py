@@ -260,7 +260,7 @@ class ContactPath:
         """The error that says how far the path was followed, and which contacts are about to slide there."""
         if isinstance(failure, LawError):
             return failure
-        parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)))
+        parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)).tolist())
         if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
             why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
         elif why := self.equations.mechanism(self.here.point, "without contacts"):
