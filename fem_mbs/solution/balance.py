@@ -55,8 +55,7 @@ def nodal_forces(history: History, part: Element) -> Array:
     number = LocalNumbering(history.system.number)
     nodes = np.array([number(node) for node in part.nodes])
     cells = type(part).batch([part], number).nodes.ravel()
-    result: Array = np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
-    return result
+    return np.equal.outer(nodes, cells) @ over_time(history, [part], _on_nodes).reshape(-1, len(cells), 6)
 
 
 def _on_nodes(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
@@ -257,8 +256,7 @@ def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Ar
     """What friction takes in each cell, ``(n,)``."""
     V = motion.V[batch.nodes].reshape(len(batch.nodes), -1)
     slip = np.einsum("nrdb,nb->nrd", batch.measure(motion).gradient[:, :, 1:], V)
-    power: Array = -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
-    return power
+    return -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
 
 
 def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

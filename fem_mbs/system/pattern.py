@@ -65,8 +65,7 @@ class Triplets(NamedTuple):
 def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
     """True for the body components ``(n, 6)`` that may move: neither fixed nor idle rotations."""
     fixed = np.array([[node.fixed_translation, node.fixed_rotation or node in idle] for node in nodes])
-    free: BoolArray = ~np.repeat(fixed, 3, axis=1)
-    return free
+    return ~np.repeat(fixed, 3, axis=1)
 
 
 def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
