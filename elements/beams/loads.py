@@ -38,11 +38,12 @@ from fem_mbs.contracts import (
     function,
     number,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
-from fem_mbs.elements.beams.inertia import element_rows
+from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
 from fem_mbs.elements.shells.shell import Shell
@@ -166,17 +167,15 @@ class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
     """
 
     def __init__(self, loads: Sequence[Any], number: Numbering) -> None:
-        counts = [len(load.beam.cells) for load in loads]
-        self.nodes = element_rows([load.beam for load in loads], number)
-        self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
+        self.nodes, self.owners, parts = elements_of([load.beam for load in loads], number, loads)
         self.follows = loads[0].follows
         self._weight = np.concatenate([load.beam.shared for load in loads])
         self._lever = so3.skew(np.concatenate([load.beam.offsets for load in loads]))
         self.given = GivenValues(*self.nodes.shape, 2, 3)
         """Densities, in the world or, if they follow, in the node frames."""
-        for load, count, last in zip(loads, counts, np.cumsum(counts), strict=True):
+        for load, cells in parts:
             for part, value in enumerate(load.values):
-                place = slice(last - count, last), slice(None), part
+                place = cells, slice(None), part
                 self.given.put(place, value, load, 3, len(load.nodes), spread=load.at_nodes)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:
@@ -367,9 +366,7 @@ class DragBatch(ElementBatch, of=Drag):
 
     def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:
         beams = [drag.beam for drag in drags]
-        counts = [len(beam.length) for beam in beams]
-        self.nodes = element_rows(beams, number)
-        self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
+        self.nodes, self.owners, self._parts = elements_of(beams, number, drags)
         offsets = np.concatenate([beam.offsets for beam in beams])
         one = np.broadcast_to(so3.IDENTITY, (*offsets.shape, 3))
         self._moved = np.concatenate([one, -so3.skew(offsets)], axis=-1)
@@ -377,8 +374,6 @@ class DragBatch(ElementBatch, of=Drag):
         self._offsets, self._origin = offsets, number.origin
         parts = zip(*(quadrature(beam) for beam in beams), strict=True)
         self._shape, self._length, self._frames, self._s = (np.concatenate(part) for part in parts)
-        ends = np.cumsum(counts)
-        self._parts = [(drag, slice(end - count, end)) for drag, count, end in zip(drags, counts, ends, strict=True)]
 
     def at(self, t: float) -> float:
         return t
@@ -454,7 +449,7 @@ def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
     places, weights = gauss(beam.order + 1)
     shape, _ = lagrange(beam.places, places)
     lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
-    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    x, R = poses(beam.nodes)
     _, frames = beam.line_at(x, R, places)
     return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
 

@@ -1,4 +1,4 @@
-"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``mesh_forces.py``)."""
+"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``free_mesh.py``)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class MeshLoadBatch(LoadBatch, of=MeshLoad):
         d = bodies.frame(motion).d
         q = bodies.joined(d, motion.u)
         still = np.zeros_like(q)
-        rates = FrameRates(d, bodies.A, bodies.P, bodies.turned, still, still)
+        rates = FrameRates(bodies.attached, d, still, still)
         moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
         size = prescribed[:, None]
         p = rates.wrench(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)

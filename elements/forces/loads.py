@@ -33,6 +33,7 @@ from fem_mbs.contracts import (
     choice,
     lever,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
@@ -271,7 +272,7 @@ def masses_of(part: Element, nodes: Sequence[Node]) -> Masses:
     """What nodes carry of a part, from its forces in a uniform acceleration; a :class:`ModelError` without mass."""
     number = Numbering(nodes, [part])
     batch = type(part).batch([part], number)
-    x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
+    x, R = poses(nodes)
     still, own = np.zeros((len(nodes), 6)), np.array([variable.initial for variable in part.internal_variables])
     motion = Motion(0.0, x, R, still, still, np.zeros(3), own, 0.0 * own, 0.0 * own)
     matrix = batch.mass(batch.force(motion, batch.at(0.0))[1])

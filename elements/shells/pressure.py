@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Numbering, array, checked, or_function
-from fem_mbs.elements.beams.inertia import element_rows
+from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.elements.shells.strains import GAUSS, bilinear
 from fem_mbs.errors import ModelError
@@ -89,12 +89,10 @@ class PressureBatch(LoadBatch, of=Pressure):
     """All pressures, a cell for each element of their shells: ``f_i = p_l/2 C_lijk x_j x x_k`` on the nodes."""
 
     def __init__(self, loads: Sequence[Pressure], number: Numbering) -> None:
-        self.nodes = element_rows(loads, number)
-        self.owners = [load for load in loads for _ in load.cells]
+        self.nodes, self.owners, parts = elements_of(loads, number, loads)
         self.given = GivenValues(*self.nodes.shape)
         """Pressures at the corners."""
-        for load, end in zip(loads, np.cumsum([len(load.cells) for load in loads]), strict=True):
-            cells = slice(end - len(load.cells), end)
+        for load, cells in parts:
             self.given.put(cells, load.value, load, None, len(load.nodes), spread=load.at_corners)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, PressureContext]:

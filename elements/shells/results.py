@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Cells, Kind, Motion
+from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.section import strains_turned
-from fem_mbs.elements.shells.strains import CENTER, ShellPoints
+from fem_mbs.elements.shells.strains import CENTER, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
     from fem_mbs.elements.shells.shell import Shell
-from typing import TYPE_CHECKING
-
-from fem_mbs.arrays import IntArray
-from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.shells.geometry import shared_sides
-from fem_mbs.elements.shells.strains import bilinear
-from fem_mbs.lie import se3
 
 FACES = {"top": 2, "bottom": 1}
 """Where the heights of both sides of a ply are in the table of plies."""
@@ -52,8 +48,7 @@ class ShellResults:
 
     def forces(self, x: Array, R: Array) -> Array:
         """Forces and moments per length ``(..., k, 8)``: n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m)."""
-        forces: Array = np.matvec(self._law, self.strains(x, R))
-        return forces
+        return np.matvec(self._law, self.strains(x, R))
 
     def stress(self, x: Array, R: Array, side: str, ply: int | None) -> Array:
         """Stress 11, 22, 12 ``(..., k, 3)`` in N/m^2, at the side of a shell in its axes, or of a ply in its own."""

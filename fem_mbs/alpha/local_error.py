@@ -249,8 +249,7 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     change = (state.v - before.v).reshape(-1, 2, 3)
     missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    oscillating: Array = h * np.sqrt(np.maximum.reduce(squares))
-    return oscillating
+    return h * np.sqrt(np.maximum.reduce(squares))
 
 
 def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:

@@ -140,5 +140,4 @@ class StabilizedEquations(StepEquations):
     def _per_step(self, place: StepKinematics, Z: Array) -> Array:
         """``T(D) Z/h`` (n, 6): velocities of the nodes of coordinates of the chart that change by ``Z`` in a step."""
         nodes, once = Z[: 6 * self.system.n].reshape(-1, 6), np.array([1.0 / self.h, 0.0]).reshape(2, 1, 1, 1)
-        velocities: Array = self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]
-        return velocities
+        return self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]

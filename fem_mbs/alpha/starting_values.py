@@ -100,8 +100,7 @@ def resolved(
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
             moved += moves @ (back @ (held @ (d - moved)))
-        left: Array = increments * moved
-        return left
+        return increments * moved
 
     def size(rates: Array) -> float:
         none = np.zeros(system.N)
@@ -145,7 +144,7 @@ def step_matrix(
 ) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)
-    formulas = newmark(parameters, h, (np.append(state.v, state.udot), here, here), system.order)
+    formulas = newmark(parameters, h, (state.rates, here, here), system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     evaluation = system.evaluate_at(state)
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
@@ -204,7 +203,7 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     """
     system = scheme.system
     ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
-    v, a = np.append(state.v, state.udot), now + ratio * (memory.a - now)
+    v, a = state.rates, now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)
     if memory.branches is not None:

@@ -68,6 +68,7 @@ from fem_mbs.contracts.arguments import vector as vector
 from fem_mbs.contracts.arguments import whole_number as whole_number
 from fem_mbs.contracts.checked import checked as checked
 from fem_mbs.contracts.checked import hints_of as hints_of
+from fem_mbs.contracts.component import Batch as Batch
 from fem_mbs.contracts.component import Component as Component
 from fem_mbs.contracts.component import InternalVariable as InternalVariable
 from fem_mbs.contracts.component import Numbering as Numbering
@@ -134,6 +135,7 @@ from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
 from fem_mbs.contracts.node import lever as lever
+from fem_mbs.contracts.node import poses as poses
 from fem_mbs.contracts.node import still_nodes as still_nodes
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces

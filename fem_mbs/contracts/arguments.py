@@ -51,10 +51,14 @@ def listed(items: Iterable[object], most: int = 8) -> str:
 
 
 def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
-    """Which of the ``known`` names one that is not among them may stand for; where none is near, all of them."""
+    """Which of the ``known`` names one that is not among them may stand for.
+
+    Where none is near, all of them, after the words of ``else_``, or nothing.
+    """
     known = list(known)
-    near = get_close_matches(name, known, 3, 0.5)
-    return f"is it {' or '.join(map(repr, near))}?" if near else f"{else_} {listed(known, 16)}"
+    if near := get_close_matches(name, known, 3, 0.5):
+        return f"is it {' or '.join(map(repr, near))}?"
+    return f"{else_} {listed(known, 16)}" if else_ else ""
 
 
 def real(value: object) -> Array | None:

@@ -77,11 +77,14 @@ class Element(Component):
         "offset",
         "contacts",
         "yields",
+        "slots",
     )
     external: bool = False
     active: bool = False
-    contacts: tuple[str, ...] = ()
+    contacts: Sequence[str] = ()
     """Names of its contacts, which push and never pull; see :mod:`fem_mbs.contracts.unilateral`."""
+    slots: int = 0
+    """For so many of its contacts it has internal variables, if these take turns; 0 if each has its own."""
     yields: bool = False
     """Whether these are forces by the depth, for any method."""
     center_of_mass: Array | None = None
@@ -161,8 +164,9 @@ class ElementBatch(Batch):
         and what to say of one that carries more: a run asks for it now and then, and says it once.
     14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
         into each other: a body that is alike all round is then the same from axes that do not turn with it.
-    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other: ``gaps(motion)``
-        (n, r) and ``closing_speeds(motion)`` (n,), at which the surfaces move against each other at most, tell of it.
+    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other:
+        ``approach(motion)`` returns gaps, and how surfaces move against each other
+        (:class:`~fem_mbs.elements.contact.pairs.Approach`).
     """
 
     owners: Sequence[Element]
@@ -175,10 +179,6 @@ class ElementBatch(Batch):
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
-
-    def at(self, t: float) -> Any:
-        """Values that depend on time alone."""
-        return None
 
     def scaled(self, prescribed: Any, factor: float) -> Any:
         """What ``at`` returned, with constant loads multiplied by ``factor``."""
@@ -237,16 +237,6 @@ class ElementBatch(Batch):
 
         ``spins`` (n, 3) are angular velocities of the first nodes, in their own axes.
         """
-        return None
-
-    def accept(self, context: Any) -> Array:
-        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
-        )
-
-    def history_rates(self, context: Any) -> Array | None:
-        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
         return None
 
     def next_jump(self, t: float, u: Array) -> float:
