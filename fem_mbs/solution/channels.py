@@ -136,6 +136,8 @@ def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Column
     """Of each point of a contact, numbered where there are several; of a stop of an angle, what turns."""
 
     def columns(part: Any) -> Columns:
+        if len(part.contacts) > MOST:
+            return {}
         points = [f"{k}." for k in range(len(part.contacts))] if len(part.contacts) > 1 else ["" for _ in part.contacts]
         return {f"{point}{name}".rstrip("."): unit for point in points for name in names}
 
@@ -153,6 +155,8 @@ def _losses(part: Any) -> Columns:
     return {"impacts": "J", "friction": "J"} if part.contacts and not part.yields else {}
 
 
+MOST = 1000
+"""Points of a contact, above which they are no channels."""
 Quantities: TypeAlias = dict[str, Callable[[Any], Columns]]
 """What can be asked, by the names of the queries of a solution: the columns of a part, none where it has no such thing.
 """
