@@ -209,8 +209,7 @@ class BeamElements(ElementBatch):
         return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
 
     def _total(self, context: Any) -> Array:
-        total: Array = context.stress if context.viscous is None else context.stress + context.viscous
-        return total
+        return context.stress if context.viscous is None else context.stress + context.viscous
 
     def with_stress(self, context: Any, stress: Array) -> Any:
         return context._replace(stress=stress)

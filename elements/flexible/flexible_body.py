@@ -91,8 +91,9 @@ class FlexibleBody(ReducedBody):
         The node of each interface of the reduction; a list goes in the order of ``reduction.names``.
     reduction : Reduction
         Stiffness, damping and inertia of interfaces and modes.
-    position : (3,)
-        Where the origin of the mesh is as built, world frame.
+    position : (3,) or None
+        Where the origin of the mesh is as built, world frame. None moves the mesh to the nodes, without a ``rotation``
+        also turns it, as fits best.
     rotation : (3, 3), optional
         Axes of the mesh as columns, world frame; by default those of the world.
 
@@ -115,7 +116,7 @@ class FlexibleBody(ReducedBody):
         nodes: Mapping[str, NodeLike] | Sequence[NodeLike],
         reduction: Reduction,
         *,
-        position: Vector3 = (0.0, 0.0, 0.0),
+        position: Vector3 | None = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
     ) -> None:
         self.reduction, names = reduction, reduction.names
@@ -135,6 +136,8 @@ class FlexibleBody(ReducedBody):
                 f"FlexibleBody: two interfaces share a node, received {shown(nodes)}; join two nodes by a joint"
             )
         self.rotation = np.eye(3) if rotation is None else np.asarray(rotation)
+        if position is None:
+            position = self._fitted(turns=rotation is None)
         self.position = np.asarray(position, dtype=float)
         self._check_places()
         self.axes = np.array([self.rotation.T @ node.rotation for node in self.nodes])
@@ -146,6 +149,22 @@ class FlexibleBody(ReducedBody):
             first = reduction.moments[0, 1:4] / reduction.mass - reduction.places[0]
             self.center_of_mass = self.nodes[0].rotation.T @ self.rotation @ first
 
+    def _fitted(self, turns: bool) -> Array:
+        """The position, and where it ``turns`` the rotation, with which the mesh is nearest to the nodes."""
+        own, at = self.reduction.center + self.reduction.places, np.array([node.position for node in self.nodes])
+        if turns:
+            from scipy.spatial.transform import Rotation  # which takes long to import
+
+            arms = own - own.mean(axis=0)
+            if np.linalg.matrix_rank(arms, AWAY * self.reduction.size) < 2:
+                raise ModelError(
+                    f"FlexibleBody: position = None: interfaces {', '.join(self.reduction.names)} are on one line, "
+                    "about which nodes do not tell how the mesh is turned; give its rotation"
+                )
+            self.rotation = Rotation.align_vectors(at - at.mean(axis=0), arms)[0].as_matrix()
+        result: Array = at.mean(axis=0) - self.rotation @ own.mean(axis=0)
+        return result
+
     def _check_places(self) -> None:
         at = self.position + (self.reduction.center + self.reduction.places) @ self.rotation.T
         apart = np.linalg.norm(at - [node.position for node in self.nodes], axis=1)
@@ -154,7 +173,7 @@ class FlexibleBody(ReducedBody):
             raise ModelError(
                 f"FlexibleBody: {self.nodes[worst]} is at {self.nodes[worst].position}, the interface "
                 f"'{self.reduction.names[worst]}' at {at[worst]}, {apart[worst]:.3g} away; move the mesh by position= "
-                "and rotation=, or let FlexibleBody.place make the nodes"
+                "and rotation=, to the nodes by position=None, or let FlexibleBody.place make them"
             )
 
     @classmethod

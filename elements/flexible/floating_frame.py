@@ -190,13 +190,11 @@ class FrameRates:
 
     def _changes(self, against: Array, of_frame: Array) -> Array:
         """Derivative ``(n, p, 6, 6)`` of ``D v - L V_0`` against ``d_i``, at constant velocities."""
-        result: Array = self._screw.derivative(against) - se3.bracket(of_frame)
-        return result
+        return self._screw.derivative(against) - se3.bracket(of_frame)
 
     def wrench(self, w: Array, r: Array) -> Array:
         """``p`` (n, K) with the power ``p z = w V_0 + r q'``; ``D^T p`` are the forces, ``L^T p = w``."""
-        result: Array = r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
-        return result
+        return r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
 
     def at_interfaces(self, p: Array) -> Array:
         """``D^T p`` (n, K)."""

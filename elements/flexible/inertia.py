@@ -228,8 +228,7 @@ def mass_of(moments: Array) -> Array:
     """``int Psi_j . Psi_k dm``, ``(K, K)``."""
     K = len(moments) // 3 - 1
     W = moments[4:, 4:].reshape(K, 3, K, 3)
-    result: Array = np.einsum("jaka->jk", W)
-    return result
+    return np.einsum("jaka->jk", W)
 
 
 def turned_amplitudes(stiffness: Array, moments: Array, rest: Array, m: int, spin: Array) -> Array:
@@ -258,8 +257,7 @@ def turned_amplitudes(stiffness: Array, moments: Array, rest: Array, m: int, spi
         return (P.T @ T + T @ P).ravel()
 
     turns = np.linalg.lstsq(np.stack([change(unit) for unit in units], axis=1), -change(ends))[0]
-    result: Array = speed * np.tensordot(turns, units, 1)[K - m :, K - m :]
-    return result
+    return speed * np.tensordot(turns, units, 1)[K - m :, K - m :]
 
 
 def rigid_coordinates(places: Array, K: int) -> Array:
@@ -283,5 +281,4 @@ def mean_frame(moments: Array, places: Array, size: float) -> Array:
         for i, own in enumerate(carried(places)):
             momenta[:, 6 * i : 6 * i + 6] += own.T @ share
         whole = momenta @ R
-    result: Array = np.linalg.solve(whole, momenta)
-    return result
+    return np.linalg.solve(whole, momenta)

@@ -48,8 +48,7 @@ def von_mises(stress: Array) -> Array:
     """Equivalent stress of ``(..., 6)``: xx, yy, zz, yz, xz, xy."""
     normal, shear = stress[..., :3], stress[..., 3:]
     apart = normal - np.roll(normal, 1, axis=-1)
-    result: Array = np.sqrt(0.5 * np.vecdot(apart, apart) + 3.0 * np.vecdot(shear, shear))
-    return result
+    return np.sqrt(0.5 * np.vecdot(apart, apart) + 3.0 * np.vecdot(shear, shear))
 
 
 class LargestStress(NamedTuple):
@@ -79,12 +78,10 @@ class Recovered:
         seen = self.reduction.surface.points[rows] + self._displaced(rows, self.q)
         if seen.ndim == 2:
             return self.frame.x + np.matvec(self.frame.R, seen)
-        result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
-        return result
+        return self.frame.x[:, None] + seen @ self.frame.R.mT
 
     def _displaced(self, rows: Any, q: Array) -> Array:
-        result: Array = np.moveaxis(self.reduction.surface.shapes[rows] @ q.T, -1, 0)
-        return result
+        return np.moveaxis(self.reduction.surface.shapes[rows] @ q.T, -1, 0)
 
     def velocities(self, V: Array, eta_dot: Array) -> tuple[Array, Array]:
         """Of the frame ``(nt, 6)`` and of the points kept ``(nt, k, 3)``, world frame.
@@ -101,8 +98,7 @@ class Recovered:
 
     def stress(self, rows: Any) -> Array:
         """Stress ``(nt, k, 6)`` of some points, or ``(nt, 6)`` of one, in the axes of the body."""
-        result: Array = np.moveaxis(self.reduction.stress_rows(rows) @ self.strained.T, -1, 0)
-        return result
+        return np.moveaxis(self.reduction.stress_rows(rows) @ self.strained.T, -1, 0)
 
     def largest(self) -> LargestStress:
         """The largest equivalent stress."""

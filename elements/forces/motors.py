@@ -195,7 +195,7 @@ class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
 
     def at(self, t: float) -> tuple[Array, Array]:
         """References and their rates ``(n,)``."""
-        return self.given.at(t), self._rated.rates(t, self._end)
+        return self.given.at(t), self._rated.rates(t, self._end)[0]
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
         """``-T``, and ``-z'``."""

@@ -137,7 +137,7 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
             self.given.put((1, k), inf if stop.upper is None else stop.upper, stop)
 
     def at(self, t: float) -> Ends:
-        ends = Ends(self.given.at(t), self.given.rates(t, self._end))
+        ends = Ends(self.given.at(t), self.given.rates(t, self._end)[0])
         for k in np.flatnonzero(ends.place[0] >= ends.place[1]).tolist():
             lower, upper = ends.place[:, k]
             check_ends(self.owners[k], lower, upper, f" at t = {t:.6g} s")

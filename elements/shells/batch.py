@@ -104,8 +104,7 @@ class ShellBatch(BeamElements):
         """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
         at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
         change = np.matvec(context.B, np.matvec(context.Q, at_frames))
-        ahead: Array = context.stress + self._stress(change)
-        return ahead
+        return context.stress + self._stress(change)
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:
         """Compression over that under which elements are too large for the waves of wrinkles."""
@@ -120,8 +119,7 @@ class ShellBatch(BeamElements):
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s, _ = self._strains(self._points.rows(d), d)
-        stored: Array = 0.5 * np.vecdot(s, self._stress(s))
-        return stored
+        return 0.5 * np.vecdot(s, self._stress(s))
 
     def _relative(self, x: Array, R: Array) -> QuadCoordinates:
         return QuadCoordinates(x, R @ self._frames, self.owners)
@@ -134,8 +132,7 @@ class ShellBatch(BeamElements):
 
     def _alternating(self, d: Array) -> Array:
         """Drilling rotations of alternating signs, which have no strains, ``(n, 1)``."""
-        alternating: Array = (d[..., 5] @ ALTERNATING)[:, None]
-        return alternating
+        return (d[..., 5] @ ALTERNATING)[:, None]
 
     def _gradient(self, E: tuple[Array, Array]) -> tuple[Array, Array]:
         """``B`` (n, s, 24) without the part of turns, and turns by coordinates ``(n, 4, 3, 24)``."""
@@ -210,8 +207,7 @@ class ShellBatch(BeamElements):
         t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
         by_chords = self._points.chords.rate_derivative(relative.d, rates)
         _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + by_chords[:, None])
-        result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
-        return result
+        return bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
 
     def _at_nodes(self, matrix: Array) -> Array:
         """A matrix ``(n, 24, 24)`` of the section frames as one of the nodes."""
@@ -229,5 +225,4 @@ def _add_membrane(strains: Array, change: Array) -> None:
 def share(area: Array) -> Array:
     """``int N_i N_j dA``, ``(n, 4, 4)``, of areas ``(n, 4)`` that the quadrature points stand for."""
     values, _ = bilinear(GAUSS)
-    shared: Array = (values * area[..., None]).mT @ values
-    return shared
+    return (values * area[..., None]).mT @ values

@@ -185,5 +185,4 @@ def compression(force: Array, curvature: Array, law: Array, sides: Array) -> Arr
     stretch = np.vecdot(crest, curvature) ** 2 / np.vecdot(crest, np.matvec(soft, crest))
     length = np.linalg.norm(np.matvec(sides, np.stack([c, s], axis=-1)), axis=-1)
     squared = np.maximum((np.pi / length) ** 2, np.sqrt(stretch / D))
-    result: Array = -least / (SHARE * (D * squared + stretch / squared))
-    return result
+    return -least / (SHARE * (D * squared + stretch / squared))

@@ -65,8 +65,7 @@ def shared_normals(x: Array, cells: IntArray, fold: float) -> Array:
     np.add.at(mean, patch, flat)
     mean /= np.linalg.norm(mean, axis=1, keepdims=True)
     _carry_to_the_rim(mean, x, cells.ravel(), patch.reshape(-1, 4), rim)
-    result: Array = mean[patch].reshape(own.shape)
-    return result
+    return mean[patch].reshape(own.shape)
 
 
 def _patches(cells: IntArray, normals: Array, fold: float) -> tuple[IntArray, BoolArray]:
@@ -131,8 +130,7 @@ def section_frames(x: Array, normals: Array, label: str) -> Array:
         )
     axis = so3.skew(np.cross(np.broadcast_to(e3[:, None], normals.shape), normals))
     turn = so3.IDENTITY + axis + axis @ axis / (1.0 + cosine)[..., None, None]
-    frames: Array = turn @ np.stack([e1, np.cross(e3, e1), e3], axis=-1)[:, None]
-    return frames
+    return turn @ np.stack([e1, np.cross(e3, e1), e3], axis=-1)[:, None]
 
 
 LABEL = "Shell.from_mesh"

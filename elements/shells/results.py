@@ -48,8 +48,7 @@ class ShellResults:
 
     def forces(self, x: Array, R: Array) -> Array:
         """Forces and moments per length ``(..., k, 8)``: n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m)."""
-        forces: Array = np.matvec(self._law, self.strains(x, R))
-        return forces
+        return np.matvec(self._law, self.strains(x, R))
 
     def stress(self, x: Array, R: Array, side: str, ply: int | None) -> Array:
         """Stress 11, 22, 12 ``(..., k, 3)`` in N/m^2, at the side of a shell in its axes, or of a ply in its own."""

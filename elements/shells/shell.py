@@ -356,8 +356,7 @@ class Shell(Element):
             given = np.asarray(normals)
         if given.shape != x.shape:
             raise ModelError(f"{label}: normals must be (3,) for each of its {len(x)} nodes, received {given.shape}")
-        chosen: Array = given[self.cells]
-        return chosen
+        return given[self.cells]
 
     def _turn(self, relative: QuadCoordinates, direction: Any, label: str) -> Array:
         values, _ = bilinear(np.concatenate([GAUSS, np.zeros((1, 2))]))
@@ -372,8 +371,7 @@ class Shell(Element):
         local = np.vecmat(np.asarray(direction), relative.R[:, None] @ R)
         short = np.linalg.norm(local[..., :2], axis=-1) < LEAST_IN_SURFACE
         self._refuse(short.any(axis=1), label, f"has a surface to which direction {shown(direction)} is normal")
-        angle: Array = np.arctan2(local[..., 1], local[..., 0])
-        return angle
+        return np.arctan2(local[..., 1], local[..., 0])
 
 
 def _cells(nodes: Any) -> tuple[tuple[Node, ...], IntArray]:

@@ -2,7 +2,7 @@
 
 The methods of :class:`~fem_mbs.alpha.step.StepEquations` run as they are on a tape, one after the other: the iteration
 matrix with its factors; a trial, which is the residual, the correction by a given matrix, the state after it, and what
-that is judged by; the state at any other trial; and the error that lasts of a step.
+that is judged by; the state at any other trial; and the error that lasts of a step, with those that are carried along.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
+from fem_mbs.alpha.carried_error import carry
+from fem_mbs.alpha.local_error import defect, defect_of_velocities, lasting_error, response, unresolved
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -82,6 +83,12 @@ class Given(NamedTuple):
     parameters: Constants
     per_time: Any
     """One over the time since the accelerations that a slope is taken from."""
+    third: Array
+    """Weights of accelerations in the defect of velocities, see :func:`~fem_mbs.alpha.local_error.weights_of_third`."""
+    of_rates: Array
+    """What Newmark's formulas make of rates, ``(3, 3)``."""
+    errors: Array
+    """Those that are carried along ``(4, N)``."""
 
 
 def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -91,7 +98,8 @@ def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Par
     shaken, none, cut = np.random.default_rng(1), np.empty(0), one.N + one.m
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
-    numbers = lines.input(np.array([0.0, h, *factors, *constants, 1.0 / h]), uniform=True)
+    more = SHAKEN * shaken.normal(size=12)
+    numbers = lines.input(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]), uniform=True)
     start = SHAKEN * shaken.normal(size=(c, columns.width))
     for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
         start[:, columns.of[name]] = built.reshape(c, -1)
@@ -101,7 +109,8 @@ def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Par
     rows = SHAKEN * shaken.normal(size=(c, cut + one.N + 1))
     rows[:, : one.N] += h * v
     rows[:, -1] = SHAKEN
-    row, weighted, unknowns, end = map(lines.input, (start, linear, rows, start[:, : columns.memory]))
+    errors = SHAKEN * shaken.normal(size=(c, 4, one.N))
+    row, weighted, unknowns, end, errors = map(lines.input, (start, linear, rows, start[:, : columns.memory], errors))
     before = {name: row[own] for name, own in columns.of.items()}
     ended = {name: end[own] for name, own in columns.of.items() if own.stop <= columns.memory}
     D, multipliers, Z, share = np.split(unknowns, [one.N, cut, cut + one.N])
@@ -118,7 +127,10 @@ def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Par
         before,
         ended,
         Constants(*given[3:6]),
-        given[6],
+        given[-1],
+        np.array(given[-4:-1]),
+        np.array(given[6:-4]).reshape(3, 3),
+        errors,
     )
 
 
@@ -169,9 +181,14 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters) -> Re
     of_trial = lines.line(np.concatenate([after.D, after.multipliers, *rest]), row, values)
     of_end = lines.line(*end(unknown))
     new = _state(step.t, given.ended, none)
-    lasting = lasting_error(scheme, response(scheme, residual.evaluation, local_error(new), factors))
+    left = local_error(new)
+    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
-    of_look = lines.line(np.concatenate([lasting, oscillating]))
+    third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
+    rates = given.of_rates @ given.errors[1:]
+    rates[0] -= defect_of_velocities(system, third, new.v - state.v)
+    errors = carry(step, residual, kept, given.errors[0], rates, left)
+    of_look = lines.line(np.concatenate([lasting, oscillating]), errors)
     own = of_matrix, of_trial, of_end, of_look
     texts, lengths = [text for text, _ in own], [length for _, length in own]
     return Recording(texts, len(stored.values), lengths, bool(correction.simplified))

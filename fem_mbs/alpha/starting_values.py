@@ -100,8 +100,7 @@ def resolved(
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
             moved += moves @ (back @ (held @ (d - moved)))
-        left: Array = increments * moved
-        return left
+        return increments * moved
 
     def size(rates: Array) -> float:
         none = np.zeros(system.N)

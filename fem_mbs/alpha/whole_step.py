@@ -14,7 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, after_rest, errors_of_step, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import (
+    SUDDEN,
+    after_rest,
+    errors_of_step,
+    looked_at,
+    tolerances,
+    unseen_forces,
+    weights_of_third,
+)
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
 from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
@@ -61,18 +69,22 @@ def _step(
     report.end_checked = True
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
-    if sudden or looked_at(memory.steps):
-        seen = not (
-            system.follows_time and unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None
-        )
+    looks, carried = sudden or looked_at(memory.steps), memory.errors
+    if looks or carried is not None:
+        missed = looks and system.follows_time
+        seen = not missed or unseen_forces(system, system.motion(new), state.t, h, memory.steps) is None
         if seen and memory.steps and solution.linearization is not None:
-            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden)
+            errors, sizes = lines.look(solution.value.rows, end, carried)
+            carried = None if carried is None else errors
+            if looks:
+                lasting = np.maximum.reduce(sizes)
+                report.error_estimate = StepErrorEstimate(lasting[:2], lasting[2:], sudden)
         else:
             equations = plain()
-            errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory)
+            carried = errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory).carried
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
     matrix = lines.kept()
-    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix)
+    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix, errors=carried)
     return Step(new, memory, report, local)
 
 
@@ -139,7 +151,8 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights = np.zeros((7, 5))
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
-    numbers = [h, *plain.factors[:, 0].tolist(), parameters.C_q, parameters.inertia, parameters.both_defects, 0.0]
+    constants = parameters.C_q, parameters.inertia, parameters.both_defects
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -171,7 +184,7 @@ class StepLines:
         of_trial, of_end, of_look = (lines.results(*lengths) for lengths in made.lengths[1:])
         self._lines, self._simplified, self._written = lines, made.simplified, of_matrix.start
         self._matrix, self._trial, self._end, self._look = lines.kernels(made.programs)
-        self._numbers, self._start, self._linear, self._unknown, self._ended = lines.arrays[first : first + 5]
+        self._numbers, self._start, self._linear, self._unknown, self._ended, self._errors = lines.arrays[first:][:6]
         self._prescribed = lines.arrays[system.given]
         stored, *self._kept = lines.arrays[of_matrix]
         self._places = stored, np.zeros_like(stored)
@@ -179,7 +192,7 @@ class StepLines:
         for place in (self._read, self._read + 1):
             lines.put(place, stored)
         (self._after, *self._after_trial), self._after_end = lines.arrays[of_trial], lines.arrays[of_end]
-        (self._lasting,) = lines.arrays[of_look]
+        self._lasting, self._carried = lines.arrays[of_look]
         own = self._columns.of
         self._basis = self._start[:, self._columns.basis].reshape(c, 5, N)
         self._missed_multipliers = self._start[:, own["missed_multipliers"]].reshape(c, 2, one.m)
@@ -207,6 +220,8 @@ class StepLines:
             self._key, self._formulas = key, _formulas(*key)
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
+        if memory.errors is not None:
+            numbers[-4:-1] = weights_of_third(parameters, h, state.t - last.t_old)
         x, a, end = self._last
         goes_on = x is state.x and a is memory.a
         if goes_on:
@@ -359,12 +374,17 @@ class StepLines:
         T_inv, values = self._kept
         return T_inv.reshape(-1, 6, 6).copy(), values[0].copy()
 
-    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
-        """The error that lasts of a step, and oscillations that it does not resolve, see ``StepErrorEstimate``."""
+    def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
+        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(copies, 4)``.
+
+        See ``StepErrorEstimate``.
+        """
+        c, _, N = self._errors.shape
+        if errors is not None:
+            self._errors[...] = errors.reshape(4, c, N).swapaxes(0, 1)
         self._ended[...] = end.state
         self._run(self._look, rows)
-        lasting = self._lasting.max(axis=0)
-        return lasting[:2], lasting[2:]
+        return self._carried.reshape(c, 4, N).swapaxes(0, 1).reshape(4, -1).copy(), self._lasting
 
     # the same by NumPy
 

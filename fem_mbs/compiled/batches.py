@@ -43,8 +43,7 @@ _COMPARED = set[Any]()
 
 def address(array: Array | IntArray) -> int:
     """Where an array lies."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+    return array.__array_interface__["data"][0]
 
 
 def unheld(arrays: list[Array]) -> list[int]:

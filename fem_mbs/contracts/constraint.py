@@ -82,8 +82,7 @@ class CoordinateBatch:
 
 def continued(value: Array, last: Array) -> Array:
     """Angles in (-pi, pi] as the nearest ones to the ``last``, so that turns count."""
-    result: Array = value + 2.0 * np.pi * np.round((last - value) / (2.0 * np.pi))
-    return result
+    return value + 2.0 * np.pi * np.round((last - value) / (2.0 * np.pi))
 
 
 class Constraint(Component):
@@ -102,6 +101,7 @@ class Constraint(Component):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
+    called: ClassVar[str] = "a joint"
     _internal: ClassVar[tuple[str, ...]] = ("coordinate_key", "coordinate_batch", "axes", "offsets")
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()

@@ -116,10 +116,11 @@ class GivenValues:
         return values
 
     def rates(self, t: float, end: float) -> Array:
-        """Their first derivatives; functions are not asked after ``end``."""
-        rates = np.zeros_like(self.constant)
+        """Their first and second derivatives ``(2, ...)``; functions are not asked after ``end``."""
+        rates = np.zeros((2, *self.constant.shape))
         for place, law, owner, size, _, spread in self.laws:
-            rates[place] = spread(derivatives(law, t, owner, size, end)[0])
+            for own, value in zip(rates, derivatives(law, t, owner, size, end), strict=True):
+                own[place] = spread(value)
         return rates
 
     def next_jump(self, t: float) -> float:

@@ -65,13 +65,12 @@ class Triplets(NamedTuple):
 def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
     """True for the body components ``(n, 6)`` that may move: neither fixed nor idle rotations."""
     fixed = np.array([[node.fixed_translation, node.fixed_rotation or node in idle] for node in nodes])
-    free: BoolArray = ~np.repeat(fixed, 3, axis=1)
-    return free
+    return ~np.repeat(fixed, 3, axis=1)
 
 
 def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
     """Components ``(cells, b)`` of each cell: six of each node, then internal variables, which follow ``n`` nodes."""
-    of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
+    of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), 6 * batch.nodes.shape[1])
     return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
 
 
