@@ -147,7 +147,7 @@ def test_buckling() -> None:
 
 
 def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
-    """A load that is a function of the factor counts as one that is multiplied by it, beyond the end of the path, too."""
+    """A load that is a function of the factor counts as one that is multiplied by it, as it does beyond the path."""
 
     def column(EI: float = 2.0, P0: float = 1.0, P1: float = 1.0) -> mbs.Model:  # noqa: N803
         model = cantilever(EI, moment=0.0)
