@@ -104,6 +104,8 @@ def buckling_beside(
     linear, x, system = found.linear, _free(found), found.linear.system
     first, state = linear.state.t, from_user(system, linear.state, "buckling")
     nearest, instant = float(found.factors[0]) - first, proportional if ramp else constant
+    # laws of loads are looked at further on than the path went that has led here
+    variations = [own._replace(systems=[System(model) for model in own.models]) for own in variations]
     states = [moved(system, own, instant, state) for own in variations]
     pairs = [zip(own.systems, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
     others = [[pencil(*pair, nearest, ramp) for pair in own] for own in pairs]

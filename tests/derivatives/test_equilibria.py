@@ -147,6 +147,24 @@ def test_buckling() -> None:
     assert abs(rates["EI"][0] / load - 1.0) < 0.02 and abs(rates["length"][0] / load + 2.0) < 0.04
 
 
+def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
+    """A load that is a function of the factor counts as one that is multiplied by it, as it does beyond the path."""
+
+    def column(EI: float = 2.0, P0: float = 1.0, P1: float = 1.0) -> mbs.Model:  # noqa: N803
+        model = cantilever(EI, moment=0.0)
+        model.add(Force(model.nodes[-1], (-P0, 0, 0)))
+        model.add(Force(model.nodes[-1], lambda t: (-P1 * t, 0, 0)))
+        return model
+
+    for loads in ({"P0": 1.0, "P1": 1.0}, {"P0": 0.0, "P1": 2.0}):
+        values = {"EI": 2.0, **loads}
+        rates = mbs.sensitivities(column, values, of=mbs.statics, scale={"P0": 1.0}).about(mbs.buckling)
+        (factor,), of = rates.solution.factors, rates.of(lambda b: b.factors[0])
+        np.testing.assert_allclose(of["P0"], of["P1"], rtol=1e-6)  # both are full at the factor one
+        # all stiffnesses that count grow with EI, but for those of shear and length, and the factor with 1/P
+        assert abs(2.0 * of["P1"] / factor + 1.0) < 3e-3 and abs(2.0 * of["EI"] / factor - 1.0) < 0.02
+
+
 def test_modes_by_formula() -> None:
     """As differences of whole analyses about the equilibrium, shapes too; the moment's stiffness is not symmetric."""
     values = {"EI": 2.0, "moment": 1.0, "length": 1.0}

@@ -169,6 +169,16 @@ def test_turns_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose([value[1], 30.0 * jacobian[1, 0]], 30.0 * fade, rtol=3e-6)
 
 
+def test_what_is_kept_is_kept() -> None:
+    """Answers are the caller's own: what is written into them does not come back with the next call."""
+    f = mbs.objective(wheel, [mbs.Final("hinge")], ["speed"], 0.1, 0.01)
+    value, jacobian = f([30.0])
+    kept = value.copy(), jacobian.copy()
+    value[:], jacobian[:] = 0.0, 0.0
+    np.testing.assert_array_equal(f.value([30.0]), kept[0])
+    np.testing.assert_array_equal(f.gradient([30.0]), kept[1])
+
+
 def test_signals_of_single_instants() -> None:
     """A signal that looks from one instant to another is refused by the adjoint, not by direct derivatives."""
     goal = mbs.Final(lambda s: np.cumsum(s.position("tip")[:, 0]))
