@@ -170,7 +170,7 @@ class OneCell:
                 return np.arange(each)
             if np.array_equal(value, self.batch.nodes[:, 0]):
                 return np.zeros(1, np.intp)
-            if len(value) == n or name == "length":
+            if len(value) == n or name in ("length", "velocity"):
                 first = value[:each]
                 if not (value.reshape(n, *first.shape) == first).all():
                     raise CannotRecordError(f"{path} differs between cells")

@@ -226,6 +226,10 @@ class Number:
     def conjugate(self) -> Number:
         return self
 
+    def __invert__(self) -> Any:
+        """Of one that is 0 or 1."""
+        return 1.0 - self
+
     def _compare(self, comparison: str, other: Any, outcomes: Any) -> bool:
         tape = _joined(self, other)
         outcome = tape.outcome(outcomes, isinstance(other, Number))
@@ -373,6 +377,12 @@ class RecordingNumPy(ModuleType):
     def dot(self, a: Any, b: Any) -> Any:
         """As NumPy's, which the engine takes for sums over all nodes or equations."""
         return over_all(np.dot(a, b), "fadd")
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """As NumPy's; conditions on a tape are 0 or 1."""
+        if np.asarray(condition).dtype != object:
+            return np.where(condition, a, b)
+        return condition * a + ~condition * b
 
     def _records(self, dtype: Any) -> bool:
         return dtype is float and get_ident() == self._thread

@@ -102,7 +102,7 @@ def numbers_of(data: Any) -> dict[str, Array]:
 def whole(system: System) -> Whole | None:
     """A system whose steps may be compiled as a whole: its matrix gets a compiled solver."""
     plain = isinstance(system.kinematics, SingleGroup) and not (system.k or system.watched or system.readers)
-    if not plain or system.far or system.has_velocity_level or system.redundant is not None:
+    if not plain or system.far or system.redundant is not None:
         return None
     if not isinstance(system.solver, CompiledBand):
         narrow = band_of_pivots(system.pattern.rows, system.pattern.columns, system.blocks, system.n_free)
@@ -186,6 +186,7 @@ class RecordedSystem(System):
             self.diagonal_mass = self._of_nodes(own.diagonal_mass)
             self.constraint_mass = program.given(EQUATIONS, own.constraint_mass.T).reshape(2, 1)
             self.constraint_weight = program.given(EQUATIONS, own.constraint_weight[:, None])
+            self.velocity_level = program.given(EQUATIONS, own.velocity_level[:, None])
         self.gravity = program.uniform(own.gravity)
         vars(self)["solver"] = self
         first = len(program.arrays)
@@ -204,7 +205,7 @@ class RecordedSystem(System):
         ]
         self._slots = [program.array(rows.ravel().astype(np.int64)) for rows in (*slots, *self._gradients)]
         self._band(whole)
-        program.kind += [own.damps, type(own.kinematics), own.m > 0]
+        program.kind += [own.damps, type(own.kinematics), own.m > 0, own.has_velocity_level]
 
     def _band(self, whole: Whole) -> None:
         """The arrays of the matrix."""
@@ -271,7 +272,7 @@ class RecordedSystem(System):
         for kind, data in zip(self.joint_kinds, prescribed.constraints, strict=True):
             phi, B, context = kind.cell.evaluate(kind.motion(inertial), data)
             parts.append(kind.of_equations(multipliers)[:, None] * B)
-            phis.append(phi)
+            phis.append(phi if kind.cell.velocity is None else np.where(kind.cell.velocity, 0.0, phi))
             gradients.append(B)
             joint_contexts.append(context)
         residual, constraint = self._summed([*self.element_kinds, *self.joint_kinds], parts), self._of_equations(phis)
@@ -328,7 +329,14 @@ class RecordedSystem(System):
             h2 * kind.cell.stiffness(context, kind.of_equations(own.multipliers))
             for kind, context in zip(self.joint_kinds, own.constraint_contexts, strict=True)
         ]
-        return [*blocks, *own.gradients, *own.gradients], T_inv, dV
+        rows = own.gradients
+        if self.has_velocity_level:
+            moving = zip(self.joint_kinds, self.velocity_derivatives(own, dV, equations.h), rows, strict=True)
+            rows = [
+                B if (level := kind.cell.velocity) is None else np.where(level[:, None], derivative, B)
+                for kind, derivative, B in moving
+            ]
+        return [*blocks, *rows, *own.gradients], T_inv, dV
 
     def factorized(self, entries: list[Array]) -> Factors:
         """The matrix of these entries, as its own solver."""
