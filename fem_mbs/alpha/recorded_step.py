@@ -16,7 +16,6 @@ from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolve
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.compiled.emit import InputRows
 from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, Program
 from fem_mbs.compiled.tape import CannotRecordError, Number, sample_of
 from fem_mbs.compiled.whole import RecordedSystem, Whole, factors_at
@@ -228,7 +227,7 @@ def _again(program: Program, kind: int, array: int, values: Array) -> Array:
     """Values that a line has written, as another one reads them; constants stay."""
     tape = program.tapes[kind]
     samples = np.stack([np.broadcast_to(sample_of(v), len(tape.sampled)) for v in values.flat], axis=1)
-    given = tape.given(InputRows(array, values.size), samples)
+    given = tape.given(tape.source(array, values.size), samples)
     result = np.empty(values.size, object)
     result[:] = [new if isinstance(v, Number) else v for new, v in zip(given.tolist(), values.flat, strict=True)]
     return result.reshape(values.shape)

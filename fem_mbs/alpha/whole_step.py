@@ -171,8 +171,8 @@ class StepLines:
         if made is None:
             with recorded(whole):
                 made = _RECORDINGS[self.kind] = record(whole, equations, parameters, prescribed)
-        for spec in made.specs:
-            program.rows(*spec)
+        for beside, parts in made.specs:
+            program.rows(*parts, beside=beside)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
         self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
         arrays, at = program.arrays, made.places

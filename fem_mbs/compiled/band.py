@@ -179,30 +179,25 @@ ADD = """\
 define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
 entry:
  %some = icmp ugt i64 %n, 0
- br i1 %some, label %look, label %end
-look:
- %k = phi i64 [0, %entry], [%k1, %next]
+ br i1 %some, label %add, label %end
+add:
+ %k = phi i64 [0, %entry], [%k1, %add]
  %slot_at = getelementptr i64, ptr %slots, i64 %k
  %slot = load i64, ptr %slot_at
- %inside = icmp sge i64 %slot, 0
- br i1 %inside, label %add, label %next
-add:
  %value_at = getelementptr double, ptr %values, i64 %k
  %value = load double, ptr %value_at
  %sum_at = getelementptr double, ptr %sums, i64 %slot
  %before = load double, ptr %sum_at
  %sum = fadd double %before, %value
  store double %sum, ptr %sum_at
- br label %next
-next:
  %k1 = add i64 %k, 1
- %looking = icmp ult i64 %k1, %n
- br i1 %looking, label %look, label %end
+ %adding = icmp ult i64 %k1, %n
+ br i1 %adding, label %add, label %end
 end:
  ret void
 }
 """
-"""As NumPy's ``bincount``, in the same order, but for what has a negative slot."""
+"""As NumPy's ``bincount``, in the same order."""
 OF_MATRIX = """\
 define void @kernel(i64 %n, ptr %lu, ptr %table) {
  %seen = load ptr, ptr %table
@@ -345,6 +340,11 @@ class CompiledBand(LinearSolver):
         """The order, and where functions write the sizes of pivots and parts of solutions."""
         self._addresses = address(self._of_matrix), address(self._of_solution)
         self._storages, self._places = list[Array](), list[int]()
+
+    def spread(self, slots: IntArray) -> IntArray:
+        """Slots of which those outside are many: no sum there has to wait for the one before."""
+        unused = self.storage + self._width + np.arange(len(slots)) % (self._width + 1)
+        return np.where(slots == self.storage, unused, slots)
 
     def slots_of(self, rows: IntArray, columns: IntArray) -> IntArray:
         """Where entries are stored."""

@@ -82,6 +82,10 @@ class Cells(Tape):
         self.shared_guards = 0
         self.seen_guards = 0
 
+    def source(self, array: int, width: int) -> InputRows:
+        """An array with a row for each cell: columns alone have lanes side by side, however they are stored."""
+        return InputRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
+
     def given(self, source: InputRows, samples: Array, stage: int = 0) -> Array:
         """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
         result = np.empty(samples[0].size, object)
@@ -103,7 +107,7 @@ class Cells(Tape):
             rows, sampled = None, [0]
         sample, stage = np.broadcast_to(value.sample, len(other.sampled))[sampled], other.stages[value.place]
         if name == "input" and isinstance(operands[0], InputRows) and (operands[0].rows is None):
-            source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows)
+            source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows, lanes=0)
             return Number(self, self.add("input", source, operands[1], sample=sample, stage=stage))
         kept = Kept(other.number, value.place, rows)
         return Number(self, self.add("input", kept, 0, sample=sample, stage=stage + 1))
@@ -131,8 +135,9 @@ class Program:
 
     def __init__(self) -> None:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
-        self.specs: list[tuple[tuple[int, int], ...]] = []
-        """Kinds and widths of arrays that stand one after the other, for each allocation."""
+        self.specs: list[tuple[bool, tuple[tuple[int, int], ...]]] = []
+        """Kinds and widths of arrays that stand one after the other, for each allocation, and whether lanes do so."""
+        self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[Cells]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -167,10 +172,12 @@ class Program:
 
         Of a parameter, what is zero in all cells stays zero.
         """
-        own, values = self.tapes[tape], np.array(values, float)
-        result = own.given(InputRows(self.array(values), values[0].size), values[own.sampled])
+        own, shape = self.tapes[tape], np.shape(values)
+        every = _padded(np.size(values)).reshape(shape)
+        every[...] = values
+        result = own.given(own.source(self.array(every), every[0].size), every[own.sampled])
         if parameter:
-            there = values.any(axis=0)
+            there = every.any(axis=0)
             self.kind += [there.shape, there.tobytes()]
             result[~there] = 0.0
         return result
@@ -186,24 +193,30 @@ class Program:
         for place, (tape, values) in enumerate(parts, first):
             own = self.tapes[tape]
             self.arrays[place][...] = values.ravel()
-            source = InputRows(place, values.shape[1], uniform=own.of_all)
+            source = own.source(place, values.shape[1])
             result.append(own.given(source, values[own.sampled]) if own.n else np.empty(0))
         return result
 
     # what is worked off
 
-    def rows(self, *parts: tuple[int, int]) -> int:
-        """The place of the first of some arrays of kinds and widths, one after the other."""
-        self.specs.append(parts)
-        ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
-        whole, first = np.zeros(ends[-1]), len(self.arrays)
+    def rows(self, *parts: tuple[int, int], beside: bool = False) -> int:
+        """The place of the first of some arrays of kinds and widths, one after the other.
+
+        ``beside`` tells of one in which the cells of lanes stand side by side.
+        """
+        self.specs.append((beside, parts))
+        sizes = [
+            (self.counts[kind] + (-self.counts[kind] % self.tapes[kind].lanes if beside else 0)) for kind, _ in parts
+        ]
+        ends = np.cumsum([0, *(size * width for size, (_, width) in zip(sizes, parts, strict=True))])
+        whole, first = _padded(ends[-1]), len(self.arrays)
         self.arrays += [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._wholes[first] = whole
         return first
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
-        base: Array = self.arrays[first].base
-        return base
+        return self._wholes[first]
 
     def sink(self, tape: int, array: int, values: Any, first: int = 0, width: int | None = None) -> Sink:
         """Values of a kind that go to an array, from a column on; zeros are there."""
@@ -226,7 +239,7 @@ class Program:
         between, own = self._makers[array], self.tapes[tape]
         if samples is None:
             samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
-        return own.given(InputRows(array, width, uniform=own.of_all), samples, between.stage + 1)
+        return own.given(own.source(array, width), samples, between.stage + 1)
 
     def over_all(self, value: Number, how: str) -> Number:
         """The largest value of all cells of a kind, or their sum."""
@@ -281,6 +294,11 @@ class Program:
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
         self._addresses[place] = address
+
+
+def _padded(size: int) -> Array:
+    """Zeros, behind which lanes may read on."""
+    return np.zeros(size + machine.lanes())[:size]
 
 
 class _Collected:
@@ -340,7 +358,8 @@ class _Collected:
         program, texts, declared = self._program, list[str](), set[str]()
         places = {}
         for key in sorted(self._kept):
-            array, width = program.rows((key[0], len(self._kept[key]))), len(self._kept[key])
+            width = len(self._kept[key])
+            array = program.rows((key[0], width), beside=True)
             places.update({(key[0], place): (array, width, k) for k, place in enumerate(self._kept[key])})
         sinks: dict[tuple[int, int], list[OutputRows]] = defaultdict(list)
         body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
@@ -356,7 +375,7 @@ class _Collected:
         for key in self._kept:
             values = [(places[key[0], place][2], place) for place in self._kept[key]]
             array, width, _ = places[key[0], self._kept[key][0]]
-            sinks[key].append(OutputRows(array, width, values))
+            sinks[key].append(OutputRows(array, width, values, lanes=program.tapes[key[0]].lanes))
         keys = {*sinks, *self._guards}
         for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
             for number, tape in enumerate(program.tapes):
@@ -400,11 +419,12 @@ class _Collected:
                 source, column = operands
                 if isinstance(source, Kept):
                     array, width, column = places[source.tape, source.place]
-                    source = InputRows(array, width, source.rows, uniform=source.tape == ALL)
+                    other = self._program.tapes[source.tape]
+                    source = InputRows(array, width, source.rows, other.of_all, other.lanes)
                 result[place] = source, column
             elif tape.stages[place] < stage and (tape.number, place) in places:
                 array, width, column = places[tape.number, place]
-                result[place] = InputRows(array, width), column
+                result[place] = InputRows(array, width, lanes=tape.lanes), column
         return result
 
 

@@ -224,10 +224,9 @@ class RecordedSystem(System):
             numbers = [program.arrays[kind.tables[EQUATIONS]].ravel() for kind in self.joint_kinds]
             equations = np.concatenate([np.arange(own.n_free), *(own.n_free + part for part in numbers)])
             slots = solver.slots_of(*(np.where(part < 0, -1, equations[part]) for part in entries[:2]))
-        slots = np.where(slots == solver.storage, -1, slots)
         sizes = [rows.size * rows.shape[1] for rows in self._components]
         ends = np.cumsum([*sizes, *(2 * [rows.size for rows in self._gradients])])
-        self._matrix_slots = [program.array(part) for part in np.split(slots.astype(np.int64), ends[:-1])]
+        self._matrix_slots = [program.array(part) for part in np.split(solver.spread(slots), ends[:-1])]
         self.functions = [*band.functions(solver.width, lanes()), band.ADD, ADDED]
         program.kind += [solver.width]
 
