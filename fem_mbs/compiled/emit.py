@@ -139,9 +139,9 @@ def function(
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
     results = [(sink, column, place) for sink in sinks if not sink.lanes for column, place in sink.results]
     beside = [(sink, column, place) for sink in sinks if sink.lanes for column, place in sink.results]
-    own = {place: inputs[place] for place in needed if place in inputs}
-    given = [place for place, (source, _) in own.items() if not _is_beside(source)]
-    read = {place: rows for place, rows in own.items() if _is_beside(rows[0])}
+    used = {place: inputs[place] for place in needed if place in inputs}
+    given = [place for place, (source, _) in used.items() if not _is_beside(source)]
+    read = {place: rows for place, rows in used.items() if _is_beside(rows[0])}
     line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
     gathers = [_gather(part, shared, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
     scatters = [

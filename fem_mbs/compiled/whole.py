@@ -186,7 +186,7 @@ class RecordedSystem(System):
             self.diagonal_mass = self._of_nodes(own.diagonal_mass)
             self.constraint_mass = program.given(EQUATIONS, own.constraint_mass.T).reshape(2, 1)
             self.constraint_weight = program.given(EQUATIONS, own.constraint_weight[:, None])
-            self.velocity_level = program.given(EQUATIONS, own.velocity_level[:, None])
+            vars(self)["velocity_level"] = program.given(EQUATIONS, own.velocity_level[:, None])
         self.gravity = program.uniform(own.gravity)
         vars(self)["solver"] = self
         first = len(program.arrays)
