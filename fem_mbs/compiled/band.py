@@ -19,7 +19,7 @@ from scipy.sparse import csc_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.batches import address, unheld
 from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.linear.solvers import NARROW, BandedSolver, Factors, LinearSolver, band_of_pivots
+from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
 LEAST = 1e-11
@@ -418,10 +418,9 @@ class CompiledBand(LinearSolver):
 
 
 def compiled(system: System) -> None:
-    """Put a compiled solver in the place of LAPACK's for a narrow band."""
-    if isinstance(system.solver, BandedSolver):
-        pattern, plain = system.pattern, system.solver
-        if system.m:
-            plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
-        if plain.width <= NARROW:
-            system.solver = CompiledBand(plain, pattern.rows, pattern.columns)
+    """Put a compiled solver in the place of LAPACK's for a narrow band, which small systems have."""
+    plain, pattern = system.solver, system.pattern
+    if isinstance(plain, DenseSolver) or isinstance(plain, BandedSolver) and system.m:
+        plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
+    if isinstance(plain, BandedSolver) and plain.width <= NARROW:
+        system.solver = CompiledBand(plain, pattern.rows, pattern.columns)

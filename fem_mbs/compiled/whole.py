@@ -24,7 +24,7 @@ from fem_mbs.compiled.one_cell import OneCell, Untouchable, rows_in_order
 from fem_mbs.compiled.program import ADDED, EQUATIONS, NODES, Program, Sink, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities, State, StepEnd
-from fem_mbs.linear.solvers import DENSE_SIZE, NARROW, Factors, band_of_pivots
+from fem_mbs.linear.solvers import DENSE_SIZE, Factors
 from fem_mbs.system import matrices
 from fem_mbs.system.kinematics import SingleGroup
 from fem_mbs.system.pattern import TINY, components, triplets
@@ -104,12 +104,8 @@ def whole(system: System) -> Whole | None:
     plain = isinstance(system.kinematics, SingleGroup) and not (system.k or system.watched or system.readers)
     if not plain or system.far or system.redundant is not None:
         return None
-    if not isinstance(system.solver, CompiledBand):
-        narrow = band_of_pivots(system.pattern.rows, system.pattern.columns, system.blocks, system.n_free)
-        if narrow.width > NARROW:
-            return None
-        system.solver = CompiledBand(narrow, system.pattern.rows, system.pattern.columns)
-    return Whole(system)
+    band.compiled(system)
+    return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
 class Kind(OneCell):
