@@ -48,7 +48,7 @@ def _shape(rng: np.random.Generator) -> Ball | Capsule | Box:
 
 
 def _turned(rng: np.random.Generator) -> np.ndarray:
-    return Rotation.random(rng=rng).as_matrix()
+    return Rotation.random(None, rng).as_matrix()
 
 
 def chains(seed: int) -> mbs.Model:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
@@ -25,7 +26,9 @@ from fem_mbs.contracts import (
     check_node,
     checked,
     choice,
+    poses,
     shown,
+    vector,
 )
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
@@ -54,6 +57,19 @@ def check_release(release: object, label: object) -> str:
 
 ReleasedAxes = Annotated[str, check_release]
 """Axes of a release."""
+
+
+def _check_end(value: object, label: object) -> Array:
+    if isinstance(value, Node | str):
+        raise ModelError(
+            f"{label} must be three numbers, received {shown(value)}; a beam from a node that exists takes the place "
+            "of the node, and start_node= or end_node= beside it"
+        )
+    return vector(value, label)  # type: ignore[arg-type]
+
+
+EndPoint = Annotated[ArrayLike, _check_end]
+"""Where a line of beams starts or ends."""
 
 
 @checked
@@ -139,7 +155,7 @@ class Beam(Element, SectionForces):
         self.order = check_order(order, interpolation, label)
         if (len(self.nodes) - 1) % order:
             raise ModelError(f"{label}: elements of order {order} need k*{order} + 1 nodes, received {len(self.nodes)}")
-        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        x, R = poses(self.nodes)
         points = x.copy()
         for k, place in ((0, start), (-1, end)):
             if place is not None:
@@ -172,8 +188,8 @@ class Beam(Element, SectionForces):
     def line(
         cls,
         model: ModelDescription,
-        start: Vector3,
-        end: Vector3,
+        start: EndPoint,
+        end: EndPoint,
         section: Profile,
         elements: PositiveInt = 10,
         *,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, Numbering, RateSensitivities
+from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain, gauss, lagrange
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.errors import ModelError
@@ -179,19 +179,10 @@ class HigherOrderBatch(BeamElements):
         context = HigherOrderContext(relative, Q, measure, E, stress, viscous, V, inertia_context)
         return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
 
-    def tangent(self, context: HigherOrderContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
-        if self.damping_matrix is not None:
-            total += dV.after(self._viscous(context), self.nodes)
-        return total
-
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
         change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
         return context.stress + np.matvec(self.material, change)
-
-    def with_stress(self, context: HigherOrderContext, stress: Array) -> HigherOrderContext:
-        return context._replace(stress=stress)
 
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
@@ -215,9 +206,6 @@ class HigherOrderBatch(BeamElements):
         n, g, _, p = self._basis.shape
         shared = self._basis.reshape(n, 2 * g, p) @ values.reshape(n, p, -1)
         return shared.reshape(n, g, 12, *values.shape[2:])
-
-    def _total(self, context: HigherOrderContext) -> Array:
-        return context.stress if context.viscous is None else context.stress + context.viscous
 
     def _wrench(self, context: HigherOrderContext) -> Array:
         """Forces conjugate to the coordinates, ``(n, p, 6)``."""

@@ -160,24 +160,30 @@ class Inertia:
         return so3.skew(self.center)
 
 
-def element_rows(beams: Sequence[Any], number: Numbering) -> IntArray:
-    """Rows ``(n, p)`` of the nodes of all elements of beams."""
-    return np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+def elements_of(
+    meshes: Sequence[Any], number: Numbering, owners: Sequence[Any]
+) -> tuple[IntArray, list[Any], list[tuple[Any, slice]]]:
+    """All elements of beams or shells, each with its owner: rows ``(n, p)`` of nodes, owners, and which are whose."""
+    rows = [np.array([number(node) for node in mesh.nodes])[mesh.cells] for mesh in meshes]
+    ends = np.cumsum([len(cells) for cells in rows]).tolist()
+    of_each = [owner for owner, cells in zip(owners, rows, strict=True) for _ in cells]
+    parts = [(owner, slice(end - len(own), end)) for owner, own, end in zip(owners, rows, ends, strict=True)]
+    return np.concatenate(rows), of_each, parts
 
 
 class BeamElements(ElementBatch):
     """Base of elements of beams: internal forces, and the inertia of their sections.
 
     A subclass defines ``_elastic(context)``, the material and geometric stiffness, ``_viscous(context)``, material
-    damping, and ``_stored(motion)``, strain energies; its contexts have ``inertia``.
+    damping, and ``_stored(motion)``, strain energies; its contexts have ``inertia``, ``stress`` and, of damping,
+    ``viscous``, section forces times quadrature weights.
     """
 
     _inertia: Inertia
     damping_matrix: Array | None
 
     def __init__(self, beams: Sequence[Any], number: Numbering) -> None:
-        self.nodes = element_rows(beams, number)
-        self.owners = [beam for beam in beams for _ in beam.cells]
+        self.nodes, self.owners, _ = elements_of(beams, number, beams)
 
     def _damped_by(self, damping: Array) -> None:
         self.damps = bool(damping.any())
@@ -191,6 +197,22 @@ class BeamElements(ElementBatch):
 
     def _stored(self, motion: Motion) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must define _stored(motion)")
+
+    def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
+        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        return total if self.damping_matrix is None else total + dV.after(self._viscous(context), self.nodes)
+
+    def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array:
+        n, p = self.nodes.shape
+        force = self._inertia.rate_force(context.inertia, inertial.reshape(n, p, 6), dA.reshape(n, p, 6))
+        force = force.reshape(n, 6 * p)
+        return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
+
+    def _total(self, context: Any) -> Array:
+        return context.stress if context.viscous is None else context.stress + context.viscous
+
+    def with_stress(self, context: Any, stress: Array) -> Any:
+        return context._replace(stress=stress)
 
     def stiffness(self, context: Any) -> Array:
         return self._elastic(context) + self._inertia.stiffness(context.inertia)

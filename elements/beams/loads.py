@@ -25,6 +25,8 @@ from fem_mbs.contracts import (
     ByVelocity,
     Element,
     ElementBatch,
+    GivenValues,
+    LoadBatch,
     Motion,
     NodeLike,
     NotNegative,
@@ -33,15 +35,15 @@ from fem_mbs.contracts import (
     answer,
     array,
     checked,
-    evaluate,
     function,
     number,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
-from fem_mbs.elements.beams.inertia import element_rows
+from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
 from fem_mbs.elements.shells.shell import Shell
@@ -158,38 +160,23 @@ class DistributedLoadContext(NamedTuple):
     nodal: Array
 
 
-class DistributedLoads(ElementBatch, of=(DistributedLoad, EdgeLoad)):
+class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
     """Distributed loads in one frame, a cell for each element of their beams.
 
     Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.
     """
 
     def __init__(self, loads: Sequence[Any], number: Numbering) -> None:
-        counts = [len(load.beam.cells) for load in loads]
-        self.nodes = element_rows([load.beam for load in loads], number)
-        self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
+        self.nodes, self.owners, parts = elements_of([load.beam for load in loads], number, loads)
         self.follows = loads[0].follows
         self._weight = np.concatenate([load.beam.shared for load in loads])
         self._lever = so3.skew(np.concatenate([load.beam.offsets for load in loads]))
-        self._constant = np.zeros((*self.nodes.shape, 2, 3))
-        self._functions = []
-        for load, last in zip(loads, np.cumsum(counts), strict=True):
-            cells = slice(last - len(load.beam.cells), last)
-            for part, value in enumerate(load.values):
-                if callable(value):
-                    self._functions.append((cells, part, load, value))
-                else:
-                    self._constant[cells, :, part] = load.at_nodes(value)
-
-    def at(self, t: float) -> Array:
+        self.given = GivenValues(*self.nodes.shape, 2, 3)
         """Densities, in the world or, if they follow, in the node frames."""
-        density = self._constant.copy()
-        for cells, part, load, law in self._functions:
-            density[cells, :, part] = load.at_nodes(evaluate(law, t, load, 3, len(load.nodes)))
-        return density
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self._constant
+        for load, cells in parts:
+            for part, value in enumerate(load.values):
+                place = cells, slice(None), part
+                self.given.put(place, value, load, 3, len(load.nodes), spread=load.at_nodes)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:
         """Minus the resultants at the nodes."""
@@ -379,9 +366,7 @@ class DragBatch(ElementBatch, of=Drag):
 
     def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:
         beams = [drag.beam for drag in drags]
-        counts = [len(beam.length) for beam in beams]
-        self.nodes = element_rows(beams, number)
-        self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
+        self.nodes, self.owners, self._parts = elements_of(beams, number, drags)
         offsets = np.concatenate([beam.offsets for beam in beams])
         one = np.broadcast_to(so3.IDENTITY, (*offsets.shape, 3))
         self._moved = np.concatenate([one, -so3.skew(offsets)], axis=-1)
@@ -389,8 +374,6 @@ class DragBatch(ElementBatch, of=Drag):
         self._offsets, self._origin = offsets, number.origin
         parts = zip(*(quadrature(beam) for beam in beams), strict=True)
         self._shape, self._length, self._frames, self._s = (np.concatenate(part) for part in parts)
-        ends = np.cumsum(counts)
-        self._parts = [(drag, slice(end - count, end)) for drag, count, end in zip(drags, counts, ends, strict=True)]
 
     def at(self, t: float) -> float:
         return t
@@ -466,7 +449,7 @@ def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
     places, weights = gauss(beam.order + 1)
     shape, _ = lagrange(beam.places, places)
     lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
-    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    x, R = poses(beam.nodes)
     _, frames = beam.line_at(x, R, places)
     return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
 

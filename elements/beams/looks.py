@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Cells, Kind, ModelContext, Motion
+from fem_mbs.contracts import Cells, Kind, ModelContext, Motion, poses
 from fem_mbs.elements.beams.curve_strain import lagrange
 from fem_mbs.elements.beams.section import sections_at
 
@@ -45,7 +45,7 @@ class BeamPicture:
             first = sections_at(beam.section, np.zeros(1))[0].outline
             outline = np.broadcast_to(first, (len(beam.length), stations, *first.shape))
         self.outline = np.concatenate([np.zeros((*outline.shape[:2], 1, 2)), outline], axis=-2)
-        x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+        x, R = poses(beam.nodes)
         self.cells = self._cells(*self._open_ends(x, R))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
@@ -103,6 +103,8 @@ def _cells(type_: str, kind: Kind, elements: IntArray, points: IntArray) -> Cell
 
 BENDING = 0.5
 """Angle in rad by which an element of order 1 may be bent."""
+MOST = 1000
+"""Elements beyond which a beam does not want more of them, but other numbers."""
 DENSITIES, MODULI = (5.0, 3e4), (1e3, 2e12)
 """From foam to osmium in kg/m^3, from gel to diamond in N/m^2: what is outside is not of these units."""
 SPEEDS, GELS = (8.0, 1e5), (900.0, 1300.0)
@@ -143,10 +145,10 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
         )
     angle, needed = _bending(beam, around, section.stiffness)
     if angle > BENDING:
-        yield (
-            f"its loads may bend an element by {angle:.2g} rad, and more than {BENDING:g} is coarse; give it some"
-            f" {needed} elements"
+        remedy = (
+            f"give it some {needed} elements" if needed <= MOST else "look at its loads, its section and their units"
         )
+        yield f"its loads may bend an element by {angle:.2g} rad, and more than {BENDING:g} is coarse; {remedy}"
 
 
 def _is_drawn(section: BeamSection) -> bool:

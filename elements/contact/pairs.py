@@ -142,10 +142,11 @@ class BushData(NamedTuple):
 
     axis: Array
     point: Array
+    hole: Array
+    """Its radius, ``(n,)``."""
     centers: Array
     radius: Array
     """Of the pin, ``(n,)``."""
-    clearance: Array
 
 
 def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
@@ -158,7 +159,7 @@ def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
     meets = np.abs(size) < TINY
     any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, across(of.axis))[:, None], off.shape)
     n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
-    gap = of.clearance[:, None] - np.where(meets, 0.0, size)
+    gap = (of.hole - of.radius)[:, None] - np.where(meets, 0.0, size)
     b = c - of.radius[:, None, None] * n
     return Nearest(gap, n, b)
 
@@ -265,33 +266,61 @@ def on_b(G: Array, forces: Array, R: Array, count: int) -> Array:
     return on_nodes
 
 
-def closing_speeds(motion: Motion, nodes: IntArray, of_b: int, reach: Array) -> Array:
-    """At which points within ``reach`` (n,) of a node move against each other at most, ``(n,)``, m/s.
+class Approach(NamedTuple):
+    """How the surfaces of ``n`` pairs of bodies move against each other."""
+
+    gap: Array
+    """``(n, r)``."""
+    fastest: Array
+    """At most, ``(n,)``, m/s."""
+    opening: Array
+    """The least and the largest rate ``(n, 2)`` of the distance, as long as bodies only move on: of convex ones, which
+    translate, it does not fall."""
+    velocity: Array
+    """Of node b for who turns with node a, ``(n, 3)``."""
+    spin: Array
+    """The larger angular velocity, ``(n,)``, rad/s."""
+
+
+def approach(near: Nearest, motion: Motion, nodes: IntArray, of_b: int, reaches: Array, convex: bool) -> Approach:
+    """Of bodies with points within ``reaches`` (n, 2) of their nodes; whether both are ``convex``.
 
     Body b has the last ``of_b`` of the ``nodes`` (n, p), and each body may have points that move with any of its own.
+    What has no reach is a ball about its node: it may as well turn as the other one does.
     """
     x, R, V = motion.x[nodes], motion.R[nodes], motion.V[nodes]
     linear, angular = (np.matvec(R, part) for part in (V[..., :3], V[..., 3:]))
+    if nodes.shape[1] == 2:
+        turns = reaches > 0.0
+        angular = np.where(turns[..., None], angular, np.where(turns[:, ::-1, None], angular[:, ::-1], 0.0))
     a, b = (np.s_[:, :-of_b, None], np.s_[:, None, -of_b:])
     way, apart = x[b] - x[a], linear[b] - linear[a]
-    at_nodes = (np.linalg.norm(apart - cross(w, way), axis=-1) for w in (angular[a], angular[b]))
-    turn = np.linalg.norm(angular[b] - angular[a], axis=-1)
-    fastest: Array = (np.maximum(*at_nodes) + turn * reach[:, None, None]).max(axis=(1, 2))
-    return fastest
+    at_nodes = np.stack([apart - cross(w, way) for w in (angular[a], angular[b])])
+    turn = np.linalg.norm(angular[b] - angular[a], axis=-1) * reaches.min(axis=1)[:, None, None]
+    fastest = (np.linalg.norm(at_nodes, axis=-1).max(axis=0) + turn).max(axis=(1, 2))
+    opening = np.stack([-fastest, fastest], axis=-1)
+    if convex:
+        normal = near.normal[np.arange(len(nodes)), near.gap.argmin(axis=1)]
+        along = dot(at_nodes, normal[:, None, None])
+        ends = along.min(axis=0) - turn, along.max(axis=0) + turn
+        opening = np.stack([ends[0].min(axis=(1, 2)), ends[1].max(axis=(1, 2))], axis=-1)
+    spin = np.linalg.norm(angular, axis=-1).max(axis=-1)
+    return Approach(near.gap, fastest, opening, at_nodes[0, :, 0, 0], spin)
 
 
 class Pairs:
-    """Elements with one kind of pair each, as arrays."""
+    """Elements with one kind of pair, as arrays."""
 
     of_b = 1
     """Nodes of body b."""
 
     def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
         self._pair: Pair = elements[0].pair
-        data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        parts = zip(*(e.data for e in elements), strict=True)
+        data = type(elements[0].data)(*(own[0] if len(own) == 1 else np.concatenate(own) for own in parts))
         # within a step, closed contacts of what has corners stay on the face or the edge where they are
         self._data = data._replace(continued=~data.continued) if closed and "continued" in data._fields else data
-        self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
+        self.sides = np.concatenate([np.full(len(own.reaches), -1.0 if own.swapped else 1.0) for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 
     def some(self, rows: IntArray) -> Pairs:

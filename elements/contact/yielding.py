@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.pairs import PairPlace, Pairs, closing_speeds, on_b
+from fem_mbs.elements.contact.pairs import Approach, PairPlace, Pairs, approach, on_b
 from fem_mbs.elements.contact.tubes import TubePlace, Tubes
 
 ELASTIC = 1e-3
@@ -114,15 +114,17 @@ class YieldingBatch(ElementBatch):
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
         self._given = given.T[..., None]
-        self.reach, self.passes = np.array([e.reach for e in elements]), elements[0].passes
+        self.reaches, self.passes = np.concatenate([e.reaches for e in elements]), elements[0].passes
+        self._convex = elements[0].convex
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)``."""
         return self._pairs.at(motion, self.nodes).near.gap
 
-    def closing_speeds(self, motion: Motion) -> Array:
-        """At which surfaces move against each other at most, ``(n,)``, m/s."""
-        return closing_speeds(motion, self.nodes, self._pairs.of_b, self.reach)
+    def approach(self, motion: Motion) -> Approach:
+        """How surfaces move against each other."""
+        near = self._pairs.at(motion, self.nodes).near
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, self._convex)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)

@@ -127,5 +127,4 @@ def _ranges(found: list[int]) -> IntArray:
         np.arange(before + 1, 1 - own) if own < 0 else [own]
         for before, own in zip([0, *found[:-1]], found, strict=True)
     ]
-    result: IntArray = np.unique(np.concatenate(parts).astype(np.intp))
-    return result
+    return np.unique(np.concatenate(parts).astype(np.intp))

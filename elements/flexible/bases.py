@@ -11,7 +11,7 @@ what the springs bear is taken back, and interfaces are held, by a small matrix 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -25,14 +25,14 @@ COLUMNS = 12
 """Right-hand sides that are solved together."""
 DEPENDENT = 1e-8
 """Length of a shape, beside what others have of it, that is none."""
-ROUNDING = 1e-6
-"""Difference of sizes that are equal by symmetry."""
-MOST_DENSE = 200
-"""Unknowns up to which all modes are found at once."""
 SETTLED = 1e-7
-"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+"""Relative residual of a mode, of its square; frequencies have the square of it."""
+NEAR = 1e-3
+"""Distance of frequencies, relative, whose modes are combinations that the next mesh of the same body may not share."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
+REACH = 1.5 * 2.0 * np.pi
+"""Highest angular frequency that is kept, against the frequency of interest."""
 
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
@@ -143,18 +143,6 @@ class HeldMesh:
             return np.zeros(0), np.zeros((N, 0))
         if count > N - held:
             raise ModelError(f"Reduction: modes = {count} are more than the {N - held} unknowns that are not held")
-        if N <= MOST_DENSE:
-            # eigenvalues of the flexibility, 1/omega^2
-            flexible = flexibility(np.eye(N))
-            squares, axes = np.linalg.eigh(self.M.toarray())
-            root = axes * np.sqrt(np.maximum(squares, 0.0))
-            values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
-            values, y = values[::-1][:count], y[:, ::-1][:, :count]
-            moves = values > N * np.finfo(float).eps * values[0]  # what has no mass has no frequency
-            omega, shapes = np.full(count, np.inf), np.zeros((N, count))
-            omega[moves] = 1.0 / np.sqrt(values[moves])
-            shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
-            return omega, shapes
         return _krylov(flexibility, self.M, count, N - held)
 
 
@@ -216,19 +204,28 @@ def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
     return ReducedBasis(Psi, inner)
 
 
-def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array]:
-    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, signs settled."""
+def sorted_modes(modes: Array, held: HeldMesh, weights: csr_array) -> tuple[Array, Array]:
+    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, parted by weights."""
     if not modes.shape[1]:
         return np.zeros(0), modes
     from scipy.linalg import eigh  # which takes long to import
 
-    squares, y = eigh(modes.T @ (K @ modes), modes.T @ (M @ modes))
-    shapes = modes @ y
-    sizes = np.abs(shapes)
-    # the first of several that are equal but for rounding
-    first = (sizes >= (1.0 - ROUNDING) * sizes.max(axis=0)).argmax(axis=0)
-    largest = np.take_along_axis(shapes, first[None], axis=0)
-    return np.sqrt(np.maximum(squares, 0.0)), shapes / largest
+    squares, y = eigh(modes.T @ (held.K @ modes), modes.T @ (held.M @ modes))
+    omega = np.sqrt(np.maximum(squares, 0.0))
+    shapes = parted(omega, modes @ y, weights)
+    return omega, shapes / np.abs(shapes).max(axis=0)
+
+
+def parted(omega: Array, shapes: Array, weights: csr_array) -> Array:
+    """Shapes of unit mass, where those of one frequency move most, or least, in the sense of weights ``(k, N)``.
+
+    Any combinations of them are modes, too: these are continuous in the mesh, as what belongs to amplitudes has to be
+    where models beside each other are compared; so are the signs.
+    """
+    for same in np.split(np.arange(len(omega)), np.flatnonzero(np.diff(omega) > NEAR * omega[1:]) + 1):
+        seen = weights @ shapes[:, same]
+        shapes[:, same] = shapes[:, same] @ np.linalg.eigh(seen.T @ seen)[1][:, ::-1]
+    return shapes * np.where((weights @ shapes).sum(axis=0) < 0.0, -1.0, 1.0)
 
 
 class ReductionPlan(NamedTuple):
@@ -240,11 +237,14 @@ class ReductionPlan(NamedTuple):
 
 
 def basis_of(
-    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array, weights: csr_array
 ) -> tuple[ReducedBasis, float]:
-    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known."""
+    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known.
+
+    ``weights`` (k, N) part modes of one frequency.
+    """
     n = held.G.shape[0]
-    basis, left_out = _modal_basis(held, plan, rigid, rest)
+    basis, left_out = _modal_basis(held, plan, rigid, rest, weights)
     if not loads.shape[1]:
         return basis, left_out
     f = rest.T @ loads
@@ -269,36 +269,39 @@ def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
     return modes
 
 
-def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
+def _modal_basis(
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, weights: csr_array
+) -> tuple[ReducedBasis, float]:
     if plan.method == "free":
         from scipy.sparse.linalg import splu  # which takes long to import
 
         # rigid motions in the unknowns without those of rigid interfaces, of unit mass
         reduced = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
         reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
-        omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
+        omega, Phi, _ = _lowest(lambda count: held.free_modes(count, reduced), plan, len(reduced) - 6, weights)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
-    Psi, room = held.constraint_modes(), held.K.shape[0] - held.G.shape[0]
-    if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
-        left_out = float(held.fixed_modes(1)[0][0]) if room else 0.0
-        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), left_out
-    more = plan.frequency is None and plan.modes < room
-    omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
-    if more:
-        return ReducedBasis(Psi, Phi[:, :-1]), float(omega[-1])
-    if plan.frequency is not None:
-        kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
-        return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
-    return ReducedBasis(Psi, Phi), 0.0
+    if plan.method == "guyan":
+        plan = ReductionPlan(0)
+    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], weights)
+    return ReducedBasis(held.constraint_modes(), Phi), left_out
 
 
-def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
-    if plan.frequency is None:
-        return modes(plan.modes)
-    count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
+def _lowest(
+    modes: Callable[[int], tuple[Array, Array]], plan: ReductionPlan, most: int, weights: csr_array
+) -> tuple[Array, Array, float]:
+    """Frequencies and modes that a plan asks for, and the first frequency left out, 0 if none is.
+
+    Of modes of one frequency that are not all kept, the plan decides how many, and weights which.
+    """
+    wanted = plan.modes if plan.frequency is None else 0
+    count = wanted + 1 + (wanted > 0) if plan.frequency is None else SEARCH
     while True:
-        omega, Phi = modes(min(count, most))
-        if count >= most or omega[-1] > 1.5 * 2.0 * np.pi * plan.frequency:
-            return omega, Phi
+        omega, Phi = modes(max(min(count, most), wanted))
+        kept = wanted if plan.frequency is None else int((omega <= REACH * plan.frequency).sum())
+        # there are no more, or those beyond what is kept are others
+        if len(omega) < count or not kept or omega[-1] > (1.0 + NEAR) * omega[kept - 1]:
+            break
         count *= TWICE
+    Phi = parted(omega, Phi, weights)
+    return omega[:kept], Phi[:, :kept], float(omega[kept]) if kept < len(omega) else 0.0

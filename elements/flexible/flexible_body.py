@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
     shown,
     so3,
 )
-from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
+from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
@@ -91,8 +91,9 @@ class FlexibleBody(ReducedBody):
         The node of each interface of the reduction; a list goes in the order of ``reduction.names``.
     reduction : Reduction
         Stiffness, damping and inertia of interfaces and modes.
-    position : (3,)
-        Where the origin of the mesh is as built, world frame.
+    position : (3,) or None
+        Where the origin of the mesh is as built, world frame. None moves the mesh to the nodes, without a ``rotation``
+        also turns it, as fits best.
     rotation : (3, 3), optional
         Axes of the mesh as columns, world frame; by default those of the world.
 
@@ -115,7 +116,7 @@ class FlexibleBody(ReducedBody):
         nodes: Mapping[str, NodeLike] | Sequence[NodeLike],
         reduction: Reduction,
         *,
-        position: Vector3 = (0.0, 0.0, 0.0),
+        position: Vector3 | None = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
     ) -> None:
         self.reduction, names = reduction, reduction.names
@@ -135,6 +136,8 @@ class FlexibleBody(ReducedBody):
                 f"FlexibleBody: two interfaces share a node, received {shown(nodes)}; join two nodes by a joint"
             )
         self.rotation = np.eye(3) if rotation is None else np.asarray(rotation)
+        if position is None:
+            position = self._fitted(turns=rotation is None)
         self.position = np.asarray(position, dtype=float)
         self._check_places()
         self.axes = np.array([self.rotation.T @ node.rotation for node in self.nodes])
@@ -146,6 +149,22 @@ class FlexibleBody(ReducedBody):
             first = reduction.moments[0, 1:4] / reduction.mass - reduction.places[0]
             self.center_of_mass = self.nodes[0].rotation.T @ self.rotation @ first
 
+    def _fitted(self, turns: bool) -> Array:
+        """The position, and where it ``turns`` the rotation, with which the mesh is nearest to the nodes."""
+        own, at = self.reduction.center + self.reduction.places, np.array([node.position for node in self.nodes])
+        if turns:
+            from scipy.spatial.transform import Rotation  # which takes long to import
+
+            arms = own - own.mean(axis=0)
+            if np.linalg.matrix_rank(arms, AWAY * self.reduction.size) < 2:
+                raise ModelError(
+                    f"FlexibleBody: position = None: interfaces {', '.join(self.reduction.names)} are on one line, "
+                    "about which nodes do not tell how the mesh is turned; give its rotation"
+                )
+            self.rotation = Rotation.align_vectors(at - at.mean(axis=0), arms)[0].as_matrix()
+        result: Array = at.mean(axis=0) - self.rotation @ own.mean(axis=0)
+        return result
+
     def _check_places(self) -> None:
         at = self.position + (self.reduction.center + self.reduction.places) @ self.rotation.T
         apart = np.linalg.norm(at - [node.position for node in self.nodes], axis=1)
@@ -154,7 +173,7 @@ class FlexibleBody(ReducedBody):
             raise ModelError(
                 f"FlexibleBody: {self.nodes[worst]} is at {self.nodes[worst].position}, the interface "
                 f"'{self.reduction.names[worst]}' at {at[worst]}, {apart[worst]:.3g} away; move the mesh by position= "
-                "and rotation=, or let FlexibleBody.place make the nodes"
+                "and rotation=, to the nodes by position=None, or let FlexibleBody.place make them"
             )
 
     @classmethod
@@ -303,7 +322,7 @@ class Linearised:
         self._node_rates = U, Omega
         parts = ((self.frame.d, motion.u), (velocities, momentum.udot), (A, motion.uddot))
         self.q, v, v_dot = (batch.joined(*part) for part in parts)
-        self.rates = rates = FrameRates(self.frame.d, batch.A, batch.P, batch.turned, v, v_dot)
+        self.rates = rates = FrameRates(batch.attached, self.frame.d, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -342,6 +361,20 @@ class Linearised:
         change = self._elastic(strained) - self._elastic(self.strained)
         result.strained, result._p = strained, self._p + self.rates.wrench(np.zeros((len(change), 6)), change)
         return result
+
+    def rate_force(self, dV: Array, dA: Array, inertial: Array) -> Array:
+        """How forces ``(n, K)`` change with velocities, accelerations and velocities of inertia, at the same places."""
+        (U, Omega), rates, ends = self._node_rates, self.rates, inertial[:, : 6 * self.batch.nodes.shape[1]]
+        v_dot, ends = dA.copy(), ends.reshape(*U.shape[:2], 6)
+        turned = so3.cross(ends[..., 3:], U) + so3.cross(Omega, ends[..., :3])
+        v_dot[:, : ends[0].size].reshape(ends.shape)[..., :3] -= turned
+        V, A, q_dot, q_ddot = rates.changed(inertial, v_dot)
+        a = A[:, :3] + so3.cross(V[:, 3:], rates.V[:, :3]) + so3.cross(rates.V[:, 3:], V[:, :3])
+        own = self.batch.field.rate_forces(self.moved, Moved(a, A[:, 3:], V[:, 3:], self.q, q_dot, q_ddot))
+        modes = own.modes
+        if self.batch.damps:
+            modes = modes + np.matvec(self.batch.D, rates.follow(dV)[1])
+        return rates.at_interfaces(rates.wrench(own.frame, modes))
 
     def tangent(self, velocity: Follows, acceleration: Follows, *, placed: bool = False, damps: bool = True) -> Array:
         """Derivative ``(n, b, b)`` where velocities and accelerations follow increments, ``placed`` if nodes do, too.
@@ -382,19 +415,15 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
         self._reductions = every = [body.reduction for body in bodies]
         # equal bodies have one set of constants
         few = every[:1] if all(own is every[0] for own in every) else every
-        self.K, self.D, self.P, moments, rest, Z = (
+        self.K, self.D, P, moments, rest, Z = (
             np.array([getattr(own, name) for own in few])
             for name in ("stiffness", "damping", "projection", "moments", "rest", "second_order")
         )
-        self.places, self.size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
-        self.A = carried(self.places)
+        places, size = (np.array([getattr(own, name) for own in every]) for name in ("places", "size"))
+        self.attached = Attachments(places, P, np.array([body.axes for body in bodies]), size)
         self.field = SecondOrderField(moments, rest, Z[:, :CASES]) if Z.shape[1] else LinearField(moments, rest)
         self.shortened = ShortenedElasticity(self.K, Z[:, CASES:]) if Z.shape[1] > CASES else None
         self.damps = bool(self.D.any())
-        # axes of the nodes in those of the body, as built, of vectors and of velocities
-        self._axes = np.array([body.axes for body in bodies])
-        self.turned = np.zeros((*self._axes.shape[:2], 6, 6))
-        self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = self._axes
         self._warned = self._buckled = False
         fastest = SPIN * np.array([own.stiffens for own in every])
         self._fastest = fastest**2 if np.isfinite(fastest).any() else None
@@ -407,8 +436,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def frame(self, motion: Motion) -> FloatingFrame:
         """The floating frames."""
         eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
-        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._axes.mT
-        frame = find(x, R, eta, self.places, self.A, self.P, self.size)
+        frame = self.attached.frame(motion.x[self.nodes], motion.R[self.nodes], eta)
         self._check(frame, motion.t)
         return frame
 
@@ -424,8 +452,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
                 f"{owner}: {what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row"
             )
         if not self._warned:
+            when = f"t = {t:.6g} s"  # copies over time have none, and are not asked
             LOG.warning(
-                "%s: %s at t = %.6g s: its elasticity is linear; several bodies in a row bend further", owner, what, t
+                "%s: %s at %s: its elasticity is linear; several bodies in a row bend further", owner, what, when
             )
             self._warned = True
 
@@ -435,7 +464,8 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return
         cell, self._fastest = int(np.argmin(within)), None
         told = _too_fast(self._reductions[cell], float(np.linalg.norm(Omega[cell])))
-        LOG.warning("%s at t = %.6g s: %s", self.owners[cell], t, told)
+        when = f"t = {t:.6g} s"
+        LOG.warning("%s at %s: %s", self.owners[cell], when, told)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
         """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
@@ -461,6 +491,9 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
     def mass(self, context: Linearised) -> Array:
         return context.tangent(STAYS, CHANGES)
 
+    def rate_force(self, context: Linearised, dV: Array, dA: Array, inertial: Array) -> Array:
+        return context.rate_force(dV, dA, inertial)
+
     def stress_ahead(self, context: Linearised, d: Array) -> Array:
         """What is strained of the coordinates, by which stress is known, ``(n, K)``."""
         return context.strained_after(d)
@@ -484,7 +517,7 @@ class FlexibleBatch(ElementBatch, of=ReducedBody):
             return None
         result = np.zeros((*self.own.shape, self.own.shape[1]))
         for k in np.flatnonzero(spins.any(axis=1)):
-            own, spin = self._reductions[k], self._axes[k, 0] @ spins[k]
+            own, spin = self._reductions[k], self.attached.axes[k, 0] @ spins[k]
             result[k] = turned_amplitudes(own.stiffness, own.moments, own.rest, own.modes, spin)
         return result
 

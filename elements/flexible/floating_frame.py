@@ -62,38 +62,59 @@ class FloatingFrame(NamedTuple):
     """Whether it was found, ``(n,)``."""
 
 
-def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size: Array) -> FloatingFrame:
-    """Frames of interfaces at ``x`` (n, p, 3), body axes there ``R`` (n, p, 3, 3), and amplitudes ``eta`` (n, m).
+class Attachments:
+    """Interfaces of bodies as they are attached, by which their frames are found.
 
-    After a correction ``s``, ``d_i - L_i s`` lacks terms of the order ``|d| s^2/12`` (Baker, Campbell, Hausdorff), and
-    of ``|d|^4 s/720``, the first that ``L`` leaves out here.
+    Parameters
+    ----------
+    places : (n, p, 3)
+        Of the interfaces as built, from the reference points.
+    P : (n, 6, K)
+        Of the coordinates; those without motion of the frame have ``P q = 0``.
+    axes : (n, p, 3, 3)
+        Of the nodes in those of the body, as built.
+    size : (n,)
+        Of the bodies.
+
+    All may have one row for all bodies.
     """
-    n, p = x.shape[:2]
-    R0 = R[:, 0]
-    x0 = x[:, 0] - np.matvec(R0, places[:, 0])
-    inside, P_eta = P[..., : 6 * p], np.matvec(P[..., 6 * p :], eta)
-    unit = np.concatenate([np.repeat(1.0 / size[:, None], 3, axis=1), np.ones((n, 3))], axis=1)
-    for _ in range(ITERATIONS):
-        d = _seen(x, R, x0, R0, places)
-        turn = se3.bracket(d)
-        L = columns((se3.IDENTITY - 0.5 * turn + turn @ turn / 12.0) @ A)
-        try:
-            step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])
-        except np.linalg.LinAlgError:  # interfaces that an iterate has thrown anywhere
-            return FloatingFrame(x0, R0, d, np.zeros(n, dtype=bool))
-        R_step, x_step = se3.exp(step[..., 0])
-        x0, R0 = x0 + np.matvec(R0, x_step), R0 @ R_step
-        reach = np.abs(d * unit[:, None]).max(axis=(1, 2))
-        moved = np.abs(step[..., 0] * unit).max(axis=1)
-        settled = moved * (reach * moved + reach**4 / 60.0) < 12.0 * SETTLED
-        if settled.all():
-            break
-    return FloatingFrame(x0, R0, d - (L @ step).reshape(n, p, 6), settled)
 
+    def __init__(self, places: Array, P: Array, axes: Array, size: Array) -> None:
+        self.places, self.P, self.axes, self.size, self.A = places, P, axes, size, carried(places)
+        self.turned = np.zeros((*axes.shape[:2], 6, 6))
+        """Axes of velocities."""
+        self.turned[..., :3, :3] = self.turned[..., 3:, 3:] = axes
 
-def _seen(x: Array, R: Array, x0: Array, R0: Array, places: Array) -> Array:
-    back = R0.mT[:, None]
-    return se3.log(back @ R, np.matvec(back, x - x0[:, None]) - places)
+    def frame(self, x: Array, R: Array, eta: Array) -> FloatingFrame:
+        """Frames of nodes at ``x`` (n, p, 3), ``R`` (n, p, 3, 3), with amplitudes ``eta`` (n, m).
+
+        After a correction ``s``, ``d_i - L_i s`` lacks terms of the order ``|d| s^2/12`` (Baker, Campbell, Hausdorff),
+        and of ``|d|^4 s/720``, the first that ``L`` leaves out here.
+        """
+        n, p = x.shape[:2]
+        R, P = R @ self.axes.mT, self.P
+        R0 = R[:, 0]
+        x0 = x[:, 0] - np.matvec(R0, self.places[:, 0])
+        inside, P_eta = P[..., : 6 * p], np.matvec(P[..., 6 * p :], eta)
+        unit = np.ones((n, 6))
+        unit[:, :3] = 1.0 / self.size[:, None]
+        for _ in range(ITERATIONS):
+            back = R0.mT[:, None]
+            d = se3.log(back @ R, np.matvec(back, x - x0[:, None]) - self.places)
+            turn = se3.bracket(d)
+            L = columns((se3.IDENTITY - 0.5 * turn + turn @ turn / 12.0) @ self.A)
+            try:
+                step = np.linalg.solve(inside @ L, (np.matvec(inside, d.reshape(n, -1)) + P_eta)[..., None])
+            except np.linalg.LinAlgError:  # interfaces that an iterate has thrown anywhere
+                return FloatingFrame(x0, R0, d, np.zeros(n, dtype=bool))
+            R_step, x_step = se3.exp(step[..., 0])
+            x0, R0 = x0 + np.matvec(R0, x_step), R0 @ R_step
+            reach = np.abs(d * unit[:, None]).max(axis=(1, 2))
+            moved = np.abs(step[..., 0] * unit).max(axis=1)
+            settled = moved * (reach * moved + reach**4 / 60.0) < 12.0 * SETTLED
+            if settled.all():
+                break
+        return FloatingFrame(x0, R0, d - (L @ step).reshape(n, p, 6), settled)
 
 
 class FrameRates:
@@ -111,12 +132,12 @@ class FrameRates:
         How ``q'`` changes with ``q`` at constant velocities of interfaces and frame.
     """
 
-    def __init__(self, d: Array, A: Array, P: Array, turned: Array, v: Array, v_dot: Array) -> None:
-        self.p = d.shape[1]
-        self._A, self._screw, self._turned, self._v_dot = A, ScrewRates(d), turned, v_dot
+    def __init__(self, attached: Attachments, d: Array, v: Array, v_dot: Array) -> None:
+        self.p, P = d.shape[1], attached.P
+        self._A, self._screw, self._turned, self._v_dot = attached.A, ScrewRates(d), attached.turned, v_dot
         forward = self._screw.forward()
-        self.L = columns((forward - se3.bracket(d)) @ A)
-        self.D = forward @ turned
+        self.L = columns((forward - se3.bracket(d)) @ attached.A)
+        self.D = forward @ attached.turned
         self.N = np.linalg.solve(P[..., : 6 * self.p] @ self.L, P)
         self.V, self.q_dot = self.follow(v)
         self._against = self._ends(v, self.V)
@@ -153,6 +174,15 @@ class FrameRates:
         V, q_dot = self.follow(v)
         return q_dot, self._changes(*self._ends(v, V))
 
+    def changed(self, dv: Array, dv_dot: Array) -> tuple[Array, Array, Array, Array]:
+        """How ``V_0``, ``A_0``, ``q'`` and ``q''`` change with velocities and accelerations, ``(n, K)`` each."""
+        V, q_dot = self.follow(dv)
+        z_dot, E = self._onto(self.D, dv_dot), self._changes(*self._ends(dv, V))
+        more = np.matvec(self.E, self._interfaces(q_dot)) + np.matvec(E, self._inside)
+        z_dot[:, : 6 * self.p] += more.reshape(len(V), -1)
+        A, q_ddot = self.project(z_dot)
+        return V, A, q_dot, q_ddot
+
     def _ends(self, v: Array, V: Array) -> tuple[Array, Array]:
         """Velocities ``(n, p, 6)`` at interfaces: against the frame, and of the frame."""
         carried_there = np.matvec(self._A, V[:, None])
@@ -160,13 +190,11 @@ class FrameRates:
 
     def _changes(self, against: Array, of_frame: Array) -> Array:
         """Derivative ``(n, p, 6, 6)`` of ``D v - L V_0`` against ``d_i``, at constant velocities."""
-        result: Array = self._screw.derivative(against) - se3.bracket(of_frame)
-        return result
+        return self._screw.derivative(against) - se3.bracket(of_frame)
 
     def wrench(self, w: Array, r: Array) -> Array:
         """``p`` (n, K) with the power ``p z = w V_0 + r q'``; ``D^T p`` are the forces, ``L^T p = w``."""
-        result: Array = r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
-        return result
+        return r + np.vecmat(w - np.vecmat(r[:, : 6 * self.p], self.L), self.N)
 
     def at_interfaces(self, p: Array) -> Array:
         """``D^T p`` (n, K)."""

@@ -99,10 +99,23 @@ class LinearField:
 
     def forces(self, moved: Moved) -> InertiaForces:
         """On the frame and on the modes; ``rest`` are moments ``(n, 3, J, 3)`` of the acceleration with all places."""
-        n, J = len(moved.q), self._J
         factors = np.stack([_with(1.0, moved.q), _with(0.0, moved.q_dot), _with(0.0, moved.q_ddot)], axis=2)
+        return self._forces(moved, factors, np.stack(self._second_rates(moved), axis=2))
+
+    def rate_forces(self, moved: Moved, change: Moved) -> InertiaForces:
+        """How the forces change with accelerations and rates, those of ``change``, at the same coordinates."""
+        rates = moved.q_dot, change.q_dot, change.q_ddot
+        factors = np.stack([_with(1.0, moved.q), *(_with(0.0, own) for own in rates)], axis=2)
+        spin, more = so3.skew(moved.Omega), so3.skew(change.Omega)
+        turning = so3.skew(change.alpha) + spin @ more + more @ spin
+        one = np.broadcast_to(so3.IDENTITY, spin.shape)
+        return self._forces(change, factors, np.stack([turning, 2.0 * more, 2.0 * spin, one], axis=2))
+
+    def _forces(self, moved: Moved, factors: Array, second_rates: Array) -> InertiaForces:
+        """Of accelerations ``a + sum_j G_j Psi_j``, ``G_j`` of ``factors`` (n, J, i) times ``second_rates``."""
+        n, J = len(moved.a), self._J
         # G_j (n, c, j, d)
-        G = factors[:, None] @ np.stack(self._second_rates(moved), axis=2)
+        G = factors[:, None] @ second_rates
         there = _times(np.concatenate([moved.a[:, :, None], G.reshape(n, 3, 3 * J)], axis=2), self._moments)
         by_place = there[:, :, 1:].reshape(n, 3, J, 3)
         moment = np.vecmat(factors[:, None, :, 0], by_place)
@@ -215,8 +228,7 @@ def mass_of(moments: Array) -> Array:
     """``int Psi_j . Psi_k dm``, ``(K, K)``."""
     K = len(moments) // 3 - 1
     W = moments[4:, 4:].reshape(K, 3, K, 3)
-    result: Array = np.einsum("jaka->jk", W)
-    return result
+    return np.einsum("jaka->jk", W)
 
 
 def turned_amplitudes(stiffness: Array, moments: Array, rest: Array, m: int, spin: Array) -> Array:
@@ -245,8 +257,7 @@ def turned_amplitudes(stiffness: Array, moments: Array, rest: Array, m: int, spi
         return (P.T @ T + T @ P).ravel()
 
     turns = np.linalg.lstsq(np.stack([change(unit) for unit in units], axis=1), -change(ends))[0]
-    result: Array = speed * np.tensordot(turns, units, 1)[K - m :, K - m :]
-    return result
+    return speed * np.tensordot(turns, units, 1)[K - m :, K - m :]
 
 
 def rigid_coordinates(places: Array, K: int) -> Array:
@@ -270,5 +281,4 @@ def mean_frame(moments: Array, places: Array, size: float) -> Array:
         for i, own in enumerate(carried(places)):
             momenta[:, 6 * i : 6 * i + 6] += own.T @ share
         whole = momenta @ R
-    result: Array = np.linalg.solve(whole, momenta)
-    return result
+    return np.linalg.solve(whole, momenta)

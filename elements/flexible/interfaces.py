@@ -226,8 +226,7 @@ def _spread(r: Array, weights: Array) -> bool:
 
 
 def _inertia(r: Array, weights: Array) -> Array:
-    J: Array = np.einsum("k,kij->ij", weights, so3.skew(r).mT @ so3.skew(r))
-    return J
+    return np.einsum("k,kij->ij", weights, so3.skew(r).mT @ so3.skew(r))
 
 
 def _check_apart(interfaces: list[AttachedInterface]) -> None:

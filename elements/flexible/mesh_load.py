@@ -1,4 +1,4 @@
-"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``mesh_forces.py``)."""
+"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``free_mesh.py``)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Element,
-    ElementBatch,
+    GivenValues,
+    LoadBatch,
     Motion,
     Name,
     Numbering,
     checked,
-    evaluate,
     number,
     or_function,
     so3,
 )
-from fem_mbs.contracts import next_jump as jump_of
 from fem_mbs.elements.flexible.flexible_body import FlexibleBatch, FlexibleBody
 from fem_mbs.elements.flexible.floating_frame import FrameRates
 from fem_mbs.errors import ModelError
@@ -80,7 +79,7 @@ class LoadedFrames(NamedTuple):
     size: Array
 
 
-class MeshLoadBatch(ElementBatch, of=MeshLoad):
+class MeshLoadBatch(LoadBatch, of=MeshLoad):
     """Loads on bodies with as many interfaces and modes."""
 
     def __init__(self, loads: Sequence[MeshLoad], number: Numbering) -> None:
@@ -90,21 +89,10 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
         products = reduced[:, 1:].reshape(len(loads), -1, 3, 3)
         self._sum, self._moments = reduced[:, 0], 2.0 * so3.axial(products.swapaxes(2, 3))
         self._modal = np.trace(products[:, 1:], axis1=2, axis2=3)
-        self._constant = np.array([0.0 if callable(load.value) else load.value for load in loads])
-        self._functions = [(row, load, load.value) for row, load in enumerate(loads) if callable(load.value)]
-
-    def at(self, t: float) -> Array:
-        """Factors ``(n,)``."""
-        size = self._constant.copy()
-        for row, load, law in self._functions:
-            size[row] = evaluate(law, t, load, None)
-        return size
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self._constant
-
-    def next_jump(self, t: float, u: Array) -> float:
-        return min((jump_of(law, t) for _, _, law in self._functions), default=np.inf)
+        self.given = GivenValues(len(loads))
+        """Factors."""
+        for row, load in enumerate(loads):
+            self.given.put(row, load.value, load)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, LoadedFrames]:
         """Minus the forces on interfaces and amplitudes."""
@@ -112,7 +100,7 @@ class MeshLoadBatch(ElementBatch, of=MeshLoad):
         d = bodies.frame(motion).d
         q = bodies.joined(d, motion.u)
         still = np.zeros_like(q)
-        rates = FrameRates(d, bodies.A, bodies.P, bodies.turned, still, still)
+        rates = FrameRates(bodies.attached, d, still, still)
         moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
         size = prescribed[:, None]
         p = rates.wrench(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.flexible.floating_frame import FrameRates, carried, find
+from fem_mbs.elements.flexible.floating_frame import Attachments, FrameRates
 from fem_mbs.elements.flexible.reduction import Reduction, Skin
 from fem_mbs.elements.flexible.stiffening import CASES, ShortenedElasticity
 
@@ -48,8 +48,7 @@ def von_mises(stress: Array) -> Array:
     """Equivalent stress of ``(..., 6)``: xx, yy, zz, yz, xz, xy."""
     normal, shear = stress[..., :3], stress[..., 3:]
     apart = normal - np.roll(normal, 1, axis=-1)
-    result: Array = np.sqrt(0.5 * np.vecdot(apart, apart) + 3.0 * np.vecdot(shear, shear))
-    return result
+    return np.sqrt(0.5 * np.vecdot(apart, apart) + 3.0 * np.vecdot(shear, shear))
 
 
 class LargestStress(NamedTuple):
@@ -66,11 +65,9 @@ class Recovered:
 
     def __init__(self, reduction: Reduction, axes: Array, x: Array, R: Array, eta: Array) -> None:
         self.reduction = reduction
-        own = reduction.places[None], carried(reduction.places)[None], reduction.projection[None]
-        places, A, P = (np.broadcast_to(part, (len(x), *part.shape[1:])) for part in own)
-        self._A, self._P, self._turned = A, P, np.zeros_like(A)
-        self._turned[..., :3, :3] = self._turned[..., 3:, 3:] = axes
-        self.frame = find(x, R @ axes.swapaxes(-1, -2), eta, places, A, P, np.full(len(x), reduction.size))
+        own = reduction.places, reduction.projection, axes, np.array(reduction.size)
+        self._attached = Attachments(*(part[None] for part in own))
+        self.frame = self._attached.frame(x, R, eta)
         self.q = self.strained = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
         if len(reduction.second_order) > CASES:
             elasticity = ShortenedElasticity(reduction.stiffness[None], reduction.second_order[None, CASES:])
@@ -81,12 +78,10 @@ class Recovered:
         seen = self.reduction.surface.points[rows] + self._displaced(rows, self.q)
         if seen.ndim == 2:
             return self.frame.x + np.matvec(self.frame.R, seen)
-        result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
-        return result
+        return self.frame.x[:, None] + seen @ self.frame.R.mT
 
     def _displaced(self, rows: Any, q: Array) -> Array:
-        result: Array = np.moveaxis(self.reduction.surface.shapes[rows] @ q.T, -1, 0)
-        return result
+        return np.moveaxis(self.reduction.surface.shapes[rows] @ q.T, -1, 0)
 
     def velocities(self, V: Array, eta_dot: Array) -> tuple[Array, Array]:
         """Of the frame ``(nt, 6)`` and of the points kept ``(nt, k, 3)``, world frame.
@@ -94,7 +89,7 @@ class Recovered:
         With ``V`` (nt, p, 6) of the nodes, body axes, and rates of the amplitudes ``(nt, m)``.
         """
         v = np.concatenate([V.reshape(len(V), -1), eta_dot], axis=1)
-        rates = FrameRates(self.frame.d, self._A, self._P, self._turned, v, np.zeros_like(v))
+        rates = FrameRates(self._attached, self.frame.d, v, np.zeros_like(v))
         seen = self.reduction.surface.points + self._displaced(slice(None), self.q)
         moves, spin = rates.V[:, None, :3], rates.V[:, None, 3:]
         inside = moves + np.cross(spin, seen) + self._displaced(slice(None), rates.q_dot)
@@ -103,8 +98,7 @@ class Recovered:
 
     def stress(self, rows: Any) -> Array:
         """Stress ``(nt, k, 6)`` of some points, or ``(nt, 6)`` of one, in the axes of the body."""
-        result: Array = np.moveaxis(self.reduction.stress_rows(rows) @ self.strained.T, -1, 0)
-        return result
+        return np.moveaxis(self.reduction.stress_rows(rows) @ self.strained.T, -1, 0)
 
     def largest(self) -> LargestStress:
         """The largest equivalent stress."""

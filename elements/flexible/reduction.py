@@ -17,25 +17,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
 from fem_mbs.elements.flexible.ansys import ansys as read_ansys
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
-from fem_mbs.elements.flexible.free_mesh import (
-    UNITS,
-    all_translations,
-    checked_matrix,
-    geometric_of,
-    ground_of,
-    in_si,
-    refuse_supports,
-    rigid_of,
-    square,
-    stress_unit,
-)
+from fem_mbs.elements.flexible.free_mesh import UNITS, FreeMesh, Loads, nodal_forces, reduced_load, square
 from fem_mbs.elements.flexible.inertia import (
     fields,
     mass_of,
@@ -49,7 +38,6 @@ from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, co
 from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
 from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
 from fem_mbs.elements.flexible.matrices import calculix as read_calculix
-from fem_mbs.elements.flexible.mesh_forces import Loads, in_rows, nodal_forces, reduced_load
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
@@ -217,71 +205,69 @@ class Reduction(Public):
         solve: Callable[..., Any] | None = None,
         mesh: SourceMesh | None = None,
     ) -> None:
-        begin, unit, points = time.perf_counter(), UNITS[units][0], np.asarray(points)
+        begin, points = time.perf_counter(), np.asarray(points)
         mesh = mesh or SourceMesh(points, stiffness, mass)
         faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
-        rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
-        rows = all_translations(len(points)) if rows is None else rows
         plan = ReductionPlan(int(modes), frequency, method)
-        K, M = (checked_matrix(part, name, len(rows)) for part, name in ((stiffness, "stiffness"), (mass, "mass")))
-        rotations = bool((rows[:, 1] > 2).any())
-        given = placed(interfaces, points, mesh.sets, mesh.facets, rotations)
+        rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
+        free = FreeMesh(points, stiffness, mass, rows, units)
+        given = placed(interfaces, points, mesh.sets, mesh.facets, free.turns)
         sets = recovered_sets(recover, points, mesh.sets, given)
-        forces = nodal_forces(loads, points, mesh.sets, mesh.facets, unit)
-        given = [own._replace(point=unit * own.point) for own in given]
-        points, K, M = in_si(points, K, M, rows, units)
-        self.size = float(np.ptp(points, axis=0).max())
-        rigid, parts = rigid_of(points, rows), attach(given, points, rows)
-        refuse_supports(K, rigid, rows, "stiffness")
+        forces = nodal_forces(loads, points, mesh.sets, mesh.facets, free.unit)
+        given = [own._replace(point=free.unit * own.point) for own in given]
+        self.size = float(np.ptp(free.points, axis=0).max())
+        parts = attach(given, free.points, free.dofs)
+        free.refuse_supports(free.K, "stiffness")
         if mesh.constraints is not None:
             parts = constrained(parts, mesh.constraints, given)
-        own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
-        held = HeldMesh(
-            csc_array(parts.rest.T @ K @ parts.rest),
-            csc_array(parts.rest.T @ M @ parts.rest),
-            parts.seen,
-            ground_of(given, points, rows, parts.rest),
-            solve or own_solve,
-        )
-        m, E, center = masses(M, rows, points)
-        LOG.info("Reduction: %d unknowns factorised after %.1f s", len(rows), time.perf_counter() - begin)
-        basis, self.left_out = basis_of(held, plan, rigid, parts.rest, in_rows(forces, rows))
-        omega, inner = sorted_modes(basis.modes, held.K, held.M)
+        rest, around = parts.rest, np.concatenate([free.points, free.points[:1]])
+        K, M = (csc_array(rest.T @ own @ rest) for own in (free.K, free.M))
+        solve = solve or partial(Cholesky, nodes=parts.nodes, points=around)
+        held = HeldMesh(K, M, parts.seen, free.ground(given, rest), solve)
+        m, E, self.center = masses(free.M, free.dofs, free.points)
+        LOG.info("Reduction: %d unknowns factorised after %.1f s", len(free.dofs), time.perf_counter() - begin)
+        weights = csr_array(diags_array(free.weights) @ rest)
+        basis, self.left_out = basis_of(held, plan, free.rigid, rest, free.loads(forces), weights)
+        omega, inner = sorted_modes(basis.modes, held, weights)
         self.lowest = float(omega[0]) if len(omega) else 0.0
         T = np.concatenate([basis.interfaces, inner], axis=1)
-        K_reduced = T.T @ (held.K @ T)
-        T = parts.rest @ T
+        self.stiffness = symmetric(T.T @ (K @ T))
+        T = rest @ T
         LOG.info("Reduction: %d coordinates after %.1f s", T.shape[1], time.perf_counter() - begin)
-        Y, theta = fields(T, rows, len(points))
-        self.names, self.center = tuple(own.name for own in given), center
-        self.places = np.array([own.point for own in given]) - center
-        self.moments = moments_of(m, E, points - center, Y, theta)
-        whole = T.T @ (M @ T)
-        self.stiffness, self.rest = symmetric(K_reduced), symmetric(whole - mass_of(self.moments))
+        X, (Y, theta) = free.points - self.center, fields(T, free.dofs, len(points))
+        self.names = tuple(own.name for own in given)
+        self.places = np.array([own.point for own in given]) - self.center
+        self.moments = moments_of(m, E, X, Y, theta)
+        whole = T.T @ (free.M @ T)
+        self.rest = symmetric(whole - mass_of(self.moments))
         if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
             self.rest = np.zeros_like(self.rest)
         self.frame = "mean"
         self.second_order = np.zeros((0, *self.stiffness.shape))
-        pulled = None if mesh.geometric is None else partial(mesh.geometric, unit=stress_unit(units) * unit)
+        pulled = None if mesh.geometric is None else partial(mesh.geometric, unit=free.stress_unit * free.unit)
         if geometric is not None:
-            pulled = partial(geometric_of, geometric, rows, units)
+            pulled = partial(free.geometric, geometric)
         if pulled is not None:
-            self.second_order = second_order_forms(held, K, M, parts.rest, points, center, rows, T, given, pulled)
+            self.second_order = second_order_forms(free, held, rest, self.center, T, given, pulled)
         by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
         if by_unknowns is None:
             self._settle(float(damping), rayleigh, np.zeros_like(whole))
         else:
-            C = checked_matrix(by_unknowns, "damping", len(rows))
-            C = in_si(points, C, C, rows, units)[1]
-            refuse_supports(C, rigid, rows, "damping")
+            C = free.matrix(by_unknowns, "damping")
+            free.refuse_supports(C, "damping")
             self._settle(0.0, rayleigh, symmetric(T.T @ (C @ T)))
+        stress = None if mesh.stress is None else lambda kept: mesh.stress(T, kept) * free.stress_unit
+        self._keep(X, Y, faces, sets, stress)
+        self.loaded = {name: reduced_load(own, X, Y) for name, own in forces.items()}
+
+    def _keep(self, X: Array, Y: Array, faces: IntArray, sets: Mapping[str, IntArray], stress: Any) -> None:
+        """Of the mesh, with nodes ``X`` (n, 3) and shapes ``Y`` (n, 3, K): its faces, and sets."""
         kept = np.unique(np.concatenate([faces.ravel(), *sets.values()]))
-        number = np.zeros(len(points), np.intp)
+        number = np.zeros(len(X), np.intp)
         number[kept] = np.arange(len(kept))
-        stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * stress_unit(units)
-        self.surface = Skin(points[kept] - center, Y[kept], stress, number[faces], kept)
+        known = NOTHING.stress if stress is None else stress(kept)
+        self.surface = Skin(X[kept], Y[kept], known, number[faces], kept)
         self.kept = {"skin": np.unique(self.surface.triangles)} | {name: number[own] for name, own in sets.items()}
-        self.loaded = {name: reduced_load(own, points - center, Y) for name, own in forces.items()}
 
     @classmethod
     @checked
@@ -508,8 +494,7 @@ class Reduction(Public):
         """Stresses ``(k, 6, K)`` of unit coordinates at some points of its surface, or a :class:`ModelError`."""
         if not len(self.surface.stress):
             raise ModelError(f"{self!r} knows no stresses; Reduction.solid does")
-        stress: Array = self.surface.stress[points]
-        return stress
+        return self.surface.stress[points]
 
     @property
     def frequencies(self) -> Array:
@@ -525,8 +510,7 @@ class Reduction(Public):
     def inertia(self) -> Array:
         """About the mass centre of the undeformed body, ``(3, 3)``, axes of the mesh."""
         W = self.moments[1:4, 1:4]
-        result: Array = np.trace(W) * np.eye(3) - W
-        return result
+        return np.trace(W) * np.eye(3) - W
 
     @property
     def modes(self) -> int:

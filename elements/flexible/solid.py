@@ -24,12 +24,12 @@ FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4}
 """Corners of cells on a surface."""
 AT = 1e-6
 """Distance of a node from that of the mesh, against its size, that is rounding of a file."""
-TRIANGLE, QUAD = np.repeat((3.0, 16.0), 3) / 57.0, np.repeat((1.0, 4.0, 16.0), (4, 4, 1)) / 36.0
-"""Shares of the nodes of a face in its area, as the diagonals of their mass matrices."""
+ORDERS = {True: 4, False: 5}
+"""Of polynomials that are integrated exactly, in tetrahedra or not."""
+FLAT = 1e-10
+"""Volume of a cell that has none, against the cube of its extent."""
 CHUNK = 3_000_000
 """Numbers of cells that are worked on together."""
-NINE = ((0, 0), (1, 0), (1, 1), (0, 1), (0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), (0.5, 0.5))
-"""Where the nodes of a face of nine are."""
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
 HALVES = {6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)), 9: tuple((8, *ROUND[k : k + 2]) for k in range(8))}
 """Triangles by which a face of six or nine nodes is drawn."""
@@ -132,7 +132,8 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     m, cells, named_faces, named_nodes = read(mesh)
     tets = m.t.shape[0] == 4
     scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
-    basis = skfem.Basis(m, scalar, intorder=4 if tets else 5)
+    _refuse_cells(m, skfem.quadrature.get_quadrature(scalar, ORDERS[tets])[0])
+    basis = skfem.Basis(m, scalar, intorder=ORDERS[tets])
     young, poisson, density = (
         _of_cells(value, name, cells, m.t.shape[1]) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho"))
     )
@@ -148,11 +149,31 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     points = basis.doflocs.T
     for name, at in named_nodes.items():
         sets.setdefault(name, _nodes(at, points, faces))
-    middles = m.p[:, m.t[:, m.f2t[0, m.boundary_facets()]]].mean(axis=1).T
-    shares = _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD)
-    facets = Facets(faces, shares, _pressures(points[faces], middles))
+    facets = _surface(skfem.FacetBasis(m, scalar, facets=m.boundary_facets(), intorder=4), faces)
     stress = Stress(m, scalar, material, basis.element_dofs.T)
     return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric)
+
+
+def _refuse_cells(m: Any, places: Array) -> None:
+    """Refuse cells that stand twice in a mesh, and those without volume, or folded, at places in them ``(3, q)``."""
+    order, same = np.unique(np.sort(m.t, axis=0), axis=1, return_inverse=True)
+    if order.shape[1] < m.t.shape[1]:
+        first, other = np.flatnonzero(same.ravel() == np.bincount(same.ravel()).argmax())[:2]
+        raise ModelError(
+            f"Reduction.solid: cells {first} and {other} of the mesh, counted from 0, have the same corners, and would "
+            "count twice; leave one out"
+        )
+    corners = m.p[:, m.t]
+    extents = np.ptp(corners, axis=1).max(axis=0)
+    volumes = np.linalg.det(m.mapping().DF(places).transpose(2, 3, 0, 1))
+    volumes = np.broadcast_to(volumes, (len(extents), places.shape[1])) * np.sign(volumes[:, :1])
+    bad = np.flatnonzero(volumes.min(axis=1) <= FLAT * extents**3)
+    if len(bad):
+        x, y, z = corners[:, :, bad[0]].mean(axis=1)
+        raise ModelError(
+            f"Reduction.solid: cell {bad[0]} of the mesh, counted from 0, at ({x:.4g}, {y:.4g}, {z:.4g}), is flat or "
+            f"folded, as {len(bad)} in all are; move its corners, or mesh the body anew"
+        )
 
 
 def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array, csr_array]:
@@ -215,7 +236,14 @@ def _of_cells(value: Any, name: str, known: Mapping[str, IntArray], count: int) 
             raise ModelError(
                 f"{label}: the mesh has no set of cells {own!r}; it has {', '.join(map(repr, known)) or 'none'}"
             )
-        result[known[own]] = number(each, f"{label}[{own!r}]", positive=positive)
+        each, cells = number(each, f"{label}[{own!r}]", positive=positive), known[own]
+        unlike = cells[(result[cells] != each) & ~np.isnan(result[cells])]
+        if len(unlike):
+            raise ModelError(
+                f"{label}: {len(unlike)} cells of {own!r}, as number {unlike[0]}, counted from 0, are in another of "
+                "its sets with another value; sets of materials must not overlap"
+            )
+        result[cells] = each
     if np.isnan(result).any():
         raise ModelError(f"{label}: {int(np.isnan(result).sum())} cells are in none of {', '.join(map(repr, value))}")
     return result
@@ -244,31 +272,15 @@ def _faces(m: Any, facets: IntArray, tets: bool) -> IntArray:
     return np.concatenate(parts, axis=1)
 
 
-def _areas(faces: IntArray, points: Array) -> Array:
-    """Of faces, ``(f,)``."""
-    a, b, c = (points[faces[:, k]] for k in (0, 1, 2))
-    area: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    if faces.shape[1] == 9:
-        d = points[faces[:, 3]]
-        area += 0.5 * np.linalg.norm(np.cross(c - a, d - a), axis=1)
-    return area
-
-
-def _pressures(at: Array, inside: Array) -> Array:
-    """Forces ``(f, k, 3)`` of a unit pressure on nodes ``at`` (f, k, 3) of faces, away from the points ``inside``."""
-    if at.shape[1] == 6:
-        # consistent with quadratic displacements: middles alone bear
-        area = 0.5 * np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
-        forces = area[:, None] * np.repeat((0.0, 1.0 / 3.0), 3)[:, None]
-    else:
-        # Simpson's rule, which is exact, of the normals of a bilinear face
-        s, r = (np.array(own)[:, None] for own in zip(*NINE, strict=True))
-        a, b, c, d = (at[:, None, k] for k in range(4))
-        along, across = (1 - r) * (b - a) + r * (c - d), (1 - s) * (d - a) + s * (c - b)
-        forces = np.cross(along, across) * QUAD[:, None]
-    outward = np.vecdot(forces.sum(axis=1), at.mean(axis=1) - inside)
-    result: Array = forces * np.sign(outward)[:, None, None]
-    return result
+def _surface(basis: Any, faces: IntArray) -> Facets:
+    """Faces of nodes ``(f, k)``: shares of the nodes in the area, as the diagonals of mass matrices, and pressures."""
+    at = (basis.element_dofs.T[:, :, None] == faces[:, None]).argmax(axis=1)
+    # of the shapes of cells, those of the nodes of the face
+    every = np.stack([np.broadcast_to(own[0], basis.dx.shape) for own in basis.basis], axis=1)
+    N = np.take_along_axis(every, at[:, :, None], axis=1)
+    shares = np.vecdot(N**2, basis.dx[:, None])
+    areas = shares * (basis.dx.sum(axis=1) / shares.sum(axis=1))[:, None]
+    return Facets(faces, areas, N @ (np.asarray(basis.normals) * basis.dx).transpose(1, 2, 0))
 
 
 class Material(NamedTuple):
@@ -341,8 +353,7 @@ def _gradients(basis: Any, some: slice, nodes: IntArray, T: Array) -> Array:
     # slopes (e, p, a, i) of shapes of nodes, displacements (e, i, c K)
     slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=-1).transpose(1, 2, 0, 3)
     grad = slopes.reshape(len(nodes), -1, k) @ T.reshape(-1, 3, K)[nodes].reshape(len(nodes), k, -1)
-    result: Array = grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
-    return result
+    return grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
 
 
 def _gathering(rows: IntArray, count: int) -> csr_array:

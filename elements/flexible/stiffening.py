@@ -27,9 +27,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import so3
 from fem_mbs.elements.flexible.bases import HeldMesh
+from fem_mbs.elements.flexible.free_mesh import FreeMesh
 from fem_mbs.elements.flexible.inertia import InertiaDerivatives, InertiaForces, LinearField, Moved
 from fem_mbs.elements.flexible.interfaces import AttachedInterface
 
@@ -83,8 +84,20 @@ class SecondOrderField:
         """On the frame and on the modes; ``rest`` are those of the wide field."""
         every = self._moved(moved)
         wide = self._field.forces(every)
-        modes = wide.modes[:, : self._K] + np.vecmat(wide.modes[:, self._K :], self._along(moved.q))
-        return InertiaForces(wide.frame, modes, (every, wide))
+        return InertiaForces(wide.frame, self._on_own(wide, moved.q), (every, wide))
+
+    def rate_forces(self, moved: Moved, change: Moved) -> InertiaForces:
+        """How the forces change with accelerations and rates, those of ``change``, at the same coordinates."""
+        along, rate = self._along(moved.q), self._along(moved.q_dot)
+        p_dot = np.matvec(along, change.q_dot)
+        p_ddot = np.matvec(along, change.q_ddot) + 2.0 * np.matvec(rate, change.q_dot)
+        q_dot, q_ddot = (np.concatenate(both, axis=1) for both in ((change.q_dot, p_dot), (change.q_ddot, p_ddot)))
+        wide = self._field.rate_forces(self._moved(moved), change._replace(q_dot=q_dot, q_ddot=q_ddot))
+        return InertiaForces(wide.frame, self._on_own(wide, moved.q), None)
+
+    def _on_own(self, wide: InertiaForces, q: Array) -> Array:
+        """Forces ``(n, K)`` on the coordinates, with those on what follows them."""
+        return wide.modes[:, : self._K] + np.vecmat(wide.modes[:, self._K :], self._along(q))
 
     def derivatives(self, moved: Moved, rest: tuple[Moved, InertiaForces]) -> InertiaDerivatives:
         """Of the forces, with the ``rest`` of these."""
@@ -151,37 +164,34 @@ class ShortenedElasticity:
 
 
 def second_order_forms(
+    mesh: FreeMesh,
     held: HeldMesh,
-    K: csr_array,
-    M: csr_array,
     rest: csr_array,
-    points: Array,
     center: Array,
-    dofs: IntArray,
     T: Array,
     interfaces: Sequence[AttachedInterface],
     geometric: Geometric,
 ) -> Array:
-    """``Z`` of shapes ``T`` (N, K) of a mesh whose nodes are at ``points`` (n, 3).
+    """``Z`` of shapes ``T`` (N, K) of a mesh.
 
     Twelve (K, K) of loads, and of several interfaces one for each of their motions.
     """
-    X = points - center
+    X, dofs = mesh.points - center, mesh.dofs
     fields = np.zeros((CASES, len(X), 6))
     fields[[0, 1, 2], :, [0, 1, 2]] = 1.0
     for a in range(3):
         fields[3 + 3 * a + np.arange(3), :, np.arange(3)] = X[:, a]
-    f = M @ fields[:, dofs[:, 0], dofs[:, 1]].T
+    f = mesh.M @ fields[:, dofs[:, 0], dofs[:, 1]].T
     n = held.G.shape[0]
     u = rest @ held.answer(rest.T @ f, n, np.zeros((n, CASES)))
     if len(interfaces) > 1:
         u, f = np.concatenate([u, T[:, :n]], axis=1), np.pad(f, ((0, 0), (0, n)))
     Z = -geometric(u, T)
     on_nodes = np.zeros((len(Z), len(X), 6))
-    on_nodes[:, dofs[:, 0], dofs[:, 1]] = (f - K @ u).T
+    on_nodes[:, dofs[:, 0], dofs[:, 1]] = (f - mesh.K @ u).T
     for i, own in enumerate(interfaces):
         force = on_nodes[:, own.nodes, :3]
-        arms = points[own.nodes] - own.point
+        arms = mesh.points[own.nodes] - own.point
         move, turn = slice(6 * i, 6 * i + 3), slice(6 * i + 3, 6 * i + 6)
         half = 0.5 * so3.skew(force.sum(axis=1))
         Z[:, move, turn] += half

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from math import inf
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,8 @@ from fem_mbs.contracts import (
     Element,
     ElementBatch,
     Energy,
+    GivenValues,
+    LoadBatch,
     Motion,
     Node,
     NodeLike,
@@ -30,10 +31,9 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     choice,
-    evaluate,
     lever,
-    next_jump,
     or_function,
+    poses,
     vector,
 )
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
@@ -124,31 +124,16 @@ class Moment(Load):
         super().__init__(node, value, frame, None)
 
 
-class BodyLoads(ElementBatch):
+class BodyLoads(LoadBatch):
     """Loads that follow their nodes (the torques of Holzinger, Arnold, Gerstmayr 2024, eq. 9)."""
 
     def __init__(self, loads: Sequence[NodeLoad], number: Numbering) -> None:
         super().__init__(loads, number)
         self._lever = so3.skew(np.array([load.offset for load in loads]))
-        self._constant = np.zeros((len(loads), 6))
-        self._functions = [(row, load) for row, load in enumerate(loads) if callable(load.value)]
+        self.given = GivenValues(len(loads), 6)
+        """Wrenches at their points."""
         for row, load in enumerate(loads):
-            if not callable(load.value):
-                self._constant[row, load.part] = load.value
-
-    def at(self, t: float) -> Array:
-        """Wrenches ``(n, 6)`` at their points."""
-        wrenches = self._constant.copy()
-        for row, load in self._functions:
-            wrenches[row, load.part] = evaluate(load.value, t, load, 3)
-        return wrenches
-
-    def next_jump(self, t: float, u: Array) -> float:
-        """When one of the functions jumps next, of those that have an attribute ``jumps``, a list of times."""
-        return min((next_jump(load.value, t) for _, load in self._functions), default=inf)
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self._constant
+            self.given.put((row, load.part), load.value, load, 3)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
         """Minus the wrench at the node."""
@@ -233,7 +218,7 @@ class Gravity(Element):
         return int(self.masses.modes.shape[-1])
 
 
-class GravityBatch(ElementBatch, of=Gravity):
+class GravityBatch(LoadBatch, of=Gravity):
     """Parts with a gravity of their own, a cell for each of their nodes."""
 
     def __init__(self, gravities: Sequence[Gravity], number: Numbering) -> None:
@@ -247,20 +232,10 @@ class GravityBatch(ElementBatch, of=Gravity):
         self._mass, self._moment, self._modes = (np.concatenate(part) for part in parts)
         if self._modes.shape[-1]:
             self.own = np.array([number.own(own.part) for own in gravities for _ in own.nodes])
-        self._rows = [slice(end - count, end) for count, end in zip(counts, np.cumsum(counts), strict=True)]
-        self._laws = [gravity.acceleration for gravity in gravities]
-        self._gravities = gravities
-        self._varies = np.repeat([callable(law) for law in self._laws], counts)
-
-    def at(self, t: float) -> Array:
-        """Accelerations ``(n, 3)``."""
-        result = np.empty((len(self.owners), 3))
-        for rows, law, owner in zip(self._rows, self._laws, self._gravities, strict=True):
-            result[rows] = evaluate(law, t, owner, 3) if callable(law) else law
-        return result
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return np.where(self._varies[:, None], 1.0, factor) * prescribed
+        self.given = GivenValues(len(self.nodes), 3)
+        """Accelerations."""
+        for gravity, count, end in zip(gravities, counts, np.cumsum(counts), strict=True):
+            self.given.put(slice(end - count, end), gravity.acceleration, gravity, 3)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
         """Minus the weights, and those of the model back."""
@@ -297,7 +272,7 @@ def masses_of(part: Element, nodes: Sequence[Node]) -> Masses:
     """What nodes carry of a part, from its forces in a uniform acceleration; a :class:`ModelError` without mass."""
     number = Numbering(nodes, [part])
     batch = type(part).batch([part], number)
-    x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
+    x, R = poses(nodes)
     still, own = np.zeros((len(nodes), 6)), np.array([variable.initial for variable in part.internal_variables])
     motion = Motion(0.0, x, R, still, still, np.zeros(3), own, 0.0 * own, 0.0 * own)
     matrix = batch.mass(batch.force(motion, batch.at(0.0))[1])

@@ -15,13 +15,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    GivenValues,
     InternalVariable,
     NotNegative,
     Numbering,
     Positive,
+    TimedBatch,
     checked,
-    derivatives,
-    evaluate,
     number,
     or_function,
 )
@@ -158,17 +158,18 @@ class PositionMotor(ControlledMotor):
         self._controlled(position, (proportional, integral, derivative), limit, " s")
 
 
-def references(motors: Sequence[Any], t: float) -> Array:
-    """What motors are to follow ``(n,)``."""
-    each = ((motor, motor.reference) for motor in motors)
-    return np.array([float(evaluate(own, t, motor, None)) if callable(own) else own for motor, own in each])
+class MotorBatch(TimedBatch, CoordinateLawBatch):
+    """Motors, and what they are to follow ``(n,)``."""
+
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.given = GivenValues(len(elements))
+        for k, motor in enumerate(elements):
+            self.given.put(k, motor.reference, motor)
 
 
-class TorqueBatch(CoordinateLawBatch, of=TorqueMotor):
+class TorqueBatch(MotorBatch, of=TorqueMotor):
     """Forces and moments over time."""
-
-    def at(self, t: float) -> Array:
-        return references(self.owners, t)
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
         """Minus the torque, which acts and does not resist."""
@@ -176,12 +177,15 @@ class TorqueBatch(CoordinateLawBatch, of=TorqueMotor):
         return Law.without_states(-prescribed, none, none)
 
 
-class ControlledBatch(CoordinateLawBatch, of=(SpeedMotor, PositionMotor)):
+class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
     """Motors with controllers, of speeds and of positions."""
 
     def __init__(self, elements: Sequence[ControlledMotor], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._motors, self._end = elements, number.end
+        self._rated, self._end = GivenValues(len(elements)), number.end
+        for k, motor in enumerate(elements):
+            if motor.gains[2]:
+                self._rated.put(k, motor.reference, motor)
         self.P, self.I, self.D = np.array([motor.gains for motor in elements]).T
         self.limit = np.array([inf if motor.limit is None else motor.limit for motor in elements])
         self.kinked = bool(np.isfinite(self.limit).any())
@@ -191,11 +195,7 @@ class ControlledBatch(CoordinateLawBatch, of=(SpeedMotor, PositionMotor)):
 
     def at(self, t: float) -> tuple[Array, Array]:
         """References and their rates ``(n,)``."""
-        rates = np.zeros(len(self._motors))
-        for k, motor in enumerate(self._motors):
-            if motor.gains[2] and callable(motor.reference):
-                rates[k] = derivatives(motor.reference, t, motor, None, self._end)[0]
-        return references(self._motors, t), rates
+        return self.given.at(t), self._rated.rates(t, self._end)[0]
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
         """``-T``, and ``-z'``."""

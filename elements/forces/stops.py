@@ -16,17 +16,17 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Energy,
     Gaps,
+    GivenValues,
     Motion,
     NotNegative,
     Numbering,
     Positive,
+    TimedBatch,
     UnilateralBatch,
     UnitInterval,
     carried_variables,
     checked,
     continued,
-    derivatives,
-    evaluate,
 )
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
@@ -122,7 +122,7 @@ class Ends(NamedTuple):
     rate: Array
 
 
-class StopBatch(CoordinateLawBatch):
+class StopBatch(TimedBatch, CoordinateLawBatch):
     """Stops as arrays."""
 
     owners: Sequence[JointStop]
@@ -131,24 +131,16 @@ class StopBatch(CoordinateLawBatch):
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
         self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements], float).T
-        given = [[e.lower for e in elements], [e.upper for e in elements]]
-        none = -inf, inf
-        constant = [
-            [0.0 if callable(own) else away if own is None else own for own in row]
-            for row, away in zip(given, none, strict=True)
-        ]
-        self._constant = np.array(constant, float)
-        self._laws = [(side, k, own) for side, row in enumerate(given) for k, own in enumerate(row) if callable(own)]
-        self._end = number.end
+        self.given, self._end = GivenValues(2, len(elements)), number.end
+        for k, stop in enumerate(elements):
+            self.given.put((0, k), -inf if stop.lower is None else stop.lower, stop)
+            self.given.put((1, k), inf if stop.upper is None else stop.upper, stop)
 
     def at(self, t: float) -> Ends:
-        ends = Ends(self._constant.copy(), np.zeros_like(self._constant))
-        for side, k, law in self._laws:
-            owner = self.owners[k]
-            ends.place[side, k] = evaluate(law, t, owner, None)
-            ends.rate[side, k] = derivatives(law, t, owner, None, self._end)[0]
+        ends = Ends(self.given.at(t), self.given.rates(t, self._end)[0])
+        for k in np.flatnonzero(ends.place[0] >= ends.place[1]).tolist():
             lower, upper = ends.place[:, k]
-            check_ends(owner, lower, upper, f" at t = {t:.6g} s")
+            check_ends(self.owners[k], lower, upper, f" at t = {t:.6g} s")
         return ends
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Ends) -> Law:

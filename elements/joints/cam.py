@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Coordinate, Direction, InternalVariable, NodeLike, Numbering, StepEnd, checked
+from fem_mbs.contracts import Coordinate, Direction, InternalVariable, NodeLike, Numbering, StepEnd, checked, poses
 from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.curve import Points, Spline, Splines, sampled
 from fem_mbs.elements.joints.frames import (
@@ -188,8 +188,7 @@ class CamJoint(TrackJoint):
         )
 
     def _touch(self, label: str) -> Touch:
-        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
-        return touch(self.curves, self.plane, relative(x, R), label)
+        return touch(self.curves, self.plane, relative(*poses(self.nodes)), label)
 
 
 class CamBatch(FramesBatch, of=CamJoint):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Node, Numbering, node_rows
+from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Node, Numbering, node_rows, poses
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, gradients, nodal, relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
@@ -77,7 +77,7 @@ def consistent_rates(joint: Constraint, own: Array) -> Array:
     The best ones where the velocities violate the joint.
     """
     nodes = joint.nodes
-    x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
+    x, R = poses(nodes)
     V = np.array([[*(node.rotation.T @ node.velocity), *node.angular_velocity] for node in nodes])
     motion = Motion(0.0, x, R, V, np.zeros_like(V), np.zeros(3), own, 0.0 * own, 0.0 * own)
     batch = type(joint).batch([joint], JointNumbering(joint, len(own)))  # type: ignore[arg-type]
@@ -137,7 +137,6 @@ class JointCoordinates(CoordinateBatch):
         return Measured(value, gradients(own.gradient, Ad), (Ad, own))
 
     def second(self, context: tuple[Array, Measure]) -> Array:
-        """``(n, 12, 12)``."""
         Ad, own = context
         return nodal(Ad, own.bend, own.gradient)
 

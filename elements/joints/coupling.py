@@ -18,6 +18,7 @@ from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     CoordinateBatch,
+    GivenValues,
     InternalVariable,
     Measured,
     Motion,
@@ -25,8 +26,6 @@ from fem_mbs.contracts import (
     Rates,
     checked,
     continued,
-    derivatives,
-    evaluate,
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
@@ -105,9 +104,7 @@ class Imposed:
     @cached_property
     def rates(self) -> tuple[Array, Array]:
         """First and second time derivatives ``(n,)``."""
-        first, second = np.zeros((2, len(self.value)))
-        for k, law in self.batch.laws:
-            first[k], second[k] = derivatives(law, self.t, self.batch.owners[k], None, self.batch.number.end)
+        first, second = self.batch.given.rates(self.t, self.batch.number.end)
         return first, second
 
 
@@ -147,7 +144,9 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         rows = [_own_rows(own, number) for own in constraints]
         self.own = np.array(rows, np.intp) if rows[0] else None
         self._width = 6 * self.nodes.shape[1] + len(rows[0])
-        self.laws = [(k, own.law) for k, own in enumerate(constraints) if own.law is not None]
+        self.given = GivenValues(len(constraints))
+        for k, own in enumerate(constraints):
+            self.given.put(k, 0.0 if own.law is None else own.law, own)
         keys: dict[Hashable, list[tuple[int, Term]]] = {}
         for cell, own in enumerate(constraints):
             for term in own.terms:
@@ -188,10 +187,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
     def at(self, t: float) -> Imposed:
-        values = np.zeros(len(self.owners))
-        for k, law in self.laws:
-            values[k] = evaluate(law, t, self.owners[k], None)
-        return Imposed(self, t, values)
+        return Imposed(self, t, self.given.at(t))
 
     def met(self, motion: Motion) -> Imposed:
         return Imposed(self, motion.t, np.zeros(len(self.owners)))
@@ -227,7 +223,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         return result
 
     def rates(self, context: CoordinateConstraintContext) -> Rates | None:
-        if not self.laws:
+        if not self.given.laws:
             return None
         first, second = context.prescribed.rates
         return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
@@ -242,7 +238,6 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         return result
 
     def history_rates(self, context: CoordinateConstraintContext) -> Array:
-        """Of angles."""
         assert self.own is not None
         result = np.zeros(self.own.shape)
         for group, measured in zip(self.groups, context.measured, strict=True):

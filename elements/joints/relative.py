@@ -110,7 +110,7 @@ class RelativeJoint(Constraint):
         "free_axis",
         "is_driven",
         "limit",
-        "point_laws",
+        "point_law",
         "positions",
         "rotation_weights",
         "upright",
@@ -263,13 +263,14 @@ class RelativeJoint(Constraint):
         """What prescribes its angle, in rad."""
         return self.drive if self.driven and self.driven[0] in ROTATIONS else None
 
-    def point_laws(self) -> list[tuple[Array, Displacement, int | None]]:
+    @property
+    def point_law(self) -> tuple[Array, Displacement, int | None] | None:
         """What moves the point of b: directions (3, s) in frame a, the law, and how many components that returns."""
         if self.displacement is not None:
-            return [(self.nodes[0].rotation.T, self.displacement, 3)]
+            return self.nodes[0].rotation.T, self.displacement, 3
         if self.drive is None or self.driven[0] in ROTATIONS:
-            return []
-        return [(self.axes[0][:, [TRANSLATIONS.index(self.driven[0])]], self.drive, None)]
+            return None
+        return self.axes[0][:, [TRANSLATIONS.index(self.driven[0])]], self.drive, None
 
 
 def shapes_of(joint: RelativeJoint, size: float) -> list[Placed]:

@@ -27,12 +27,12 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     ConstraintBatch,
+    GivenValues,
     Motion,
     Numbering,
     Rates,
     StepEnd,
     consecutive,
-    derivatives,
     evaluate,
     function,
 )
@@ -142,7 +142,6 @@ class RelativeBatch(ConstraintBatch):
         return phi.reshape(-1)[self._closed], B.reshape(-1, 12)[self._closed], context
 
     def second(self, context: RelativeContext) -> Array:
-        """``H`` (m, 12, 12)."""
         w = context.rows[..., :12].reshape(-1, 12)[self._closed]
         return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]
 
@@ -228,13 +227,8 @@ class PrescribedRows:
         return self.batch.row_rates(self.t, self.angles)
 
 
-class Move(NamedTuple):
-    """What moves the point of b of a joint: ``D`` times its directions, and the law with the number of its values."""
-
-    row: int
-    along: Array
-    law: Callable[[float], ArrayLike]
-    size: int | None
+def _along(directions: Array, value: Array) -> Array:
+    return directions @ np.atleast_1d(value)
 
 
 class DrivenBatch(RelativeBatch):
@@ -243,17 +237,19 @@ class DrivenBatch(RelativeBatch):
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         super().__init__(joints, number)
         self._end = number.end
-        self._known: tuple[float, list[Any], list[Any]] | None = None
+        self._known: tuple[float, Array, Array] | None = None
         """The derivatives of laws at one instant, for which they are asked several times."""
         self._last: tuple[RelativeContext, Rates] | None = None
         """What was asked for last, by a residual, and will be by the matrix there."""
         self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.is_driven], np.intp)
         self._driven = [joints[k] for k in which]
-        self._moves = [
-            Move(k, self._D[k] @ directions, law, size)
-            for k in which
-            for directions, law, size in joints[k].point_laws()
-        ]
+        self._angles, self._moved = GivenValues(len(which)), GivenValues(len(which), self._p)
+        """Angles, and how far points are moved along the directions."""
+        for k, joint in enumerate(self._driven):
+            self._angles.put(k, 0.0 if joint.angle_law is None else joint.angle_law, joint)
+            if (moved := joint.point_law) is not None:
+                directions, law, size = moved
+                self._moved.put(k, law, joint, size, spread=partial(_along, self._D[which[k]] @ directions))
         # what stays, and what goes with the cosine and the sine of the angles: across the axis cos W + sin axis~ W
         D, W, none = self._D[which], self._W[which], np.zeros((len(which), self._p))
         axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in self._driven]))
@@ -289,10 +285,8 @@ class DrivenBatch(RelativeBatch):
 
     def at(self, t: float) -> PrescribedRows:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
-        laws = ((joint, joint.angle_law) for joint in self._driven)
-        angles = [0.0 if law is None else float(evaluate(law, t, joint, None)) for joint, law in laws]
-        prescribed = self._turned(t, np.array(angles))
-        self._move(prescribed.rows, [evaluate(own.law, t, self.owners[own.row], own.size) for own in self._moves])
+        prescribed = self._turned(t, self._angles.at(t))
+        prescribed.rows[self.driven_joints, : self._p, 12] -= self._moved.at(t)
         return prescribed
 
     def met(self, motion: Motion) -> PrescribedRows:
@@ -308,11 +302,6 @@ class DrivenBatch(RelativeBatch):
         rows[self.driven_joints] = self._fixed + c * self._cosine + s * self._sine
         along, across = self._ahead
         return PrescribedRows(self, t, angles, rows, c[:, 0] * along + s[:, 0] * across)
-
-    def _move(self, rows: Array, values: Sequence[Array]) -> None:
-        """Put what laws say of points into the offsets of rows ``(n, m, 13)``."""
-        for (row, along, *_), value in zip(self._moves, values, strict=True):
-            rows[row, : self._p, 12] -= along @ np.atleast_1d(value)
 
     def check_behind(self, cosine: Array) -> None:
         """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
@@ -337,22 +326,16 @@ class DrivenBatch(RelativeBatch):
         """First and second time derivative ``(n, m, 13)`` of the rows at driven ``angles`` (k,)."""
         first, second = np.zeros((2, *self._built.shape))
         if self._known is None or self._known[0] != t:
-            self._known = t, *self._derivatives(t)
+            self._known = t, self._angles.rates(t, self._end), self._moved.rates(t, self._end)
         _, turning, moving = self._known
-        speed, acceleration = np.array(turning, float).T[..., None, None]
+        speed, acceleration = turning[..., None, None]
         c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
         along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
         first[self.driven_joints] = speed * across
         second[self.driven_joints] = acceleration * across - speed**2 * along
-        for rows, values in zip((first, second), zip(*moving, strict=True), strict=False):
-            self._move(rows, values)
+        for rows, values in zip((first, second), moving, strict=True):
+            rows[self.driven_joints, : self._p, 12] -= values
         return first, second
-
-    def _derivatives(self, t: float) -> tuple[list[Any], list[Any]]:
-        """First and second time derivatives of the laws of angles and of points."""
-        laws, end = ((joint, joint.angle_law) for joint in self._driven), self._end
-        turning = [(0.0, 0.0) if law is None else derivatives(law, t, joint, None, end) for joint, law in laws]
-        return turning, [derivatives(own.law, t, self.owners[own.row], own.size, end) for own in self._moves]
 
     def astray(self, end: StepEnd) -> str:
         """Drives that jump by whole turns meet the equations, too."""

@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     lever,
+    poses,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest, refuse_corners
@@ -80,7 +81,7 @@ class SlidingJoint(TrackJoint):
         self.offset = lever(node, point)
         self.tracks = BeamTracks([beam])
         refuse_corners(beam, label)
-        x, R = self._places()
+        x, R = poses(beam.nodes)
         section = self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
         gap = float(np.linalg.norm(section.x[0] - place))
         if gap > ON_BEAM * float(self.tracks.lengths[0]):
@@ -110,14 +111,9 @@ class SlidingJoint(TrackJoint):
         """Joints on beams alike, with the same equations, share a batch."""
         return len(self.nodes), self.beam.order, self.rotation
 
-    def _places(self) -> tuple[Array, Array]:
-        """Positions and rotations of the nodes of the beam."""
-        x, R = (np.array([getattr(node, name) for node in self.beam.nodes]) for name in ("position", "rotation"))
-        return x, R
-
     def _sigma(self) -> float:
         node = self.nodes[-1]
-        return nearest(self.tracks, *self._places(), node.position + node.rotation @ self.offset)
+        return nearest(self.tracks, *poses(self.beam.nodes), node.position + node.rotation @ self.offset)
 
 
 @dataclass(frozen=True)
@@ -160,7 +156,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         self._axes = np.array([joint.axes[-1].T for joint in joints])
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, SlidingContext]:
-        """``Phi`` (m,) and ``B`` (m, b)."""
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
         if text := self._off(sigma, BEYOND, motion.t):
             raise MotionError(text)
@@ -177,7 +172,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
 
     def second(self, context: SlidingContext) -> Array:
-        """``H`` (m, b, b)."""
         compact, columns = context.bent
         return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
 
@@ -190,7 +184,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return result.reshape(-1, *compact.shape[1:])
 
     def rate_gradient(self, context: SlidingContext, V: Array) -> Array:
-        """``H V`` (m, b)."""
         compact, columns = context.bent
         result = np.zeros((len(self.cell), V.shape[1]))
         moving = np.take_along_axis(V[self.cell], columns, axis=1)

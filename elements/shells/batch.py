@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, Numbering, RateSensitivities
+from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
+from fem_mbs.elements.shells.doubts import WRINKLES, compression, sides
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
-from fem_mbs.elements.shells.wrinkles import WRINKLES, compression, sides
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
@@ -100,27 +100,11 @@ class ShellBatch(BeamElements):
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
-    def tangent(self, context: ShellContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
-        if self.damping_matrix is not None:
-            total += dV.after(self._viscous(context), self.nodes)
-        return total
-
-    def rate_force(self, context: ShellContext, dV: Array, dA: Array, inertial: Array) -> Array:
-        n = len(self.nodes)
-        at_nodes = (change.reshape(n, 4, 6) for change in (inertial, dA))
-        force = self._inertia.rate_force(context.inertia, *at_nodes).reshape(n, 24)
-        return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
-
     def stress_ahead(self, context: ShellContext, d: Array) -> Array:
         """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
         at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
         change = np.matvec(context.B, np.matvec(context.Q, at_frames))
-        ahead: Array = context.stress + self._stress(change)
-        return ahead
-
-    def with_stress(self, context: ShellContext, stress: Array) -> ShellContext:
-        return context._replace(stress=stress)
+        return context.stress + self._stress(change)
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:
         """Compression over that under which elements are too large for the waves of wrinkles."""
@@ -135,8 +119,7 @@ class ShellBatch(BeamElements):
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s, _ = self._strains(self._points.rows(d), d)
-        stored: Array = 0.5 * np.vecdot(s, self._stress(s))
-        return stored
+        return 0.5 * np.vecdot(s, self._stress(s))
 
     def _relative(self, x: Array, R: Array) -> QuadCoordinates:
         return QuadCoordinates(x, R @ self._frames, self.owners)
@@ -149,8 +132,7 @@ class ShellBatch(BeamElements):
 
     def _alternating(self, d: Array) -> Array:
         """Drilling rotations of alternating signs, which have no strains, ``(n, 1)``."""
-        alternating: Array = (d[..., 5] @ ALTERNATING)[:, None]
-        return alternating
+        return (d[..., 5] @ ALTERNATING)[:, None]
 
     def _gradient(self, E: tuple[Array, Array]) -> tuple[Array, Array]:
         """``B`` (n, s, 24) without the part of turns, and turns by coordinates ``(n, 4, 3, 24)``."""
@@ -174,9 +156,6 @@ class ShellBatch(BeamElements):
         """Stresses of damping: times in which strains change at these rates ``(n, s)`` or ``(n, s, c)``, as strains."""
         assert self.damping_matrix is not None
         return self._stress(self.damping_matrix.reshape(-1, *[1] * (rates.ndim - 1)) * rates)
-
-    def _total(self, context: ShellContext) -> Array:
-        return context.stress if context.viscous is None else context.stress + context.viscous
 
     def _elastic(self, context: ShellContext) -> Array:
         """Material and geometric stiffness."""
@@ -228,8 +207,7 @@ class ShellBatch(BeamElements):
         t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
         by_chords = self._points.chords.rate_derivative(relative.d, rates)
         _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + by_chords[:, None])
-        result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
-        return result
+        return bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
 
     def _at_nodes(self, matrix: Array) -> Array:
         """A matrix ``(n, 24, 24)`` of the section frames as one of the nodes."""
@@ -247,5 +225,4 @@ def _add_membrane(strains: Array, change: Array) -> None:
 def share(area: Array) -> Array:
     """``int N_i N_j dA``, ``(n, 4, 4)``, of areas ``(n, 4)`` that the quadrature points stand for."""
     values, _ = bilinear(GAUSS)
-    shared: Array = (values * area[..., None]).mT @ values
-    return shared
+    return (values * area[..., None]).mT @ values

@@ -87,8 +87,7 @@ class QuadCoordinates:
         change += 0.5 * self.half_center.derivative(V_p[:, 1] - V_p[:, 0]) @ by_center
         local = self.operator.derivative(V - V_m[:, None]) - se3.bracket(V_m)[:, None]
         result = local @ Q.reshape(n, 4, 6, 24) + self.back @ change[:, None]
-        changed: Array = result.reshape(n, 24, 24)
-        return changed
+        return result.reshape(n, 24, 24)
 
     def _middles(self) -> tuple[Array, Array]:
         """Derivatives of ``e`` of both diagonals ``(n, 2, 6, 24)`` and between their middles ``(n, 6, 24)``."""

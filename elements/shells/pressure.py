@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked, evaluate, or_function
-from fem_mbs.elements.beams.inertia import element_rows
+from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Numbering, array, checked, or_function
+from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.elements.shells.strains import GAUSS, bilinear
 from fem_mbs.errors import ModelError
@@ -85,30 +85,15 @@ class PressureContext(NamedTuple):
     nodal: Array
 
 
-class PressureBatch(ElementBatch, of=Pressure):
+class PressureBatch(LoadBatch, of=Pressure):
     """All pressures, a cell for each element of their shells: ``f_i = p_l/2 C_lijk x_j x x_k`` on the nodes."""
 
     def __init__(self, loads: Sequence[Pressure], number: Numbering) -> None:
-        self.nodes = element_rows(loads, number)
-        self.owners = [load for load in loads for _ in load.cells]
-        constant = [load.at_corners(0.0 if callable(load.value) else load.value) for load in loads]
-        self._constant = np.concatenate(constant)
-        ends = np.cumsum([len(load.cells) for load in loads])
-        self._functions = [
-            (slice(end - len(load.cells), end), load, load.value)
-            for load, end in zip(loads, ends, strict=True)
-            if callable(load.value)
-        ]
-
-    def at(self, t: float) -> Array:
-        """Pressures at the corners, ``(n, 4)``."""
-        pressure = self._constant.copy()
-        for cells, load, law in self._functions:
-            pressure[cells] = load.at_corners(evaluate(law, t, load, None, len(load.nodes)))
-        return pressure
-
-    def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self._constant
+        self.nodes, self.owners, parts = elements_of(loads, number, loads)
+        self.given = GivenValues(*self.nodes.shape)
+        """Pressures at the corners."""
+        for load, cells in parts:
+            self.given.put(cells, load.value, load, None, len(load.nodes), spread=load.at_corners)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, PressureContext]:
         """Minus the forces on the nodes, in their frames."""

@@ -192,8 +192,7 @@ class ShellSection(Public):
         T[..., :3, :3] = T[..., 3:6, 3:6] = strains_turned(angle)
         c, s = np.cos(angle), np.sin(angle)
         T[..., 6:, 6:] = np.moveaxis(np.array([[c, s], [-s, c]]), (0, 1), (-2, -1))
-        turned: Array = T.mT @ self.stiffness @ T
-        return turned
+        return T.mT @ self.stiffness @ T
 
     def stress(self, strains: Array, angle: Array | float, ply: int, z: float) -> Array:
         """Stress 11, 22, 12 ``(..., 3)`` in the axes of a ply at height ``z`` over the middle of the thickness.
@@ -203,8 +202,7 @@ class ShellSection(Public):
         """
         assert self.modulus is not None
         local = strains[..., :3] + (z + self.offset) * strains[..., 3:6]
-        turned: Array = np.matvec(self.modulus @ strains_turned(angle + self.plies[ply, 0]), local)
-        return turned
+        return np.matvec(self.modulus @ strains_turned(angle + self.plies[ply, 0]), local)
 
 
 BLOCKS = (

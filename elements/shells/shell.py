@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     checked,
     choice,
     number,
+    poses,
     shown,
     truth,
     whole_number,
@@ -31,10 +32,9 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
-from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
+from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
 from fem_mbs.elements.shells.middle import QuadCoordinates
-from fem_mbs.elements.shells.picture import ShellPicture
-from fem_mbs.elements.shells.results import ShellResults
+from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
@@ -128,7 +128,7 @@ class Shell(Element):
         if grid is not None and grid[0] * grid[1] != len(self.cells):
             raise ModelError(f"{label}: a grid of {grid} has {grid[0] * grid[1]} elements, not {len(self.cells)}")
         self.grid = None if grid is None else (grid[0], grid[1])
-        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        x, R = poses(self.nodes)
         self._check_corners(x, label)
         world = section_frames(x[self.cells], self._normals(x, normals, fold, label), label)
         self.frames = R[self.cells].mT @ world
@@ -251,8 +251,6 @@ class Shell(Element):
         The node of point 7 is named "name[7]". Neighbours are turned to the side of the first element. Triangles are
         refused, or each becomes three quads with ``split_triangles=True``.
         """
-        from fem_mbs.elements.shells.mesh import quads_of
-
         points, cells = quads_of(mesh, split_triangles)
         with model.all_or_nothing():
             used = np.unique(cells)
@@ -358,8 +356,7 @@ class Shell(Element):
             given = np.asarray(normals)
         if given.shape != x.shape:
             raise ModelError(f"{label}: normals must be (3,) for each of its {len(x)} nodes, received {given.shape}")
-        chosen: Array = given[self.cells]
-        return chosen
+        return given[self.cells]
 
     def _turn(self, relative: QuadCoordinates, direction: Any, label: str) -> Array:
         values, _ = bilinear(np.concatenate([GAUSS, np.zeros((1, 2))]))
@@ -374,8 +371,7 @@ class Shell(Element):
         local = np.vecmat(np.asarray(direction), relative.R[:, None] @ R)
         short = np.linalg.norm(local[..., :2], axis=-1) < LEAST_IN_SURFACE
         self._refuse(short.any(axis=1), label, f"has a surface to which direction {shown(direction)} is normal")
-        angle: Array = np.arctan2(local[..., 1], local[..., 0])
-        return angle
+        return np.arctan2(local[..., 1], local[..., 0])
 
 
 def _cells(nodes: Any) -> tuple[tuple[Node, ...], IntArray]:

@@ -35,8 +35,7 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
     evaluation = system.evaluate_at(state)
     gaps = np.abs(system.velocity_residual(evaluation) * system.constraint_weight)
     velocity, acceleration = (
-        float(np.abs(v * system.weight).max())
-        for v in (np.append(state.v, state.udot), highest_derivatives(system, state))
+        float(np.abs(v * system.weight).max()) for v in (state.rates, highest_derivatives(system, state))
     )
     # a mechanism that turns back is at rest for an instant
     speed = max(velocity, acceleration**0.5)

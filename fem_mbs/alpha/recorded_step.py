@@ -2,7 +2,7 @@
 
 The methods of :class:`~fem_mbs.alpha.step.StepEquations` run as they are on a tape, one after the other: the iteration
 matrix with its factors; a trial, which is the residual, the correction by a given matrix, the state after it, and what
-that is judged by; the state at any other trial; and the error that lasts of a step.
+that is judged by; the state at any other trial; and the error that lasts of a step, with those that are carried along.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
+from fem_mbs.alpha.carried_error import carry
+from fem_mbs.alpha.local_error import defect, defect_of_velocities, lasting_error, response, unresolved
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -95,6 +96,12 @@ class Given(NamedTuple):
     parameters: Constants
     per_time: Any
     """One over the time since the accelerations that a slope is taken from."""
+    third: Array
+    """Weights of accelerations in the defect of velocities, see :func:`~fem_mbs.alpha.local_error.weights_of_third`."""
+    of_rates: Array
+    """What Newmark's formulas make of rates, ``(3, 3)``."""
+    errors: Array
+    """Those that are carried along ``(4, N)``."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -103,7 +110,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
-    numbers = program.uniform(np.array([0.0, h, *factors, *constants, 1.0 / h]))
+    more = SHAKEN * random(size=12)
+    numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
     counts = {NODES: system.n, EQUATIONS: system.m, ALL: 1}
     row = {name: (kind, SHAKEN * random(size=(counts[kind], width))) for name, (kind, width) in ROW.items()}
     for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
@@ -118,6 +126,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     weighted = program.joined(*((NODES, own) for own in linear))
     D, multipliers, Z, share = program.joined(*unknowns)
     ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
+    errors = program.joined(*(4 * [(NODES, SHAKEN * random(size=(system.n, 6)))]))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -131,7 +140,10 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         before,
         ended,
         Constants(*given[3:6]),
-        given[6],
+        given[-1],
+        np.array(given[-4:-1], object),
+        np.array(given[6:-4], object).reshape(3, 3),
+        np.stack(errors),
     )
 
 
@@ -216,10 +228,15 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     row, values = end(unknown)
     of_end = program.line(sinks("row", ROW.values(), row) + sinks("numbers", [(ALL, len(values))], [values]))
     new = _state(step.t, given.ended)
-    lasting = lasting_error(scheme, response(scheme, residual.evaluation, local_error(new), kept.factors))
+    left = local_error(new)
+    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
-    values = [*lasting, *oscillating]
-    of_look = program.line(sinks("lasting", [(ALL, 4)], [values]), system.functions)
+    third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
+    rates = given.of_rates @ given.errors[1:]
+    rates[0] -= defect_of_velocities(system, third, new.v - state.v)
+    errors = carry(step, residual, kept, given.errors[0], rates, left)
+    outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
+    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)), system.functions)
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 

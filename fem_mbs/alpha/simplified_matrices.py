@@ -81,5 +81,4 @@ def _not_applied(
 def _turned(kinematics: Kinematics, body: Array, derivative: Array) -> Array:
     """Derivative (n, 6, 6) of ``P w``, given that of ``w``, where body components are ``body``."""
     pair = np.stack([body, np.zeros_like(body)]), np.stack([derivative, np.zeros_like(derivative)])
-    result: Array = kinematics.body_derivatives(*pair)[0]
-    return result
+    return kinematics.body_derivatives(*pair)[0]

@@ -93,7 +93,7 @@ class StabilizedEquations(StepEquations):
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (system.product(G, d) - residual.hidden)
-        Z, push = self._along_constraints(linearization, missed)
+        Z, push = self.along_constraints(linearization, missed)
         resistance = squared * self.beta * np.dot(system.diagonal_mass * Z, Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
         change, share = Z, unknown.inertia_share
@@ -102,7 +102,7 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
             share = -np.dot(more, push).item() / (np.dot(push, push).item() or 1.0)
-            change, push = self._along_constraints(linearization, per_rate * system.product(G, d_more))
+            change, push = self.along_constraints(linearization, per_rate * system.product(G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]
@@ -110,7 +110,7 @@ class StabilizedEquations(StepEquations):
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
 
-    def _along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
+    def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
         """``delta Z`` (N,) that closes gaps ``(m,)``, in coordinates of the chart, and the multipliers that push it.
 
         Variables without velocities stay on their formulas.
@@ -140,5 +140,4 @@ class StabilizedEquations(StepEquations):
     def _per_step(self, place: StepKinematics, Z: Array) -> Array:
         """``T(D) Z/h`` (n, 6): velocities of the nodes of coordinates of the chart that change by ``Z`` in a step."""
         nodes, once = Z[: 6 * self.system.n].reshape(-1, 6), np.array([1.0 / self.h, 0.0]).reshape(2, 1, 1, 1)
-        velocities: Array = self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]
-        return velocities
+        return self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]

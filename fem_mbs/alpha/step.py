@@ -9,8 +9,8 @@ Gear, Gupta and Leimkuhler in ``index2.py``. Equations of velocities that cannot
 positions.
 
 What serves the step and is not it is beside this file: Newmark's formulas and a better first guess (``newmark.py``),
-errors and what they ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of
-the step (``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
+errors and what they ask of Newton's method (``local_error.py``), starting values, also of steps of another length
+(``starting_values.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
 """
 
 from __future__ import annotations

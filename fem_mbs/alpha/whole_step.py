@@ -14,10 +14,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, after_rest, errors_of_step, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import (
+    SUDDEN,
+    after_rest,
+    errors_of_step,
+    looked_at,
+    tolerances,
+    unseen_forces,
+    weights_of_third,
+)
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
-from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Columns, Recording, inputs, record
+from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -64,18 +72,21 @@ def _step(
     report.end_checked = lines.end_checked
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
-    if sudden or looked_at(memory.steps):
-        seen = not (
-            system.follows_time and unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None
-        )
+    looks, carried = sudden or looked_at(memory.steps), memory.errors
+    if looks or carried is not None:
+        missed = looks and system.follows_time
+        seen = not missed or unseen_forces(system, system.motion(new), state.t, h, memory.steps) is None
         if seen and memory.steps and solution.linearization is not None:
-            report.error_estimate = StepErrorEstimate(*lines.look(solution.value.rows, end), sudden)
+            errors, sizes = lines.look(solution.value.rows, end, carried)
+            carried = None if carried is None else errors
+            if looks:
+                report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         else:
             equations = plain()
-            errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory)
+            carried = errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory).carried
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
     matrix = lines.kept()
-    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix)
+    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix, errors=carried)
     return Step(new, memory, report, local)
 
 
@@ -143,7 +154,8 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights = np.zeros((7, 5))
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
-    numbers = [h, *plain.factors[:, 0].tolist(), parameters.C_q, parameters.inertia, parameters.both_defects, 0.0]
+    constants = parameters.C_q, parameters.inertia, parameters.both_defects
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -176,9 +188,9 @@ class StepLines:
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
         self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
         arrays, at = program.arrays, made.places
-        starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
+        starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
         self._numbers = arrays[first]
-        self._start, self._linear, self._unknown, self._ended = (program.whole(k) for k in starts[1:].tolist())
+        self._start, self._linear, self._unknown, self._ended, self._errors = map(program.whole, starts[1:].tolist())
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials: list[Any] = [
@@ -187,7 +199,7 @@ class StepLines:
         ]
         self._variant = 0
         self._after_end = program.whole(at["row"]), program.whole(at["numbers"])
-        self._lasting = program.whole(at["lasting"])
+        self._lasting, self._carried = program.whole(at["lasting"]), program.whole(at["carried"])
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -217,6 +229,8 @@ class StepLines:
             self._key, self._formulas = key, _formulas(*key)
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
+        if memory.errors is not None:
+            numbers[-4:-1] = weights_of_third(parameters, h, state.t - last.t_old)
         x, a, row = self._last
         if x is state.x and a is memory.a:
             self._start[:] = row
@@ -344,12 +358,16 @@ class StepLines:
         """Inverse tangent operators and the factors of the last matrix, for a later step."""
         return self._blocks[0][self._count > 1].reshape(-1, 6, 6).copy(), self._held[-1]
 
-    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
-        """The error that lasts of a step, and oscillations that it does not resolve, see ``StepErrorEstimate``."""
+    def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
+        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
+
+        See ``StepErrorEstimate``.
+        """
+        if errors is not None:
+            self._errors[...] = errors.reshape(-1)
         self._ended[...] = end.row[: self._columns.memory]
         self._run(self._look, rows)
-        lasting = self._lasting.copy()
-        return lasting[:2], lasting[2:]
+        return self._carried.reshape(4, -1).copy(), self._lasting.copy()
 
     # the same by NumPy
 

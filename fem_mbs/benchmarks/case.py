@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,14 +110,36 @@ class Case:
 
 
 CASES: list[Case] = []
-Compute = TypeVar("Compute", bound=Callable[[], Results])
+Compute = TypeVar("Compute", bound=Callable[..., Any])
 
 
-def case(name: str, kind: str, slow: bool = False) -> Callable[[Compute], Compute]:
-    """Enrol a function that runs a benchmark, for its numbers."""
+def case(
+    name: str,
+    kind: str,
+    slow: bool = False,
+    *,
+    refine: Sequence[int] = (),
+    over: Iterable[tuple[Any, ...]] = ((),),
+    order: bool = True,
+    sources: int = 1,
+) -> Callable[[Compute], Compute]:
+    """Enrol a function that runs a benchmark, for its numbers.
+
+    With ``refine``, it takes a number of elements or of steps, and then what is different each time ``over`` a list:
+    its numbers are those of :func:`refined`, without the ``order`` if that has no reference. Where these have several
+    ``sources``, they come once for each, the order with the last.
+    """
+    each = [*over]
 
     def enrol(compute: Compute) -> Compute:
-        CASES.append(Case(name, kind, slow, compute))
+        @wraps(compute)
+        def meshes() -> Iterator[Array]:
+            for own in each:
+                values = refined(lambda count, own=own: compute(count, *own), refine)  # type: ignore[misc]
+                yield from (sources - 1) * [values[:-1]]
+                yield values if order else values[:-1]
+
+        CASES.append(Case(name, kind, slow, meshes if refine else compute))
         return compute
 
     return enrol

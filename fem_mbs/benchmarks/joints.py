@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import case, refined, rows
+from fem_mbs.benchmarks.case import case, rows
 from fem_mbs.contracts import Node
 from fem_mbs.elements import (
     Beam,
@@ -38,18 +38,14 @@ from fem_mbs.run.simulate import simulate
 GRAVITY = 9.81
 
 
-@case("intermediate axis", "joints")
-def intermediate_axis() -> Array:
+@case("intermediate axis", "joints", refine=(200, 400, 800))
+def intermediate_axis(steps: int) -> Array:
     """Dzhanibekov: a free body that turns near its intermediate axis flips over and back, by elliptic functions."""
-
-    def run(steps: int) -> Array:
-        model = Model()
-        node = model.add_node((0, 0, 0), angular_velocity=(1.0, 0.0, 1.001 / np.sqrt(3.0)))
-        model.add(RigidBody(node, 1.0, (1.0, 2.0, 3.0)))
-        solution = simulate(model, 10.0, 10.0 / steps)
-        return solution.angular_velocity(node)[rows(solution.t, (5.0, 10.0))]
-
-    return refined(run, (200, 400, 800))
+    model = Model()
+    node = model.add_node((0, 0, 0), angular_velocity=(1.0, 0.0, 1.001 / np.sqrt(3.0)))
+    model.add(RigidBody(node, 1.0, (1.0, 2.0, 3.0)))
+    solution = simulate(model, 10.0, 10.0 / steps)
+    return solution.angular_velocity(node)[rows(solution.t, (5.0, 10.0))]
 
 
 @case("Cardan joint", "joints")
@@ -102,20 +98,16 @@ def screw() -> list[float]:
     return [-solution.position(nut)[-1, 2], -solution.angular_velocity(nut)[-1, 2]]
 
 
-@case("mass, spring and damper", "joints")
-def mass_and_spring() -> Array:
+@case("mass, spring and damper", "joints", refine=(200, 400, 800))
+def mass_and_spring(steps: int) -> Array:
     """A mass on a spring and a damper, pulled out by 0.1 m and let go."""
-
-    def run(steps: int) -> Array:
-        model = Model()
-        node = model.add_node((0.6, 0, 0))
-        model.add(PointMass(node, 2.0))
-        model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
-        model.add(SpringDamper(model.ground, node, 800.0, 4.0, free_length=0.5))
-        solution = simulate(model, 1.0, 1.0 / steps)
-        return solution.position(node)[rows(solution.t, (0.1, 0.5, 1.0)), 0] - 0.5
-
-    return refined(run, (200, 400, 800))
+    model = Model()
+    node = model.add_node((0.6, 0, 0))
+    model.add(PointMass(node, 2.0))
+    model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(SpringDamper(model.ground, node, 800.0, 4.0, free_length=0.5))
+    solution = simulate(model, 1.0, 1.0 / steps)
+    return solution.position(node)[rows(solution.t, (0.1, 0.5, 1.0)), 0] - 0.5
 
 
 @case("driven hinge", "joints")
@@ -134,37 +126,29 @@ def driven_hinge() -> list[float]:
     return [np.abs(moment - exact)[4:-4].max()]
 
 
-@case("pendulum with a torsion spring", "joints")
-def torsion_pendulum() -> Array:
+@case("pendulum with a torsion spring", "joints", refine=(200, 400, 800))
+def torsion_pendulum(steps: int) -> Array:
     """A bar hangs from a hinge with a spring and a damper, wound up by three quarters of a turn and let go."""
     times = (0.5, 1.0, 2.0)
-
-    def run(steps: int) -> Array:
-        model = Model(gravity=(0, 0, -GRAVITY))
-        bar = model.add_node((0, 0, -0.4))
-        model.add(RigidBody(bar, 2.0, (0.1, 0.1, 0.1)))
-        hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
-        model.add(JointSpring(hinge, 3.0, 0.05, free=1.5 * np.pi))
-        solution = simulate(model, times[-1], times[-1] / steps)
-        return solution.angle(hinge)[rows(solution.t, times)]
-
-    return refined(run, (200, 400, 800))
+    model = Model(gravity=(0, 0, -GRAVITY))
+    bar = model.add_node((0, 0, -0.4))
+    model.add(RigidBody(bar, 2.0, (0.1, 0.1, 0.1)))
+    hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
+    model.add(JointSpring(hinge, 3.0, 0.05, free=1.5 * np.pi))
+    solution = simulate(model, times[-1], times[-1] / steps)
+    return solution.angle(hinge)[rows(solution.t, times)]
 
 
-@case("speed motor", "joints")
-def speed_motor() -> Array:
+@case("speed motor", "joints", refine=(100, 200, 400))
+def speed_motor(steps: int) -> Array:
     """A motor with a proportional and an integral gain brings a rotor to a speed: an oscillator of second order."""
-
-    def run(steps: int) -> Array:
-        model = Model()
-        rotor = model.add_node((0, 0, 0))
-        model.add(RigidBody(rotor, 1.0, (0.5, 0.5, 0.5)))
-        hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
-        model.add(SpeedMotor(hinge, 12.0, 4.0, 40.0))
-        solution = simulate(model, 1.0, 1.0 / steps)
-        return solution.angular_velocity(rotor)[rows(solution.t, (0.1, 0.3, 1.0)), 2]
-
-    return refined(run, (100, 200, 400))
+    model = Model()
+    rotor = model.add_node((0, 0, 0))
+    model.add(RigidBody(rotor, 1.0, (0.5, 0.5, 0.5)))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+    model.add(SpeedMotor(hinge, 12.0, 4.0, 40.0))
+    solution = simulate(model, 1.0, 1.0 / steps)
+    return solution.angular_velocity(rotor)[rows(solution.t, (0.1, 0.3, 1.0)), 2]
 
 
 BELT_SPEED, HOLDING, STATIC, KINETIC, BELT_GRAVITY = 0.1, 100.0, 0.5, 0.3, 10.0

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BenchmarkProblem, case, refined, rows, solve
+from fem_mbs.benchmarks.case import BenchmarkProblem, case, rows, solve
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -68,10 +68,10 @@ def read_jeffcott(solution: Solution) -> Array:
 JEFFCOTT = BenchmarkProblem("Jeffcott rotor", jeffcott, read_jeffcott, TIMES)
 
 
-@case("Jeffcott rotor", "machines", slow=True)
-def jeffcott_rotor() -> Array:
+@case("Jeffcott rotor", "machines", slow=True, refine=(500, 1000, 2000))
+def jeffcott_rotor(steps: int) -> Array:
     """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
-    return refined(lambda steps: solve(JEFFCOTT, steps)[1], (500, 1000, 2000))
+    return solve(JEFFCOTT, steps)[1]
 
 
 E, G, DENSITY, SHAFT, DIAMETER, SPEED = 211e9, 81.2e9, 7810.0, 1.5, 0.05, 300.0

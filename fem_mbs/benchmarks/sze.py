@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import plates
-from fem_mbs.benchmarks.case import Quantity, case, refined
+from fem_mbs.benchmarks.case import Quantity, case
 from fem_mbs.benchmarks.plates import Built
 from fem_mbs.contracts.motion import State
 from fem_mbs.elements import ShellSection
@@ -60,34 +60,26 @@ def hook() -> Array:
     return linear(plates.raasch_hook(16), 1e-4)[:, 2]
 
 
-@case("plates, frequencies", "modes", slow=True)
-def frequencies() -> Iterator[Array]:
+EDGES = [("SSSS", 0, 4), ("CCCC", 0, 4), ("CFFF", 0, 6), ("FFFF", 6, 11)]
+"""Edges of plates, and which of their modes are compared: not the rigid ones."""
+
+
+@case("plates, frequencies", "modes", slow=True, refine=(6, 12, 24), over=EDGES, order=False)
+def frequencies(elements: int, edges: str, first: int, last: int) -> Array:
     """Square plates, h/a = 0.01, simply supported, clamped, cantilevered and free, extrapolated from three meshes.
 
     Leissa's values of 1973 are upper bounds, of free edges up to 1 % high; these are of more polynomials.
     """
-    for edges, flexible in {"SSSS": 4, "CCCC": 4, "CFFF": 6, "FFFF": 5}.items():
-        rigid = 6 if edges == "FFFF" else 0
-
-        def run(elements: int, edges: str = edges, first: int = rigid, last: int = rigid + flexible) -> Array:
-            model, unit = plates.vibrating_plate(elements, edges)
-            return 2.0 * np.pi * unit * modes(model, last).frequencies[first:]
-
-        yield refined(run, (6, 12, 24))[:-1]
+    model, unit = plates.vibrating_plate(elements, edges)
+    return 2.0 * np.pi * unit * modes(model, last).frequencies[first:]
 
 
-@case("rotating plate, frequencies", "modes", slow=True)
-def rotating() -> Iterator[Array]:
+@case("rotating plate, frequencies", "modes", slow=True, refine=(4, 8, 16), over=zip((0.0, 2.0, 6.0)), order=False)
+def rotating(elements: int, speed: float) -> Array:
     """A square plate, h/a = 0.01, turns about its clamped edge; bending, twist and two more, from three meshes."""
-    for speed in (0.0, 2.0, 6.0):
-
-        def run(elements: int, speed: float = speed) -> Array:
-            model, unit = plates.rotating_plate(elements, speed)
-            steady = steady_rotation(model, (0.0, speed / unit, 0.0)) if speed else None
-            state = None if steady is None else steady.state(-1)
-            return 2.0 * np.pi * unit * modes(model, 4, state=state).frequencies
-
-        yield refined(run, (4, 8, 16))[:-1]
+    model, unit = plates.rotating_plate(elements, speed)
+    steady = steady_rotation(model, (0.0, speed / unit, 0.0)) if speed else None
+    return 2.0 * np.pi * unit * modes(model, 4, state=None if steady is None else steady.state(-1)).frequencies
 
 
 def points(name: str) -> Array:

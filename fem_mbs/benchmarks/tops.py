@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import case, refined, twice_extrapolated
+from fem_mbs.benchmarks.case import case, twice_extrapolated
 from fem_mbs.contracts import Method
 from fem_mbs.elements import RigidBody, SphericalJoint
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
@@ -121,15 +121,11 @@ def exact(times: Array, spin: float = FAST) -> TopMotion:
     return TopMotion(run.t, R @ arm, R, np.matvec(R, speed), Omega, MASS * acceleration - weight)
 
 
-@case("heavy top", "dynamics")
-def heavy_top() -> Array:
+@case("heavy top", "dynamics", refine=(1000, 2000, 4000))
+def heavy_top(steps: int) -> Array:
     """A top of 15 kg on a ball joint spins at 150 rad/s (Bruels, Cardona, Arnold 2012): its mass centre after 1 s."""
-
-    def run(steps: int) -> Array:
-        solution = simulate(top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
-        return solution.position("top")[-1]
-
-    return refined(run, (1000, 2000, 4000))
+    solution = simulate(top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
+    return solution.position("top")[-1]
 
 
 def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:

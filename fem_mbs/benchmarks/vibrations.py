@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -130,29 +127,21 @@ def free_beam() -> Array:
     return _euler(clamped=False)
 
 
-@case("thick cantilever", "modes")
-def thick_cantilever_case() -> Array:
+@case("thick cantilever", "modes", refine=(20, 40, 80))
+def thick_cantilever_case(elements: int) -> Array:
     """Bending of a clamped beam that shears and has rotary inertia."""
-
-    def run(elements: int) -> Array:
-        model, beam = thick_beam(elements)
-        model.fix(beam.nodes[0])
-        return modes(model, 4).angular
-
-    return refined(run, (20, 40, 80))
+    model, beam = thick_beam(elements)
+    model.fix(beam.nodes[0])
+    return modes(model, 4).angular
 
 
-@case("thick beam on hinges", "modes")
-def thick_beam_on_hinges() -> Array:
+@case("thick beam on hinges", "modes", refine=(40, 80, 160))
+def thick_beam_on_hinges(elements: int) -> Array:
     """Waves of bending and, above a cut-off, waves of shear fit a beam on two hinges: both branches of three shapes."""
-
-    def run(elements: int) -> Array:
-        model, beam = thick_beam(elements)
-        for end, along in ((0, True), (-1, False)):
-            model.add(GeneralJoint(model.ground, beam.nodes[end], (along, True, True), rotation=(True, False, True)))
-        return _nearest(modes(model, 20).angular, known("thick beam on hinges"))
-
-    return refined(run, (40, 80, 160))
+    model, beam = thick_beam(elements)
+    for end, along in ((0, True), (-1, False)):
+        model.add(GeneralJoint(model.ground, beam.nodes[end], (along, True, True), rotation=(True, False, True)))
+    return _nearest(modes(model, 20).angular, known("thick beam on hinges"))
 
 
 @case("chain of ten links", "modes")
@@ -161,18 +150,14 @@ def chain() -> Array:
     return modes(hanging_chain()).angular
 
 
-@case("string", "modes")
-def string_case() -> Array:
+@case("string", "modes", refine=(50, 100, 200))
+def string_case(elements: int) -> Array:
     """A thin wire under tension, hinged at one end and free across at the other: quarter waves of a string."""
-
-    def run(elements: int) -> Array:
-        model = string(elements)
-        return modes(model, 3, statics(model, ramp=False).state(-1)).angular
-
-    return refined(run, (50, 100, 200))
+    model = string(elements)
+    return modes(model, 3, statics(model, ramp=False).state(-1)).angular
 
 
-def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
+def _blade(elements: int, speed: float, hub: float, lag: float) -> Array:
     """Two frequencies of flap, then two of lag, over ``sqrt(EI/mu L^4)``."""
     model, tip = blade(speed, hub, lag, elements=elements)
     found = modes(model, 6, steady_rotation(model, (0, 0, speed)).state(-1))
@@ -181,29 +166,26 @@ def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
     return np.concatenate([found.angular[out][:2], found.angular[within][:2]])
 
 
-@case("turning blade", "modes")
-def turning_blade() -> Iterator[Array]:
+@case("turning blade", "modes", refine=(10, 20, 40), over=zip(HODGES), order=False)
+def turning_blade(elements: int, speed: float) -> Array:
     """A slender blade stiffens as it turns about its root: frequencies out of the plane of rotation."""
-    for speed in HODGES:
-        yield refined(partial(_blade, speed, 0.0, 1e3), (10, 20, 40))[:2]
+    return _blade(elements, speed, 0.0, 1e3)[:2]
 
 
-@case("blade on a hub", "modes")
-def blade_on_a_hub() -> Iterator[Array]:
+@case("blade on a hub", "modes", refine=(10, 20, 40), over=zip((0.0, 0.2, 1.0)))
+def blade_on_a_hub(elements: int, hub: float) -> Array:
     """The same on hubs of a fifth of the blade's length and of all of it: out of the plane (flap) and in it (lag)."""
-    for hub in (0.0, 0.2, 1.0):
-        yield refined(partial(_blade, 10.0, hub, 1.0), (10, 20, 40))
+    return _blade(elements, 10.0, hub, 1.0)
 
 
-@case("overhung rotor", "modes")
-def overhung_rotor_case() -> Iterator[Array]:
+WHIRL = [*zip((0.0, 60.0, 300.0), known("overhung rotor").reshape(3, 4), strict=True)]
+"""Speeds in rad/s, and frequencies there."""
+
+
+@case("overhung rotor", "modes", refine=(10, 20, 40), over=WHIRL)
+def overhung_rotor_case(elements: int, spin: float, exact: Array) -> Array:
     """Stodola's disk at the end of a shaft without mass: forward and backward whirl at three speeds."""
-    for spin, exact in zip((0.0, 60.0, 300.0), known("overhung rotor").reshape(3, 4), strict=True):
-
-        def run(elements: int, spin: float = spin, exact: Array = exact) -> Array:
-            model = overhung_rotor(spin, elements)
-            # the shaft sees rates of whirl less its own speed
-            seen = modes(model, 8, steady_rotation(model, (spin, 0, 0)).state(-1)).angular
-            return _nearest(np.concatenate([spin + seen, spin - seen]), exact)
-
-        yield refined(run, (10, 20, 40))
+    model = overhung_rotor(spin, elements)
+    # the shaft sees rates of whirl less its own speed
+    seen = modes(model, 8, steady_rotation(model, (spin, 0, 0)).state(-1)).angular
+    return _nearest(np.concatenate([spin + seen, spin - seen]), exact)

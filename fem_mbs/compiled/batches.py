@@ -21,7 +21,7 @@ from fem_mbs.compiled import one_cell as at
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.one_cell import OneCell, rows_in_order
 from fem_mbs.compiled.tape import CannotRecordError, recording
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities
+from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
 
@@ -43,8 +43,7 @@ _COMPARED = set[Any]()
 
 def address(array: Array | IntArray) -> int:
     """Where an array lies."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+    return array.__array_interface__["data"][0]
 
 
 def unheld(arrays: list[Array]) -> list[int]:
@@ -307,7 +306,7 @@ def _of_batch(name: str) -> Any:
 
 
 for _compiled in (CompiledElements, CompiledConstraints):
-    for _name, _method in vars(_compiled.__base__).items():
+    for _name, _method in {**vars(Batch), **vars(_compiled.__base__)}.items():
         if not _name.startswith("_") and inspect.isfunction(_method) and _name not in vars(_compiled):
             setattr(_compiled, _name, _of_batch(_name))
 

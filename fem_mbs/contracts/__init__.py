@@ -68,6 +68,7 @@ from fem_mbs.contracts.arguments import vector as vector
 from fem_mbs.contracts.arguments import whole_number as whole_number
 from fem_mbs.contracts.checked import checked as checked
 from fem_mbs.contracts.checked import hints_of as hints_of
+from fem_mbs.contracts.component import Batch as Batch
 from fem_mbs.contracts.component import Component as Component
 from fem_mbs.contracts.component import InternalVariable as InternalVariable
 from fem_mbs.contracts.component import Numbering as Numbering
@@ -94,14 +95,17 @@ from fem_mbs.contracts.constraint import of_kind as of_kind
 from fem_mbs.contracts.element import Element as Element
 from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy
+from fem_mbs.contracts.element import LoadBatch as LoadBatch
 from fem_mbs.contracts.element import ModelContext as ModelContext
 from fem_mbs.contracts.element import SectionForces as SectionForces
+from fem_mbs.contracts.element import TimedBatch as TimedBatch
 from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
 from fem_mbs.contracts.functions import ByLength as ByLength
 from fem_mbs.contracts.functions import ByRate as ByRate
 from fem_mbs.contracts.functions import BySpeed as BySpeed
 from fem_mbs.contracts.functions import ByVelocity as ByVelocity
 from fem_mbs.contracts.functions import Differentiable as Differentiable
+from fem_mbs.contracts.functions import GivenValues as GivenValues
 from fem_mbs.contracts.functions import Jumping as Jumping
 from fem_mbs.contracts.functions import answer as answer
 from fem_mbs.contracts.functions import derivatives as derivatives
@@ -131,6 +135,7 @@ from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
 from fem_mbs.contracts.node import lever as lever
+from fem_mbs.contracts.node import poses as poses
 from fem_mbs.contracts.node import still_nodes as still_nodes
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces

@@ -37,6 +37,8 @@ Kind = TypeVar("Kind")
 
 def shown(value: object) -> str:
     """A value on one line, cut where it gets long."""
+    if type(value).__repr__ is object.__repr__:
+        return f"a {type(value).__name__}"
     try:
         text = " ".join(repr(value).split())
     except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
@@ -51,10 +53,14 @@ def listed(items: Iterable[object], most: int = 8) -> str:
 
 
 def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
-    """Which of the ``known`` names one that is not among them may stand for; where none is near, all of them."""
+    """Which of the ``known`` names one that is not among them may stand for.
+
+    Where none is near, all of them, after the words of ``else_``, or nothing.
+    """
     known = list(known)
-    near = get_close_matches(name, known, 3, 0.5)
-    return f"is it {' or '.join(map(repr, near))}?" if near else f"{else_} {listed(known, 16)}"
+    if near := get_close_matches(name, known, 3, 0.5):
+        return f"is it {' or '.join(map(repr, near))}?"
+    return f"{else_} {listed(known, 16)}" if else_ else ""
 
 
 def real(value: object) -> Array | None:

@@ -26,6 +26,7 @@ from fem_mbs.contracts.public import (
     called,
     complete,
     misfit,
+    received,
     snapshot,
 )
 from fem_mbs.errors import ModelError
@@ -225,7 +226,7 @@ def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
                 refusals.append(refusal)
         if refusals:
             raise refusals[0]
-        raise ModelError(f"{label} must be {' or '.join(wanted)}, received {shown(value)}")
+        raise ModelError(f"{label} must be {' or '.join(wanted)}, received {received(value, kinds)}")
 
     return rule, kinds
 

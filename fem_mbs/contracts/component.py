@@ -321,6 +321,20 @@ class Batch:
         own = own_rows(components, number)
         self.own = own if own.size else None
 
+    def at(self, t: float) -> Any:
+        """Values that depend on time alone."""
+        return None
+
+    def accept(self, context: Any) -> Array:
+        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
+        )
+
+    def history_rates(self, context: Any) -> Array | None:
+        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
+        return None
+
     def __init_subclass__(cls, of: type[Component] | tuple[type[Component], ...] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
         batch = classmethod(lambda _, components, number: cls(components, number))

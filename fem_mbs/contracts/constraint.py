@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts.arguments import shown
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
+from fem_mbs.contracts.public import received
 from fem_mbs.errors import ModelError
 
 
@@ -82,8 +82,7 @@ class CoordinateBatch:
 
 def continued(value: Array, last: Array) -> Array:
     """Angles in (-pi, pi] as the nearest ones to the ``last``, so that turns count."""
-    result: Array = value + 2.0 * np.pi * np.round((last - value) / (2.0 * np.pi))
-    return result
+    return value + 2.0 * np.pi * np.round((last - value) / (2.0 * np.pi))
 
 
 class Constraint(Component):
@@ -102,6 +101,7 @@ class Constraint(Component):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
+    called: ClassVar[str] = "a joint"
     _internal: ClassVar[tuple[str, ...]] = ("coordinate_key", "coordinate_batch", "axes", "offsets")
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()
@@ -209,10 +209,6 @@ class ConstraintBatch(Batch):
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""
 
-    def at(self, t: float) -> Any:
-        """Values that depend on time alone."""
-        return None
-
     def met(self, motion: Motion) -> Any:
         """Those with which the gradient is that of :meth:`at` where the equations are met; no law is asked.
 
@@ -234,16 +230,6 @@ class ConstraintBatch(Batch):
 
     def rates(self, context: Any) -> Rates | None:
         """Partial derivatives against time."""
-        return None
-
-    def accept(self, context: Any) -> Array:
-        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
-        )
-
-    def history_rates(self, context: Any) -> Array | None:
-        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
         return None
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
@@ -280,7 +266,7 @@ def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
     """A part, if it is of a kind, or a :class:`ModelError`."""
     if not isinstance(part, kind):
         called = CALLED.get(kind, f"a {kind.__name__} that was added to the model")
-        raise ModelError(f"{label} must be {called}, or its name, received {shown(part)}{hint}")
+        raise ModelError(f"{label} must be {called}, or its name, received {received(part, (kind,))}{hint}")
     return part
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.component import Batch, Component, Numbering
+from fem_mbs.contracts.functions import GivenValues
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 
@@ -76,11 +77,14 @@ class Element(Component):
         "offset",
         "contacts",
         "yields",
+        "slots",
     )
     external: bool = False
     active: bool = False
-    contacts: tuple[str, ...] = ()
+    contacts: Sequence[str] = ()
     """Names of its contacts, which push and never pull; see :mod:`fem_mbs.contracts.unilateral`."""
+    slots: int = 0
+    """For so many of its contacts it has internal variables, if these take turns; 0 if each has its own."""
     yields: bool = False
     """Whether these are forces by the depth, for any method."""
     center_of_mass: Array | None = None
@@ -160,8 +164,9 @@ class ElementBatch(Batch):
         and what to say of one that carries more: a run asks for it now and then, and says it once.
     14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
         into each other: a body that is alike all round is then the same from axes that do not turn with it.
-    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other: ``gaps(motion)``
-        (n, r) and ``closing_speeds(motion)`` (n,), at which the surfaces move against each other at most, tell of it.
+    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other:
+        ``approach(motion)`` returns gaps, and how surfaces move against each other
+        (:class:`~fem_mbs.elements.contact.pairs.Approach`).
     """
 
     owners: Sequence[Element]
@@ -174,10 +179,6 @@ class ElementBatch(Batch):
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
-
-    def at(self, t: float) -> Any:
-        """Values that depend on time alone."""
-        return None
 
     def scaled(self, prescribed: Any, factor: float) -> Any:
         """What ``at`` returned, with constant loads multiplied by ``factor``."""
@@ -238,16 +239,6 @@ class ElementBatch(Batch):
         """
         return None
 
-    def accept(self, context: Any) -> Array:
-        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
-        )
-
-    def history_rates(self, context: Any) -> Array | None:
-        """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
-        return None
-
     def next_jump(self, t: float, u: Array) -> float:
         """The next instant at which something jumps, with the internal variables ``u`` (k,) of the model at ``t``."""
         return inf
@@ -280,3 +271,24 @@ class ElementBatch(Batch):
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""
         return Energy()
+
+
+class TimedBatch(ElementBatch):
+    """Elements that are ``given`` numbers or functions of time, which may jump."""
+
+    given: GivenValues
+
+    def at(self, t: float) -> Any:
+        """What is given at a time."""
+        return self.given.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When one of the functions jumps next, of those that have an attribute ``jumps``, a list of times."""
+        return self.given.next_jump(t)
+
+
+class LoadBatch(TimedBatch):
+    """Loads, which equilibria follow from none to the full ones where they are constant."""
+
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        return prescribed - (1.0 - factor) * self.given.constant

@@ -84,6 +84,50 @@ def next_jump(law: object, t: float) -> float:
     return min((float(own) for own in law.jumps if own > t), default=inf) if isinstance(law, Jumping) else inf
 
 
+class GivenValues:
+    """What owners were given, numbers or functions of time, as one array: ``constant``, but where functions stand."""
+
+    def __init__(self, *shape: int) -> None:
+        self.constant = np.zeros(shape)
+        self.laws: list[tuple[Any, Any, object, int | None, int | None, Any]] = []
+
+    def put(
+        self,
+        place: Any,
+        value: Any,
+        owner: object,
+        size: int | None = None,
+        rows: int | None = None,
+        *,
+        spread: Any = None,
+    ) -> None:
+        """Have a value of an owner stand at a place, as ``spread`` makes it; ``size``, ``rows`` as :func:`evaluate`."""
+        spread = np.asarray if spread is None else spread
+        if callable(value):
+            self.laws.append((place, value, owner, size, rows, spread))
+        else:
+            self.constant[place] = spread(value)
+
+    def at(self, t: float) -> Array:
+        """The values at a time."""
+        values = self.constant.copy()
+        for place, law, owner, size, rows, spread in self.laws:
+            values[place] = spread(evaluate(law, t, owner, size, rows))
+        return values
+
+    def rates(self, t: float, end: float) -> Array:
+        """Their first and second derivatives ``(2, ...)``; functions are not asked after ``end``."""
+        rates = np.zeros((2, *self.constant.shape))
+        for place, law, owner, size, _, spread in self.laws:
+            for own, value in zip(rates, derivatives(law, t, owner, size, end), strict=True):
+                own[place] = spread(value)
+        return rates
+
+    def next_jump(self, t: float) -> float:
+        """When one of the functions jumps next."""
+        return min((next_jump(law, t) for _, law, *_ in self.laws), default=inf)
+
+
 LONGEST, SHORTEST, RATIO = 0.0137193, 5e-8, 0.3137
 """The longest step in s, about the shortest one, and each next one against that before."""
 LEVELS = 24

@@ -134,6 +134,11 @@ class State(Public):
         own = f", {len(self.u)} internal variables" if len(self.u) else ""
         return f"State at t = {self.t:g} s: {len(self.x)} nodes, {len(self.multipliers)} multipliers{own}"
 
+    @property
+    def rates(self) -> Array:
+        """Velocities of the nodes, then rates of internal variables, ``(6n + k,)``."""
+        return np.append(self.v, self.udot)
+
     def at(self, t: float) -> State:
         """The same at another time."""
         return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, self.u, self.udot, self.uddot, self.source)

@@ -143,6 +143,13 @@ def lever(node: Node, point: ArrayLike | None) -> Array:
     return np.zeros(3) if np.abs(apart).max() <= ROUNDING * largest else np.asarray(node.rotation.T @ apart)
 
 
+def poses(nodes: Iterable[Node]) -> tuple[Array, Array]:
+    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of nodes as built."""
+    pairs = [(node.position, node.rotation) for node in nodes]
+    x, R = (np.array(part) for part in zip(*pairs, strict=True))
+    return x, R
+
+
 def check_node(value: object, label: str) -> Node:
     """A node, or a :class:`ModelError` that begins with ``label``."""
     return instance(value, Node, label)

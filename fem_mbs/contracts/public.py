@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fem_mbs.contracts.arguments import nearest, shown
+from fem_mbs.contracts.arguments import listed, nearest, shown
 from fem_mbs.errors import ModelError
 
 PAST = "_past"
@@ -153,7 +153,10 @@ def former(module: dict[str, Any]) -> Callable[[str], Any]:
     def look_up(name: str) -> Any:
         if told := renamed(name, module):
             raise ModelError(f"{module['__name__']}: {told}")
-        raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
+        elements = module.get("elements")
+        hint = "it is in fem_mbs.elements" if elements and name in elements.__all__ else ""
+        hint = hint or (nearest(name, module.get("__all__", ()), "") if name[0] != "_" else "")
+        raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'" + f"; {hint}" * bool(hint))
 
     return look_up
 
@@ -261,8 +264,16 @@ def same(one: Any, other: Any) -> bool:
 def instance(value: object, kind: type[Kind], label: object) -> Kind:
     """An object of a class, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, kind):
-        raise ModelError(f"{label} must be {called(kind)}, received {shown(value)}")
+        raise ModelError(f"{label} must be {called(kind)}, received {received(value, (kind,))}")
     return value
+
+
+def received(value: object, kinds: tuple[type, ...]) -> str:
+    """What was received, and which of its nodes to give where one of these is wanted."""
+    nodes = attributes_of(value).get("nodes")
+    fit = [own for own in nodes if isinstance(own, kinds)] if isinstance(nodes, tuple) else []
+    hint = f"; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, 3)}" if fit else ""
+    return shown(value) + hint
 
 
 def called(kind: type) -> str:

@@ -78,12 +78,10 @@ class Combines(Public):
         return self * -1.0
 
     def __sub__(self, other: Any) -> Signal:
-        difference: Signal = self + signal(other, f"{self} - ...") * -1.0
-        return difference
+        return self + signal(other, f"{self} - ...") * -1.0
 
     def __rsub__(self, other: Any) -> Signal:
-        difference: Signal = self * -1.0 + other
-        return difference
+        return self * -1.0 + other
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -125,7 +123,6 @@ class Signal(Combines):
         return Signal({(part, names.index(variable)): 1.0})
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
-        """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""
         result = np.full(len(t), self.constant)
         for (part, index), factor in self.terms.items():
             result += factor * u[:, number.own(part)[index]]
@@ -304,8 +301,7 @@ class Wires:
 
     def values(self, u: Array, at: Array) -> Array:
         """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
-        inputs: Array = np.matvec(self.W, u[self.rows]) + at
-        return inputs
+        return np.matvec(self.W, u[self.rows]) + at
 
     def next_jump(self, t: float) -> float:
         """When one of the laws jumps next."""
@@ -332,7 +328,6 @@ class WiredBatch(ElementBatch):
         return self._wires.at(t)
 
     def next_jump(self, t: float, u: Array) -> float:
-        """When an input jumps next."""
         return self._wires.next_jump(t)
 
 

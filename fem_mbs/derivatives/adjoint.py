@@ -20,7 +20,7 @@ from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, State, Step
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
-from fem_mbs.derivatives.matrices import RunDerivative
+from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised
@@ -40,7 +40,7 @@ class AdjointIntegration(KeptSteps):
     def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
         super().__init__(system, method, step, t_end)
         usual = t_end / LIKELY if isinstance(self.length, VariableStep) else self.length
-        self.every = max(1, math.isqrt(math.ceil(t_end / usual)))
+        self.every = max(TOGETHER, math.isqrt(math.ceil(t_end / usual)))
         """Steps from a checkpoint to the next."""
         self._begin_anew()
 

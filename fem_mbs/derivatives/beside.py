@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
@@ -135,21 +136,17 @@ class ParameterDerivatives:
         return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma)], axis=1)
 
     def _look(self, own: _Differences, forces: Array, times: Array) -> None:
-        """See whether the two halves of central differences agree."""
-        numbers = np.array([k for k, _ in own.pairs], np.intp)
-        for force, t in zip(forces, times.tolist(), strict=True):
-            halves, sizes, here = np.zeros((3, len(own.pairs), force.shape[1]))
-            np.add.at(halves, own.pair, own.bends * force)
-            np.add.at(sizes, own.pair, own.weights * force)
-            np.maximum.at(here, own.pair, np.abs(force))
-            largest = np.zeros((2, len(self.varied)))
-            np.maximum.at(largest[0], numbers, np.abs(sizes).max(axis=1) * self._steps[numbers])
-            np.maximum.at(largest[1], numbers, here.max(axis=1))
-            limits = KINK * largest[0] + 1e-9 * largest[1]
-            for pair in np.flatnonzero(np.abs(halves).max(axis=1) > limits[numbers]):
-                k, element = own.pairs[pair]
-                if own.central[pair]:
-                    self.kinks.setdefault((self.varied[k].label, str(element)), t)
+        """See whether the two halves of central differences agree; ``forces`` (s, entries, r)."""
+        halves, changes, sizes = own.of_pairs(forces)
+        largest = np.zeros((2, len(self.varied), len(times)))
+        np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
+        np.maximum.at(largest[1], own.numbers, sizes)
+        limits = KINK * largest[0] + 1e-9 * largest[1]
+        bent = own.central[:, None] & (halves > limits[own.numbers])
+        for pair in np.flatnonzero(bent.any(axis=1)):
+            k, element = own.pairs[pair]
+            t = float(times[int(np.argmax(bent[pair]))])
+            self.kinks.setdefault((self.varied[k].label, str(element)), t)
 
 
 def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
@@ -182,10 +179,21 @@ class _Differences:
         self.slots = (places * count + numbers[:, None]).ravel()
         names = {(share.k, id(share.of)): (share.k, share.of) for _, share in entries}
         self.pairs, order = list(names.values()), {key: i for i, key in enumerate(names)}
-        self.pair = np.array([order[share.k, id(share.of)] for _, share in entries], np.intp)
-        self.central = np.bincount(self.pair, self.bends[:, 0] < 0.0, len(self.pairs)) > 0.0
+        pair = np.array([order[share.k, id(share.of)] for _, share in entries], np.intp)
+        self.numbers = np.array([k for k, _ in self.pairs], np.intp)
+        self.central = np.bincount(pair, self.bends[:, 0] < 0.0, len(self.pairs)) > 0.0
+        place, shape = (pair, np.arange(len(pair))), (len(self.pairs), len(pair))
+        self._of_pairs = [csr_array((own, place), shape) for own in (self.bends[:, 0], self.weights[:, 0])]
+        self._members = csr_array((np.ones(len(pair)), place), shape)
 
     def asked(self, ask: Ask, motion: Motion, times: Array, none: Array) -> list[Array]:
         """What is asked of the cells that have a share, ``(s, entries, ...)``."""
         found = self._together.ask(ask, motion, times, none)
         return [own.reshape(len(times), -1, own.shape[-1])[:, self.cells] for own in found if own is not None]
+
+    def of_pairs(self, forces: Array) -> tuple[Array, Array, Array]:
+        """Largest second and first differences of each parameter and part, and size of its forces, ``(pairs, s)``."""
+        rows = forces.swapaxes(0, 1).reshape(forces.shape[1], -1)
+        sums = [own @ rows for own in self._of_pairs] + [self._members @ np.abs(rows)]
+        second, first, sizes = (np.abs(own).reshape(len(self.pairs), len(forces), -1).max(axis=2) for own in sums)
+        return second, first, sizes

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import adapted
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
+from fem_mbs.alpha.starting_values import adapted
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step

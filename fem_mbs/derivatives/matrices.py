@@ -24,7 +24,7 @@ from fem_mbs.system.system import System
 
 DENSE = 8192
 """Entries up to which matrices are full."""
-CELLS, TOGETHER = 10_000, 32
+CELLS, TOGETHER = 10_000, 64
 """Cells of elements and joints that are linearised together, and steps at most."""
 NONE = np.iinfo(np.int32).max
 """Number of a row or a column that is none."""
@@ -100,7 +100,7 @@ class RunDerivative:
         of_start = {"q": N, "v": N, "lead": N, "a": N, "multipliers": m}
         self.x = layout(**of_start, missed=N, missed_before=N, missed_multipliers=m, missed_multipliers_before=m)
         self.i = layout(q=N, v=N, vdot=N, D=N, multipliers=m)
-        self.j = layout(q=N, Z=N, v=N, vdot=N, D=N, multipliers=m, q_ahead=N, q_behind=N)
+        self.j = layout(q=N, Z=N, v=N, vdot=N, D=N, multipliers=m, q_before=N)
         self.o = layout(q=N, Z=N, D=N, multipliers=m)
         self.follow = {name: np.where(system.orders >= 0, own, NONE) for name, own in self.j.items() if len(own) == N}
         """The same without internal variables of kind "history", which no matrix knows."""
@@ -156,9 +156,12 @@ class StepPoint(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """How directions of ``Z`` turn: points on both sides of the guess along ``w``, with their weights."""
+    """How directions of ``Z`` turn: points on both sides of the guess along ``w``."""
 
-    beyond: Sequence[tuple[Array, StepPoint]]
+    ahead: StepPoint
+    behind: StepPoint
+    weight: Array
+    """Of their difference, ``(s, 1)``."""
     bend: Array
     """How ``T w`` follows the guess, ``(s n, 6, 6)``."""
 
@@ -213,7 +216,7 @@ class StepMatrices:
     def rows(self) -> Any:
         """``F``."""
         run = self.run
-        return run.matrix(self._rows(), run.size, 7 * run.system.N + run.system.m, self.count)
+        return run.matrix(self._rows(), run.size, 6 * run.system.N + run.system.m, self.count)
 
     def _rows(self) -> Iterator[Part]:
         run, j = self.run, self.run.j
@@ -224,22 +227,27 @@ class StepMatrices:
             return
         for own, along in self.along_Z():
             yield run.rows, own.rows, j["Z"], own.components, along
-        for (weight, there), q in zip(self.turn.beyond, ("q_ahead", "q_behind"), strict=True):
-            names = run.follow[q], j["v"], j["vdot"], j["D"]
-            for own in there.follows:
-                parts = own.q, own.v, own.vdot, self._in_coordinates(own, there)
-                for columns, values in zip(names, parts, strict=True):
-                    yield run.rows_of_w, own.rows, columns, own.components, self._weighted(values, weight)
-            for push in there.pushes:
-                values = self._weighted(push.values, weight)
-                yield run.rows_of_w, push.rows, j["multipliers"], push.equations, values
+        ahead, behind, weight, _ = self.turn
+
+        def difference(one: Any, other: Any) -> Any:
+            return None if one is None else (one - other).reshape(self.count, -1) * weight
+
+        places = run.follow["q_before"], j["v"], j["vdot"], j["D"]
+        for own, other in zip(ahead.follows, behind.follows, strict=True):
+            here, there = self._beside(own, ahead), self._beside(other, behind)
+            for columns, values in zip(places, map(difference, here, there), strict=True):
+                yield run.rows_of_w, own.rows, columns, own.components, values
+        for push, past in zip(ahead.pushes, behind.pushes, strict=True):
+            values = difference(push.values, past.values)
+            yield run.rows_of_w, push.rows, j["multipliers"], push.equations, values
+
+    def _beside(self, own: Follow, there: StepPoint) -> tuple[Any, Any, Any, Any]:
+        """Against the configuration at the start, rates, and increments, of a point that is no end."""
+        return own.after(own.q, there.transport, self.one), own.v, own.vdot, self._in_coordinates(own, there)
 
     def _in_coordinates(self, own: Follow, point: StepPoint) -> Any:
         """Against increments in the coordinates of the step, which rates follow."""
         return total(own.after(own.q, point.to_body, self.one), own.of_rates(self.weights.factors[:2]))
-
-    def _weighted(self, values: Any, weight: Array) -> Any:
-        return None if values is None else values.reshape(self.count, -1) * weight
 
     def of_parameters(self) -> Array:
         """``F_p``, ``(s, rows, P)``."""
@@ -247,7 +255,7 @@ class StepMatrices:
         result = np.zeros((self.count, run.size, self.here.explicit.shape[-1]))
         result[:, run.rows[:-1]] = self.here.explicit
         if self.turn is not None:
-            turned = np.sum([weight[..., None] * there.explicit for weight, there in self.turn.beyond], axis=0)
+            turned = self.turn.weight[..., None] * (self.turn.ahead.explicit - self.turn.behind.explicit)
             inside = run.rows_of_w[:size] != NONE
             result[:, run.rows_of_w[:size][inside]] += turned[:, :size][:, inside]
         return result
@@ -273,10 +281,9 @@ class StepMatrices:
         parts += self._nodes(j["q"], i["q"], self.here.transport, self.one)
         if self.turn is not None:
             parts += self._nodes(j["Z"], i["D"], self.turn.bend, none)
-            for (_, there), q in zip(self.turn.beyond, ("q_ahead", "q_behind"), strict=True):
-                parts += self._nodes(j[q], i["q"], there.transport, self.one)
+            parts.append(self._each(j["q_before"], i["q"], 1.0))
         N, m = run.system.N, run.system.m
-        return run.matrix(parts, 7 * N + m, 4 * N + m, self.count)
+        return run.matrix(parts, 6 * N + m, 4 * N + m, self.count)
 
     def formulas(self, of_guess: Array, alone: Array, moves: Array) -> tuple[Any, Any, Any]:
         """Newmark's formulas, and what guesses miss: from ``x`` to ``i``, and from ``o`` and ``x`` to the next ``x``.

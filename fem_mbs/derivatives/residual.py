@@ -168,10 +168,11 @@ class Residual:
             result = total(alone, *products)
             return None if result is None else factor * result
 
-        P, less = at.P, None if G is None else -G
-        turned = (C, at.of_V, 0.0), (C, at.of_Z, 0.0), (less, at.of_Z, 0.0), (M, at.of_A, 0.0)
-        q, v = product(squared, *turned, alone=K), product(squared, (C, P, 1.0), (M, at.cross @ P, 0.0))
-        vdot, Z = product(squared, (M, P, 1.0)), product(at.h, (C, P, 1.0), (less, P, 1.0))
+        # G stands for inertia, which does not follow what is moved beside
+        P, rest = at.P, total(C, None if G is None else -G)
+        q = product(squared, (C, at.of_V, 0.0), (rest, at.of_Z, 0.0), (M, at.of_A, 0.0), alone=K)
+        v, vdot = product(squared, (C, P, 1.0), (M, at.cross @ P, 0.0)), product(squared, (M, P, 1.0))
+        Z = product(at.h, (rest, P, 1.0)) if self._hides else None
         follows.append(Follow(self._of_forces[k], system.components[k], nodes, own, q, v, vdot, Z))
         if readings is not None:
             reads = next(reads for number, reads in system.reads if number == k)

@@ -269,9 +269,9 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     pushed = solution[:, of_push] / h**2
-    beyond = [(0.5 / by, points.at(D + by * w, multipliers + by * pushed)) for by in (share, -share)]
+    ahead, behind = (points.at(D + by * w, multipliers + by * pushed) for by in (share, -share))
     bend = _bending(points.kinematics, *(own[:, :nodes].reshape(-1, 6) for own in (D, w)))
-    return guess, Turn(beyond, bend)
+    return guess, Turn(ahead, behind, 0.5 / share, bend)
 
 
 def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:

@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Node, Numbering
 from fem_mbs.solution.copies import NEVER, LocalNumbering, UnlikeError, copies
 
-MOST = 64
+MOST = 128
 """Instants whose loads and drives are kept."""
 CLOSE = 1e-9
 """Largest difference of copies from one instant alone, over the size."""
@@ -64,7 +64,6 @@ class Together:
     def __init__(self, batch: Any, parts: Sequence[Any], number: Numbering, sizes: Sizes, end: float) -> None:
         self.one, self._parts, self._sizes, self._end = batch, parts, sizes, end
         self._number = _Shifted(number, sizes)
-        self._timed = type(batch).at not in (ElementBatch.at, ConstraintBatch.at)
         self._alone = False
         self._copies: dict[int, Any] = {}
         self._given: dict[float, Any] = {}
@@ -84,7 +83,7 @@ class Together:
         count, known = len(times), self._copies
         if count not in known:
             known[count] = copies(self._parts, self._number, count)
-        given = _joined([self._at(t) for t in times.tolist()], known[count]) if self._timed else None
+        given = _joined([self._at(t) for t in times.tolist()], known[count])
         answers = list(ask(known[count], motion, given, multipliers.ravel()))
         for mine, other in zip(answers, self._of_one(ask, motion, times, multipliers, count - 1), strict=True):
             if mine is not None and other is not None:
@@ -95,7 +94,7 @@ class Together:
 
     def _of_one(self, ask: Ask, motion: Motion, times: Array, multipliers: Array, k: int) -> Sequence[Array | None]:
         here = of_instant(motion, self._sizes, k, float(times[k]))
-        return ask(self.one, here, self._at(here.t) if self._timed else None, multipliers[k])
+        return ask(self.one, here, self._at(here.t), multipliers[k])
 
     def _at(self, t: float) -> Any:
         """What depends on time alone; several points of a step ask."""
@@ -109,6 +108,8 @@ class Together:
 def _joined(given: Sequence[Any], batch: Any) -> Any:
     """What a batch says of several instants, as its copies say of one; what is computed later is computed now."""
     first = given[0]
+    if first is None:
+        return None
     if isinstance(first, ElementBatch | ConstraintBatch):
         return batch
     if isinstance(first, np.ndarray) and first.ndim:

@@ -248,10 +248,13 @@ def _move_without_mass(system: System, causes: Causes, when: str) -> str:
     for row, motion in moving.items():
         node, ways = system.nodes[row], _ways(system.R0[row], motion, "translation", "rotation", ", ")
         names.append(f"{node} ({ways if node in used else 'used by no element or joint'})")
+    unused = any(system.nodes[row] not in used for row in moving)
     return (
         f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
         "model.fix(node, translation=..., rotation=...)"
+        + ". What a script makes becomes part of the model by model.add(...)"
+        * unused
     )
 
 

@@ -190,7 +190,7 @@ class Radau:
         self.prescribed = [system.prescribe(float(t)) for t in self.t]
         self.kinematics = system.stacked(3)
         self._x, self._R = np.tile(state.x, (3, 1)), np.tile(state.R, (3, 1, 1))
-        self.begin = np.append(state.v, state.udot)
+        self.begin = state.rates
         self.order = system.orders
         self.moving, self.second = self.order > 0, self.order == 2
         """Components with a rate, and with an acceleration, ``(N,)``."""

@@ -191,7 +191,7 @@ class ExplicitRungeKutta(Method):
         """From the equations of a step on the group, linearised at its start."""
         units = np.concatenate([1.0 / system.weight, 1.0 / (h * system.weight)])
         units[~np.tile(np.append(system.free.ravel(), system.order > 0), 2)] = 0.0
-        here = np.append(np.append(state.v, state.udot), np.append(state.vdot, state.uddot))
+        here = np.concatenate([state.v.ravel(), state.udot, state.vdot.ravel(), state.uddot])
         scale = np.append(h * system.weight, h * h * system.weight)
 
         def change(d: Array) -> Array:
@@ -226,7 +226,7 @@ def fastest_so_far(system: System, speed: float, *states: State) -> float:
 
     In extents of the model, rad and sizes of internal variables a second.
     """
-    return max(speed, *(float(np.abs(system.weight * np.append(state.v, state.udot)).max()) for state in states))
+    return max(speed, *(float(np.abs(system.weight * state.rates).max()) for state in states))
 
 
 def evaluated(system: System, place: StatePoint, report: Report) -> Accelerations:
@@ -278,7 +278,6 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
         return ("position", "velocity", "acceleration") if self.projection else ("acceleration",)
 
     def init(self, system: System, state: State, h: float) -> Speed:
-        """No speed so far."""
         if system.redundant is not None and not self.projection:
             raise ModelError(
                 f"{self} lets joints drift apart, and of joints that repeat each other they would do so in different "
@@ -290,7 +289,7 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
         """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
         tableau, report = self.coefficients, Report()
         K, L = np.zeros((2, len(tableau.b), system.N))  # rates of increments, and of velocities
-        K[0], L[0] = np.append(state.v, state.udot), np.append(state.vdot, state.uddot)
+        K[0], L[0] = state.rates, np.append(state.vdot, state.uddot)
         # an unstable step overflows
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(1, len(tableau.b) - tableau.first_same_as_last):

@@ -12,7 +12,7 @@ docs/modes.md, "How they are found".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eig, eigh
@@ -99,7 +99,7 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
         x = _dense_modes(M, solve, count)
     else:
         operator = LinearOperator((n, n), solve, dtype=float)
-        _, x = _arpack(eigsh, K, count, M=M, sigma=-shift, OPinv=operator, v0=_random(n))
+        _, x = arpack(eigsh, K, count, f"modes: {count} eigenvalues", M=M, sigma=-shift, OPinv=operator)
     # one more step of inverse iteration takes out what is not admissible, the Rayleigh quotients what the shift hides
     _, x = _ritz(M, K, solve(M @ x))
     squares = _products(x, K @ x)
@@ -136,7 +136,7 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
         theta, z = theta[largest], z[:, largest]
     else:
         operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
-        theta, z = _arpack(eigs, operator, 2 * count + 2, v0=_random(2 * n))
+        theta, z = arpack(eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
     return _select(sigma + sigma / theta, z[:n], M, K, sigma, count)
 
 
@@ -237,17 +237,12 @@ def _small(B: csc_array, count: int) -> bool:
     return bool(n <= DENSE_SIZE or 3 * count > n - m)
 
 
-def _random(n: int) -> Array:
-    return np.random.default_rng(1).normal(size=n)
-
-
-def _arpack(
-    solver: Callable[..., tuple[Array, Array]], matrix: object, count: int, **options: object
-) -> tuple[Array, Array]:
-    """ARPACK, where necessary with a larger subspace: many equal eigenvalues may need one."""
+def arpack(solver: Callable[..., tuple[Array, Array]], matrix: Any, count: int, what: str, **options: object) -> Any:
+    """ARPACK from a random start, where necessary with a larger subspace: many equal eigenvalues may need one."""
+    first = np.random.default_rng(1).normal(size=matrix.shape[0])
     for subspace in (None, 4 * count + 40):
         try:
-            return solver(matrix, count, ncv=subspace, **options)
+            return solver(matrix, count, ncv=subspace, v0=first, **options)
         except ArpackError:
             continue
-    raise ConvergenceError(f"modes: {count} eigenvalues did not converge; ask for a few more or fewer modes")
+    raise ConvergenceError(f"{what} did not converge; ask for a few more or fewer")

@@ -306,8 +306,7 @@ class ModelDescription(PartNames):
 
     def __getitem__(self, name: str) -> Part:
         """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
-        found: Part = look_up(self._parts, text(name, "Model[...]: name"), "Model")
-        return found
+        return look_up(self._parts, text(name, "Model[...]: name"), "Model")
 
     def __contains__(self, part: object) -> bool:
         if isinstance(part, str):

@@ -119,8 +119,7 @@ class Model(ModelDescription):
         MissingPackageError
             If PyVista is not installed.
         """
-        view: View = pictures.saved(pictures.of_model(System(self), size), file)
-        return view
+        return pictures.saved(pictures.of_model(System(self), size), file)
 
     def check(self) -> Check:
         """Look at the model as built: degrees of freedom, redundant equations, free motions, masses, what looks wrong.

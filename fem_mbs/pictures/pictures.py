@@ -134,8 +134,7 @@ class Film(Public):
             return buffer.getvalue()
         need("imageio_ffmpeg", "an MP4 film")
         options = {"fps": self.fps, "macro_block_size": 2, "codec": "libx264", "pixelformat": "yuv420p"}
-        film: bytes = need("imageio.v3", "an MP4 film").imwrite("<bytes>", list(self), extension=".mp4", **options)
-        return film
+        return need("imageio.v3", "an MP4 film").imwrite("<bytes>", list(self), extension=".mp4", **options)
 
     def _repr_html_(self) -> str:
         """A player, of a film in the page itself."""

@@ -127,10 +127,11 @@ class _Continued:
         n = len(one)
         if len(two) == n:
             items = [self.of(*own) for own in zip(one, shifted, two, strict=True)]
-            return type(one)(items) if type(one) in (list, tuple) else type(one)(*items)
-        if len(two) != 2 * n or not _alike([*one, *one, *one], [*two, *shifted]):
+            return _made(type(one), items)
+        if len(two) != 2 * n:
             raise UnlikeError("a list that does not double")
-        return type(one)([*one] * self.count)
+        items = list(zip(one, shifted, two[:n], two[n:], strict=True))
+        return type(one)([_in_copy(k, *own) for k in range(self.count) for own in items])
 
     def _object(self, one: Any, shifted: Any, two: Any) -> Any:
         """The same with all its attributes gone on, but for those that are computed when they are asked for."""
@@ -148,11 +149,30 @@ def _same(one: Any, other: Any) -> bool:
     return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether two are one, or lists of such, or of the same numbers."""
-    if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(_alike(*pair) for pair in zip(one, other, strict=True))
-    return one is other or (isinstance(one, np.ndarray | float) and _same(one, other))
+def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
+    """An item of a list in a copy, of ``one``, the same ``shifted``, and the ``first`` and the ``second`` of two."""
+    every = one, shifted, first, second
+    if all(own is one for own in every) or (isinstance(one, types.MethodType) and all(own == one for own in every)):
+        return one
+    if isinstance(one, tuple | list) and all(len(own) == len(one) for own in every):
+        return _made(type(one), [_in_copy(k, *own) for own in zip(*every, strict=True)])
+    if isinstance(one, slice):
+        return slice(*(_in_copy(k, *own) for own in zip(*map(_ends, every), strict=True)))
+    if isinstance(one, np.ndarray | np.generic | float | int | str) and _same(one, first):
+        if _same(one, shifted) and _same(one, second):
+            return one
+        if np.asarray(one).dtype.kind == "i" and np.shape(one) == np.shape(shifted) == np.shape(second):
+            return one + k * ((second - one) + (shifted - one))
+    raise UnlikeError("a list that does not double")
+
+
+def _made(kind: type[Any], items: list[Any]) -> Any:
+    """A list, a tuple, or one with names."""
+    return kind(items) if kind in (list, tuple) else kind(*items)
+
+
+def _ends(rows: slice) -> tuple[Any, Any, Any]:
+    return rows.start, rows.stop, rows.step
 
 
 CELLS = 2000

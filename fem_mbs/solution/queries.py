@@ -40,12 +40,15 @@ from fem_mbs.solution.balance import (
     ContactLosses,
     EnergyHistory,
     Impulse,
+    PushingPoint,
     contacts_over_time,
     energies,
     impulses,
     losses,
+    nodal_forces,
     reactions_over_time,
     residuals,
+    touching,
 )
 from fem_mbs.solution.history import History, Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
@@ -127,14 +130,12 @@ class Queries(Public):
     def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
         row = self._row(node)
-        moved: Array = self.history.x[:, row] - self.system.x0[row]
-        return moved
+        return self.history.x[:, row] - self.system.x0[row]
 
     @checked
     def rotation(self, node: NodeOrName) -> Array:
         """Rotation ``(nt, 3, 3)`` of a node, body to world."""
-        rotation: Array = self.history.R[:, self._row(node)]
-        return rotation
+        return self.history.R[:, self._row(node)]
 
     @checked
     def rotation_vector(self, node: NodeOrName) -> Array:
@@ -156,20 +157,17 @@ class Queries(Public):
         if self.system.nodes[row].group != "SE3":
             return a
         v = self.history.v[:, row]
-        world: Array = np.matvec(self.history.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
-        return world
+        return np.matvec(self.history.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
 
     @checked
     def angular_velocity(self, node: NodeOrName) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
-        spin: Array = self.history.v[:, self._row(node), 3:]
-        return spin
+        return self.history.v[:, self._row(node), 3:]
 
     def multipliers(self, joint: JointOrName) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
         rows = self.system.constraint_rows(self._joint(joint)).rows
-        multipliers: Array = self.history.multipliers[:, rows]
-        return multipliers
+        return self.history.multipliers[:, rows]
 
     def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
@@ -177,6 +175,27 @@ class Queries(Public):
         Of joints in ``solution.redundant`` only sums are unique.
         """
         return reactions_over_time(self.history, self._joint(joint))
+
+    @checked
+    def nodal_forces(self, element: ElementOrName) -> tuple[Array, Array]:
+        """Force and moment ``(nt, p, 3)`` that an element puts on each of its ``p`` nodes: world frame, about the node.
+
+        In the order of ``element.nodes``: a spring, a bushing or a motor between a and b puts the last one on b. What
+        has mass puts its weight and inertia on its nodes, too. With reactions of joints, those of all elements add up
+        to zero at a node, but for errors of second order in the step where velocities are those of the momentum.
+
+        Raises
+        ------
+        ModelError
+            For rigid contacts, which have :meth:`contact_force`, and what has no nodes, such as a controller.
+        """
+        found = of_kind(self._part(element, "element"), Element, f"{type(self).__name__}: element")
+        if not found.nodes:
+            raise ModelError(f"{found} acts on no node; solution.signal(...) has what it puts out")
+        if found.contacts and not found.yields:
+            raise ModelError(f"{found} is a rigid contact; solution.contact_force(...) has its forces")
+        wrenches = nodal_forces(self.history, found)
+        return wrenches[..., :3], wrenches[..., 3:]
 
     def gap(self, contact: ElementOrName) -> Array:
         """Gaps ``(nt, k)`` of the ``k`` points of a contact, rope or stop in m (rad)."""
@@ -192,6 +211,10 @@ class Queries(Public):
     def impulses(self, contact: ElementOrName) -> list[Impulse]:
         """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
         return impulses(self.history, self._contact(contact))
+
+    def touching(self, contact: ElementOrName, k: int = -1) -> list[PushingPoint]:
+        """The points of a contact that push at the stored state ``k``; see :class:`PushingPoint`."""
+        return touching(self.history, self._contact(contact), range(len(self.t))[k])
 
     def contact_losses(self, contact: ElementOrName) -> ContactLosses:
         """What a rigid contact has taken from ``energy.total``, in J: ``impacts`` and ``friction``, ``(nt,)`` each."""

@@ -237,8 +237,7 @@ class Solution(Queries):
         count = pictures.frames(duration or pictures.seconds(float(np.ptp(self.t))), fps)
         states = self._along(count)
         titles = [self._titled(state.t) for state in states]
-        film: Film = pictures.saved(pictures.of_states(self.system, states, titles, fps, size), file)
-        return film
+        return pictures.saved(pictures.of_states(self.system, states, titles, fps, size), file)
 
     def _along(self, count: int) -> list[State]:
         """States for the frames of a film."""

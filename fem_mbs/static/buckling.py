@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eig
 from scipy.sparse import csc_array
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+from scipy.sparse.linalg import LinearOperator, eigs
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import PositiveInt, State, checked, number
-from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
+from fem_mbs.modal.eigen import arpack
 from fem_mbs.modal.linear_model import LinearModel, linearize
 from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
@@ -158,7 +159,8 @@ class _Stiffness:
         if n <= DENSE_SIZE or count + SPARE >= n - 1:
             theta, z = eig(-self.solve(rate.toarray()))
         else:
-            theta, z = _largest(LinearOperator((n, n), lambda x: -self.solve(rate @ x), dtype=float), count + SPARE)
+            operator = LinearOperator((n, n), lambda x: -self.solve(rate @ x), dtype=float)
+            theta, z = arpack(eigs, operator, count + SPARE, f"buckling: {count} factors", which="LR")
         keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > NOISE * np.abs(theta).max())
         if not keep.any():
             raise ModelError(
@@ -184,14 +186,3 @@ class _Stiffness:
         contexts = [batch.stressed(context, change * self.d[rows]) for batch, context, rows in triples]
         stressed = evaluation._replace(contexts=contexts)
         return system.solver.stored(equations.entries(stressed, equations.force_factor))
-
-
-def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:
-    """Eigenvalues with the largest real parts."""
-    first = np.random.default_rng(1).normal(size=operator.shape[0])
-    for subspace in (None, 4 * count + 40):
-        try:
-            return eigs(operator, count, which="LR", v0=first, ncv=subspace)
-        except ArpackError:
-            continue
-    raise ConvergenceError(f"buckling: {count - SPARE} factors did not converge; ask for a few more or fewer")

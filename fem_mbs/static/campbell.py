@@ -284,11 +284,16 @@ class Campbell(Public):
     damped: bool
     floquet: bool
 
-    def _over_speeds(self, of: Callable[[Vibration], float]) -> Array:
-        result = np.full((len(self.speeds), len(self.curves)), np.nan)
-        for column, curve in enumerate(self.curves):
-            for row, own in curve.items():
-                result[row, column] = of(own)
+    def _over_speeds(self, of: Callable[[Vibration], Any]) -> Array:
+        known = {
+            (row, column): np.asarray(of(own)) for column, curve in enumerate(self.curves) for row, own in curve.items()
+        }
+        first = next(iter(known.values()), np.empty(()))
+        result = np.full(
+            (len(self.speeds), len(self.curves), *first.shape), np.nan, np.result_type(float, *known.values())
+        )
+        for place, value in known.items():
+            result[place] = value
         return result
 
     @property
@@ -305,6 +310,14 @@ class Campbell(Public):
     def whirl(self) -> Array:
         """``(ns, nc)`` from 1, forward with the rotor on circles, to -1, backward; 0 for motions in a plane."""
         return self._over_speeds(lambda own: own.whirl)
+
+    @property
+    def shapes(self) -> Array:
+        """Displacements and rotations ``(ns, nc, n, 6)`` of the nodes, complex, world frame; nan where a curve ended.
+
+        Nodes go in the order of the model, and move by the real part of their shape times ``exp(i angular t)``.
+        """
+        return self._over_speeds(lambda own: own.shape)
 
     @property
     def unstable(self) -> Array:

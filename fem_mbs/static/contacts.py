@@ -15,18 +15,18 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
-from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.contacts import ContactForces, contacts_of
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.contracts import Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, MotionError
+from fem_mbs.errors import FemMbsError, LawError, MotionError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.contact_step import AWAY, ContactPathProblem
 from fem_mbs.static.equations import UNKNOWN, Direction, Equations, Loading, PathUnknown, Point, unstable_motions
-from fem_mbs.static.path import CAREFUL, CUT, FIRST, GROWTH, SAME_LOAD, SMALLEST, TARGET
+from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, growth_after, not_found
 from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix
@@ -141,7 +141,7 @@ class ContactPath:
                     self._say_where(before)
                     self.length = self.step or FIRST
                     return AcceptedStep(self.here.state, sunk, self.here.unstable)
-        growth = min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(report.iterations, 1)))))
+        growth = growth_after(report.iterations)
         longer = growth * went if cut or growth < 1.0 else max(growth * went, self.length)
         self.length, self.here, self._sunk = min(longer, self.step or np.inf), place, False
         return AcceptedStep(place.state, report, place.unstable)
@@ -234,7 +234,7 @@ class ContactPath:
         if system.has_history:
             point = point._replace(u=system.history(reached.evaluation.motion))
         system.check_end(start, load, point.R, point.u, point.multipliers)
-        state = self.contacts.carry_on(last, point.state(), forces)
+        state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
         return ContactStep(place, moved, found.report)
 
@@ -260,18 +260,11 @@ class ContactPath:
         """The error that says how far the path was followed, and which contacts are about to slide there."""
         if isinstance(failure, LawError):
             return failure
-        parts = (self.contacts.names[c] for c in np.flatnonzero(self.contacts.at_edge(self.here.state)))
+        parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)).tolist())
         if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
             why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
         elif why := self.equations.mechanism(self.here.point, "without contacts"):
             why += "; place what contacts are to hold so that they touch as built"
         else:
             why = "try a shorter step, or look at loads that jump"
-        load, end = self.here.point.load, self.equations.loading.end
-        history = failure.report.history if isinstance(failure, NotConvergedError) and failure.report else []
-        return ConvergenceError(
-            f"no equilibrium was found beyond load factor {load:.6g} on the way to {end:g}: {failure}\n  {why}\n  "
-            "the error has the path so far as its solution",
-            end,
-            history,
-        )
+        return not_found(self.here.point.load, self.equations.loading.end, failure, f"\n  {why}")

@@ -66,6 +66,22 @@ AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
 
 
+def not_found(load: float, end: float, failure: FemMbsError, why: str) -> ConvergenceError:
+    """The error for a path that ends at a load factor on the way to its end, and why it does so."""
+    history = failure.report.history if isinstance(failure, NotConvergedError) and failure.report else []
+    return ConvergenceError(
+        f"no equilibrium was found beyond load factor {load:.6g} on the way to {end:g}: {failure}{why}\n"
+        "  the error has the path so far as its solution",
+        end,
+        history,
+    )
+
+
+def growth_after(iterations: int) -> float:
+    """By what a step may grow after one that took so many iterations."""
+    return min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(iterations, 1)))))
+
+
 def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
     """The error for a path that does not reach its end in the steps it may take."""
     return ConvergenceError(
@@ -170,10 +186,8 @@ class EquilibriumPath:
         if isinstance(failure, LawError):
             return failure
         load, loading = self.here.point.load, self.equations.loading
-        text = f"no equilibrium was found beyond load factor {load:.6g} on the way to {loading.end:g}: {failure}"
-        history: list[float] = []
+        text = ""
         if isinstance(failure, NotConvergedError) and failure.report is not None:
-            history = failure.report.history
             text += f"\n  relative residuals {shown_residuals(failure)}; "
             text += f"the step was cut to a length of {self.shortest:.1e}"
             if failure.value is not None:
@@ -193,7 +207,7 @@ class EquilibriumPath:
                 text += ". arc_length=True follows the path beyond a limit"
         else:
             text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
-        return ConvergenceError(f"{text}\n  the error has the path so far as its solution", loading.end, history)
+        return not_found(load, loading.end, failure, text)
 
     def softened(self) -> tuple[float, Array]:
         """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
@@ -230,9 +244,8 @@ class EquilibriumPath:
                 if broken or length * CUT < SMALLEST:
                     raise
                 length *= CUT
-        growth = min(GROWTH, max(CUT, np.sqrt(TARGET / max(iterations, 1))))
         untried = length < planned and (tried == length or place.unstable != self.here.unstable)
-        self.length = self.step or max(float(growth) * length, planned if untried else 0.0)
+        self.length = self.step or max(growth_after(iterations) * length, planned if untried else 0.0)
         system = self.equations.system
         if system.has_history:
             point = place.point._replace(u=system.history(place.evaluation.motion))

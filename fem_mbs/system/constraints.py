@@ -58,8 +58,7 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
     V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
     if joints.own is not None:
         V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
-    residual: Array = np.vecdot(gradient, V[joints.cell]) + given_rate(joints, phi, context)
-    return residual
+    return np.vecdot(gradient, V[joints.cell]) + given_rate(joints, phi, context)
 
 
 def acceleration_residual(system: System, evaluation: Evaluation) -> Array:

@@ -10,7 +10,7 @@ Rates come in pairs ``(2, n, 6)``: velocities and accelerations, of the group or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -97,54 +97,29 @@ class Kinematics(Chart):
 
     parts: list[tuple[Any, Rows]]
     """The groups, and the rows of their nodes."""
-
-    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """Configuration ``q exp(D)`` of increments ``(n, 6)``."""
-        raise NotImplementedError
-
-    def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
-        """Increments with ``q0 exp(D) = q1``, ``(n, 6)``."""
-        raise NotImplementedError
-
-    def motion(self, R: Array, rates: Array) -> Array:
-        """Body velocities and accelerations ``(V, A)`` from group rates ``(v, vdot)``, ``(2, n, 6)``."""
-        raise NotImplementedError
-
-    def to_body(self, R: Array, d: Array) -> Array:
-        """Body components ``P d`` of a group increment or velocity."""
-        raise NotImplementedError
-
-    def from_body(self, R: Array, d: Array) -> Array:
-        """Group components ``P^-1 d`` of a body increment or velocity."""
-        raise NotImplementedError
-
-    def vdot(self, R: Array, V: Array, A: Array) -> Array:
-        """Time derivatives of the group velocities from body accelerations."""
-        raise NotImplementedError
-
-    def body_transfer(self, R0: Array, R1: Array) -> Array:
-        """``P_1 P_0^-1`` (n, 6, 6): from body components at ``R0`` to those at ``R1`` of the same increment."""
-        raise NotImplementedError
-
-    def body_derivatives(self, body: Array, rates: Array) -> Array:
-        """Derivatives ``(2, n, 6, 6)`` of ``(V, A)`` against body increments from those of group rates, in place."""
-        raise NotImplementedError
-
-    def change(self, body: Array, rates: Array) -> Array:
-        """Changes ``(2, n, 6)`` of ``(V, A)`` with group rates in body components, where the nodes are held."""
-        raise NotImplementedError
-
-    def tangent(self, D: Array) -> Array:
-        """Tangent operators of the group, ``(n, 6, 6)``."""
-        raise NotImplementedError
-
-    def inverse_tangent(self, D: Array) -> Array:
-        """Inverse tangent operators of the group, ``(n, 6, 6)``."""
-        raise NotImplementedError
-
-    def add_bracket(self, result: Array, share: float, v: Array, w: Array) -> None:
-        """Add a share of the Lie bracket ``[v, w]``, ``(n, 6)``."""
-        raise NotImplementedError
+    relative: Callable[[Array, Array, Array, Array], Array]
+    """``(x0, R0, x1, R1)``: increments with ``q0 exp(D) = q1``, ``(n, 6)``."""
+    motion: Callable[[Array, Array], Array]
+    """``(R, rates)``: body velocities and accelerations ``(V, A)`` from group rates ``(v, vdot)``, ``(2, n, 6)``."""
+    to_body: Callable[[Array, Array], Array]
+    """``(R, d)``: body components ``P d`` of a group increment or velocity."""
+    from_body: Callable[[Array, Array], Array]
+    """``(R, d)``: group components ``P^-1 d`` of a body increment or velocity."""
+    vdot: Callable[[Array, Array, Array], Array]
+    """``(R, V, A)``: time derivatives of the group velocities from body accelerations."""
+    body_transfer: Callable[[Array, Array], Array]
+    """``(R0, R1)``: ``P_1 P_0^-1`` (n, 6, 6), from body components at ``R0`` to those at ``R1`` of one increment."""
+    body_derivatives: Callable[[Array, Array], Array]
+    """``(body, rates)``: derivatives ``(2, n, 6, 6)`` of ``(V, A)`` against body increments from those of group rates,
+    in place."""
+    change: Callable[[Array, Array], Array]
+    """``(body, rates)``: changes ``(2, n, 6)`` of ``(V, A)`` with group rates in body components, nodes being held."""
+    tangent: Callable[[Array], Array]
+    """``(D)``: tangent operators of the group, ``(n, 6, 6)``."""
+    inverse_tangent: Callable[[Array], Array]
+    """``(D)``: inverse tangent operators of the group, ``(n, 6, 6)``."""
+    add_bracket: Callable[[Array, float, Array, Array], None]
+    """``(result, share, v, w)``: add a share of the Lie bracket ``[v, w]``, ``(n, 6)``."""
 
 
 class SingleGroup(Kinematics):
@@ -160,8 +135,8 @@ class SingleGroup(Kinematics):
 class R3xSO3(SingleGroup):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
-    tangent = staticmethod(r3xso3.tangent_operator)  # type: ignore[assignment]
-    inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)  # type: ignore[assignment]
+    tangent = staticmethod(r3xso3.tangent_operator)
+    inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
@@ -193,7 +168,7 @@ class R3xSO3(SingleGroup):
         np.vecmat(d[..., :3], R, out=result[..., :3])
         return result
 
-    motion = to_body  # type: ignore[assignment]
+    motion = to_body
 
     @staticmethod
     def from_body(R: Array, d: Array) -> Array:
@@ -231,8 +206,8 @@ class SE3(SingleGroup):
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     coupled: ClassVar = True
-    tangent = staticmethod(se3.tangent_operator)  # type: ignore[assignment]
-    inverse_tangent = staticmethod(se3.inverse_tangent_operator)  # type: ignore[assignment]
+    tangent = staticmethod(se3.tangent_operator)
+    inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:

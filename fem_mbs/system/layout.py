@@ -38,8 +38,7 @@ from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription, extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
-from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
-from fem_mbs.system.workspace import Workspace
+from fem_mbs.system.pattern import ConstraintRows, Workspace, components, free_components, number_constraints, triplets
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""

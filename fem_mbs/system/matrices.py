@@ -15,9 +15,8 @@ from scipy.sparse import csc_array, csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.system.pattern import flat
+from fem_mbs.system.pattern import Workspace, flat
 from fem_mbs.system.system import Evaluation, System
-from fem_mbs.system.workspace import Workspace
 
 
 def entries(

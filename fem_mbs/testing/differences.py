@@ -103,6 +103,11 @@ Law: TypeAlias = Callable[[Any], str | None]
 """Raises :class:`ContractError` where a law does not hold; returns why it does not apply, None if it was checked."""
 
 
+def laws(*each: Law) -> dict[str, Law]:
+    """Laws by name."""
+    return {law.__name__: law for law in each}
+
+
 @dataclass(frozen=True)
 class LawReport:
     """What ``check_element`` and its kin return: iterates over the names of the laws that were checked.

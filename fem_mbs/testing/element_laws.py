@@ -11,7 +11,17 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import System
-from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near, rounding
+from fem_mbs.testing.differences import (
+    ContractError,
+    LawReport,
+    agree,
+    derivative,
+    hold,
+    jacobian,
+    laws,
+    near,
+    rounding,
+)
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.physics import MECHANICS
 from fem_mbs.testing.stage import (
@@ -215,23 +225,20 @@ def sensors_act_on_nothing(trial: ElementTrial) -> str | None:
     return None
 
 
-ELEMENT_LAWS: dict[str, Law] = {
-    law.__name__: law
-    for law in (
-        shapes_are_right,
-        evaluation_is_pure,
-        matrices_are_derivatives,
-        rate_force_is_that_of_the_matrices,
-        tangent_is_the_sum,
-        many_are_the_sum,
-        internal_variables_are_of_their_kind,
-        stresses_are_extrapolated_linearly,
-        jumps_are_told,
-        *MECHANICS,
-        sensors_act_on_nothing,
-        *OFFERS,
-    )
-}
+ELEMENT_LAWS = laws(
+    shapes_are_right,
+    evaluation_is_pure,
+    matrices_are_derivatives,
+    rate_force_is_that_of_the_matrices,
+    tangent_is_the_sum,
+    many_are_the_sum,
+    internal_variables_are_of_their_kind,
+    stresses_are_extrapolated_linearly,
+    jumps_are_told,
+    *MECHANICS,
+    sensors_act_on_nothing,
+    *OFFERS,
+)
 """All laws by name."""
 
 

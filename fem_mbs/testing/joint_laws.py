@@ -14,7 +14,7 @@ from fem_mbs.modal.turned import whole
 from fem_mbs.system import constraints
 from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
-from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near
+from fem_mbs.testing.differences import ContractError, LawReport, agree, derivative, hold, jacobian, laws, near
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.stage import (
     AWAY,
@@ -259,26 +259,23 @@ def many_are_the_sum(trial: JointTrial) -> str | None:
     return None
 
 
-JOINT_LAWS: dict[str, Law] = {
-    law.__name__: law
-    for law in (
-        shapes_are_right,
-        evaluation_is_pure,
-        equations_have_names,
-        it_is_closed_as_built,
-        gradient_is_the_derivative,
-        second_is_the_derivative_of_the_gradient,
-        rates_are_time_derivatives,
-        shortcuts_agree_with_the_second_derivative,
-        hidden_constraints_are_time_derivatives,
-        moving_everything_changes_no_equation,
-        forces_balance,
-        coordinates_measure_what_is_free,
-        legal_motions_keep_it_regular,
-        many_are_the_sum,
-        *OFFERS,
-    )
-}
+JOINT_LAWS = laws(
+    shapes_are_right,
+    evaluation_is_pure,
+    equations_have_names,
+    it_is_closed_as_built,
+    gradient_is_the_derivative,
+    second_is_the_derivative_of_the_gradient,
+    rates_are_time_derivatives,
+    shortcuts_agree_with_the_second_derivative,
+    hidden_constraints_are_time_derivatives,
+    moving_everything_changes_no_equation,
+    forces_balance,
+    coordinates_measure_what_is_free,
+    legal_motions_keep_it_regular,
+    many_are_the_sum,
+    *OFFERS,
+)
 """All laws by name."""
 
 

@@ -21,7 +21,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
-from fem_mbs.testing.differences import ContractError, Law, LawReport, hold, near
+from fem_mbs.testing.differences import ContractError, LawReport, hold, laws, near
 from fem_mbs.testing.stage import AWAY, HOME, RigidMotion
 
 STEP, T_END = 0.02, 0.4
@@ -281,22 +281,19 @@ def a_failure_keeps_the_steps(bench: Bench) -> str | None:
     raise ContractError(f"{bench.name}: a force that is no number passed without a word")
 
 
-METHOD_LAWS: dict[str, Law] = {
-    law.__name__: law
-    for law in (
-        memory_can_be_stored,
-        steps_are_pure,
-        order_is_as_said,
-        order_survives_changes_of_the_step,
-        errors_are_estimated,
-        groups_agree_in_the_limit,
-        constraints_hold_on_their_levels,
-        moving_everything_changes_nothing,
-        a_run_goes_on_from_a_file,
-        history_is_accepted,
-        a_failure_keeps_the_steps,
-    )
-}
+METHOD_LAWS = laws(
+    memory_can_be_stored,
+    steps_are_pure,
+    order_is_as_said,
+    order_survives_changes_of_the_step,
+    errors_are_estimated,
+    groups_agree_in_the_limit,
+    constraints_hold_on_their_levels,
+    moving_everything_changes_nothing,
+    a_run_goes_on_from_a_file,
+    history_is_accepted,
+    a_failure_keeps_the_steps,
+)
 """All laws by name."""
 
 

@@ -22,7 +22,7 @@ from fem_mbs.derivatives.parameters import Build
 from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
 from fem_mbs.derivatives.step import NoDerivativeError
 from fem_mbs.solution.solution import Solution
-from fem_mbs.testing.differences import ContractError, Law, LawReport, hold
+from fem_mbs.testing.differences import ContractError, LawReport, hold, laws
 
 NEAR = {"x": 1e-6, "R": 1e-6, "v": 1e-6, "u": 1e-6, "udot": 1e-6, "vdot": 1e-5, "multipliers": 1e-5}
 """Differences of runs have a noise of 1e-9, with stiff beams 2e-7, over the largest derivative; accelerations and
@@ -111,9 +111,7 @@ def joints_stay_closed(trial: SensitivityTrial) -> str | None:
     return None
 
 
-SENSITIVITY_LAWS: dict[str, Law] = {
-    law.__name__: law for law in (direct_is_what_runs_differ_by, backwards_is_forwards, joints_stay_closed)
-}
+SENSITIVITY_LAWS = laws(direct_is_what_runs_differ_by, backwards_is_forwards, joints_stay_closed)
 """All laws by name."""
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, name_of, real, shaped
 from fem_mbs.errors import FemMbsError
-from fem_mbs.testing.differences import ContractError, Law, LawReport, derivative, hold, near
+from fem_mbs.testing.differences import ContractError, LawReport, derivative, hold, laws, near
 
 WHILE = 1e-3
 """Time in s over which derivatives are taken."""
@@ -80,10 +80,7 @@ def jumps_are_instants(trial: TimeLawTrial) -> str | None:
     return None
 
 
-TIME_LAWS: dict[str, Law] = {
-    law.__name__: law
-    for law in (values_are_finite_and_of_one_shape, derivatives_are_those_of_the_value, jumps_are_instants)
-}
+TIME_LAWS = laws(values_are_finite_and_of_one_shape, derivatives_are_those_of_the_value, jumps_are_instants)
 """All laws by name."""
 
 

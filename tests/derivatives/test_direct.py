@@ -27,7 +27,8 @@ from fem_mbs.elements import (
 from fem_mbs.run import simulate
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
-from fem_mbs.testing import ContractError, check_sensitivity
+from fem_mbs.solution.copies import LocalNumbering, copies
+from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, FOLLOWS_HISTORY, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 from tests.performance.derivatives import four_bar
@@ -360,6 +361,18 @@ def test_other_methods_by_copies() -> None:
     """Of the rod by Radau, which is of higher order: near those of the exact motion."""
     found = mbs.sensitivities(rod, {"length": 0.9}, 2.0, 0.02, mbs.RadauIIA()).of(angle)
     assert abs(found["length"][-1] - ROD["length"]) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["pressure over time", "dead distributed load", "state space"])
+def test_laws_beside_their_rows_are_copied(name: str) -> None:
+    """Lists of laws, with the rows they act on, go on from copy to copy: many instants are asked together."""
+    model, (part,) = stage.build(EVERYTHING[name])
+    system = mbs.System(model)
+    batch = next(own for own in system.all_batches if part in own.owners)
+    many = copies([part], LocalNumbering(system.number), 3)
+    assert len(many.nodes) == 3 * len(batch.nodes) and len(many.owners) == 3 * len(batch.owners)
+    t, rows = 0.3, len(batch.at(0.3))
+    np.testing.assert_array_equal(many.at(t)[2 * rows :], batch.at(t))
 
 
 def two(count: int = 2, mass: float = 1.0) -> mbs.Model:

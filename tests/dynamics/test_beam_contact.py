@@ -44,12 +44,12 @@ def helix(order: int, seed: int, ring: bool = False, deformed: float = 0.01) -> 
     model = mbs.Model(group=("R3xSO3", "SE3")[seed % 2])
     angles = np.linspace(0.0, 2 * np.pi, 25)[:-1] if ring else np.linspace(0.0, 1.4, 6 * order + 1)
     line = np.stack([np.cos(angles), np.sin(angles), (0.0 if ring else 0.1) * angles], axis=1)
-    nodes: list[Any] = [model.add_node(p, rotation=Rotation.random(rng=rng)) for p in line]
+    nodes: list[Any] = [model.add_node(p, rotation=Rotation.random(None, rng)) for p in line]
     beam = model.add(Beam([*nodes, nodes[0]] if ring else nodes, SECTION, order=order))
     at = angles[3] if seed % 3 == 0 else rng.uniform(-0.6, 2.0)
     away = 0.2 * (v := rng.normal(size=3)) / np.linalg.norm(v)
     place = np.array([np.cos(at), np.sin(at), 0.0 if ring else 0.1 * at]) + away
-    node = model.add_node(place, rotation=Rotation.random(rng=rng))
+    node = model.add_node(place, rotation=Rotation.random(None, rng))
     ball = Ball(0.1, center=place + 0.02 * rng.normal(size=3))
     model.add(BeamContact(beam, node, ball, friction=0.3))
     system = mbs.System(model)

@@ -381,6 +381,22 @@ def test_nodes_that_are_elsewhere_are_refused() -> None:
         FlexibleBody({"a": nodes[0]}, block())
 
 
+def test_a_mesh_is_brought_to_its_nodes() -> None:
+    R, at = so3.exp(np.array([0.3, -2.0, 1.0])), np.array([3.0, -1.0, 0.5])
+    mesh, model = brick((2, 1, 1), (4.0, 2.0, 3.0), 2e3, 1.0), mbs.Model()
+    ends = {"a": Interface.average([[0, 0, 0], [0, 2, 3]]), "b": Interface.average([[4, 0, 0], [4, 2, 3]])}
+    top = Interface.average([4, 6, 7], point=(2.0, 1.0, 3.0))
+    two, three = (Reduction(*mesh, own, modes=0) for own in (ends, ends | {"top": top}))
+    nodes = [model.add_node(at + R @ point) for point in ((0, 1, 1.5), (4, 1, 1.5), (2, 1, 3))]
+    body = FlexibleBody(nodes, three, position=None)
+    assert body.position == pytest.approx(at, abs=1e-12) and body.rotation == pytest.approx(R, abs=1e-12)
+    assert FlexibleBody(nodes[:2], two, position=None, rotation=R).position == pytest.approx(at, abs=1e-12)
+    with pytest.raises(mbs.ModelError, match="a, b are on one line"):
+        FlexibleBody(nodes[:2], two, position=None)
+    with pytest.raises(mbs.ModelError, match="'top' at"):
+        FlexibleBody([*nodes[:2], model.add_node((0, 0, 0))], three, position=None)
+
+
 def test_another_factorisation_may_be_given() -> None:
     asked = []
 

@@ -62,7 +62,6 @@ NAMED_FOR_EDITORS = {
     ("fem_mbs.elements.beams.two_node", "fem_mbs.elements.beams.beam"),
     ("fem_mbs.elements.shells.batch", "fem_mbs.elements.shells.shell"),
     ("fem_mbs.elements.shells.doubts", "fem_mbs.elements.shells.shell"),
-    ("fem_mbs.elements.shells.picture", "fem_mbs.elements.shells.shell"),
     ("fem_mbs.elements.shells.results", "fem_mbs.elements.shells.shell"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.rolling"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.complementarity import push
@@ -118,7 +118,8 @@ def test_without_friction_they_are_the_least(seed: int) -> None:
     keep = size > 1e-12 * size[-1]
     L = np.sqrt(size[keep])[:, None] * vectors[:, keep].T
     right = -(vectors[:, keep].T @ values) / np.sqrt(size[keep])
-    expected, _ = nnls(np.vstack([L, 1e-5 * np.eye(k)]), np.append(right, np.zeros(k)))
+    A, b = np.vstack([L, 1e-5 * np.eye(k)]), np.append(right, np.zeros(k))
+    expected = lsq_linear(A, b, (0.0, np.inf), method="bvls").x  # `nnls` of SciPy 1.14 squares the condition
     found = push(G, c, np.zeros(k))
     assert found.solved
     np.testing.assert_allclose(found.P[:, 0], expected, rtol=0, atol=1e-7 * expected.max())

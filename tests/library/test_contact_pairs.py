@@ -44,7 +44,7 @@ def placed(pair: tuple[str, str], seed: int, distance: float, **law: float) -> t
     rng = np.random.default_rng(seed)
     model = mbs.Model(group=("R3xSO3", "SE3")[seed % 2])
     places = np.zeros((2, 3)), distance * (v := rng.normal(size=3)) / np.linalg.norm(v)
-    nodes = [model.add_node(p, rotation=Rotation.random(rng=rng)) for p in (places[0][0], places[1])]
+    nodes = [model.add_node(p, rotation=Rotation.random(None, rng)) for p in (places[0][0], places[1])]
     # bodies whose shapes are not at their nodes
     shapes = [SHAPES[name]() for name in pair]
     for node, shape in zip(nodes, shapes, strict=True):

@@ -15,15 +15,24 @@ import fem_mbs as mbs
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    DistributedLoad,
     Force,
     ForceActuator,
+    Gravity,
     JointActuator,
     JointSensor,
+    JointStop,
     Junction,
+    PositionMotor,
+    Pressure,
     RevoluteJoint,
     RigidBody,
     SampledController,
     SampledStateSpace,
+    Shell,
+    ShellSection,
+    SpeedMotor,
+    TorqueMotor,
 )
 from fem_mbs.run.convergence import fitted_order
 from fem_mbs.run.simulate import start
@@ -302,3 +311,43 @@ def test_samples_are_of_the_rates_that_forces_see(group):
         unlike = abs(outputs[0] - run.coordinate_rate(hinges[1])[-1])
     assert outputs[1] == pytest.approx(outputs[0], rel=1e-12)
     assert unlike > 1e-6 * abs(outputs[0])
+
+
+def _stepped(size=None):
+    """A function of time that is 0, then 1, with the instant at which it jumps."""
+
+    def law(t):
+        return np.broadcast_to(float(t >= 0.25), () if size is None else size)
+
+    law.jumps = [0.25]
+    return law
+
+
+JUMPING = (DistributedLoad, Pressure, Gravity, TorqueMotor, SpeedMotor, PositionMotor, JointStop)
+
+
+@pytest.mark.parametrize("given", JUMPING, ids=lambda own: own.__name__)
+def test_whatever_is_given_over_time_may_jump(given):
+    """Steps end where it does."""
+    model = mbs.Model()
+    if given is DistributedLoad:
+        section = BeamSection.rectangle(0.1, 0.1, E=1e7, nu=0.3, rho=1000.0)
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 1)
+        model.fix(beam.nodes[0])
+        model.add(DistributedLoad(beam, _stepped(3)))
+    elif given is Pressure:
+        section = ShellSection.isotropic(0.05, E=1e7, nu=0.3, rho=1000.0)
+        shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (1, 1))
+        model.fix(shell.node(0, 0))
+        model.add(Pressure(shell, _stepped()))
+    else:
+        node = model.add_node((1, 0, 0))
+        body = model.add(RigidBody(node, 1.0, (1, 1, 1)))
+        hinge = model.add(RevoluteJoint(model.ground, node, (0, 0, 1), point=(0, 0, 0)))
+        if given is Gravity:
+            model.add(Gravity(body, _stepped(3)))
+        elif given is JointStop:
+            model.add(JointStop(hinge, _stepped(), None, 1e3))
+        else:
+            model.add(given(hinge, _stepped(), *(() if given is TorqueMotor else (2.0,))))
+    assert 0.25 in mbs.simulate(model, 0.5, 0.1).t

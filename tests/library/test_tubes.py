@@ -29,8 +29,10 @@ def moved(motion: Motion, step: Array) -> Motion:
 def bow(model: mbs.Model, rng: Any, place: Array, order: int = 1, count: int = 4) -> Beam:
     """A bent beam somewhere near a place, in any direction, on nodes turned anyhow."""
     angles = np.linspace(-0.7, 0.7, count * order + 1)
-    line = np.stack([np.cos(angles) - 1.0, np.sin(angles), 0.1 * angles], axis=1) @ Rotation.random(rng=rng).as_matrix()
-    nodes: list[Any] = [model.add_node(place + p, rotation=Rotation.random(rng=rng)) for p in line]
+    line = (
+        np.stack([np.cos(angles) - 1.0, np.sin(angles), 0.1 * angles], axis=1) @ Rotation.random(None, rng).as_matrix()
+    )
+    nodes: list[Any] = [model.add_node(place + p, rotation=Rotation.random(None, rng)) for p in line]
     return model.add(Beam(nodes, SECTION, order=order))
 
 
@@ -45,7 +47,7 @@ def pair(kind: str, seed: int, points: int = 1, swap: bool = False) -> tuple[Uni
         other = bow(model, rng, away, order=2)
         model.add(BeamContact(*((other, first) if swap else (first, other)), **law))
     else:
-        node = model.add_node(away, rotation=Rotation.random(rng=rng))
+        node = model.add_node(away, rotation=Rotation.random(None, rng))
         axis, center = rng.normal(size=3), away + 0.1 * rng.normal(size=3)
         shape = Ball(0.05, center=center) if kind == "ball" else Capsule(0.05, 0.7, axis, center=center)
         model.add(BeamContact(first, node, shape, **law))

@@ -41,7 +41,7 @@ def square(x: float) -> dict[str, Any]:
 
 def drawn(x: float, seed: int) -> dict[str, Any]:
     """Something random."""
-    return {"drawn": random.Random(seed).gauss(x)}
+    return {"drawn": random.Random(seed).gauss(x, 1.0)}
 
 
 def where(x: float) -> dict[str, Any]:

@@ -184,7 +184,6 @@ class ClassicalAlpha(Method):
         return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, before=before)
 
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
-        """One step, by Newton's method."""
         if not memory.steps and not isclose(h, memory.h, rel_tol=SAME):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
@@ -235,7 +234,7 @@ class ClassicalAlpha(Method):
         return ClassicalEquations(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
     def _adapted(self, system: System, state: State, h: float, memory: ClassicalMemory) -> tuple[Array, Array]:
-        """Rates and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts, see ``change_step.py``."""
+        """Rates and algorithmic accelerations ``(N,)`` from which a step starts, see ``starting_values.py``."""
         if isclose(h, memory.h, rel_tol=SAME):
             return memory.rates, memory.a
         ratio, chart = h / memory.h, ClassicalChart(system, self.kind, memory.c)

@@ -126,7 +126,7 @@ class SymplecticProblem:
         for group, rows in system.kinematics.parts:
             if not group.coupled:
                 self.coupled[rows, :3] = 0.0
-        v = np.append(state.v, state.udot)
+        v = state.rates
         self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
         self.momentum = self._mass(v)
         turned = system.from_body(state.R, self.start.force - self._reactions(self.start, state.multipliers))
@@ -137,9 +137,8 @@ class SymplecticProblem:
 
     def guess(self) -> Unknown:
         """A step of the accelerations at its start."""
-        return self.h * np.append(self.state.v, self.state.udot) + self.h**2 * highest_derivatives(
-            self.system, self.state
-        ), self.state.multipliers
+        state = self.state
+        return self.h * state.rates + self.h**2 * highest_derivatives(self.system, state), state.multipliers
 
     def evaluate(self, unknown: Unknown) -> SymplecticResidual:
         """Momentum balance and constraints."""
@@ -235,7 +234,7 @@ class SymplecticProblem:
         factors = system.solver.factorized(entries)
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
         v = system.from_body(motion.R, V)
-        a = (v - np.append(state.v, state.udot)) / h
+        a = (v - state.rates) / h
         rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
         return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
 

@@ -1,0 +1,233 @@
+"""What a run looks for beside its steps, and says once: steps that are cut, coarse meshes, drives that jump, passing.
+
+A step across a kink of a law is taken in parts (``fixed_step.py``), and so are those after it while they follow the
+vibrations that it has set off. That makes results right, and runs long: a user wants to know why.
+
+Where drives jump, or their velocity does, joints go where they are told, but no force leads there. The places of a run
+are right then, and its reactions are not: they ring, over the more steps the less a method damps. Nothing else tells of
+it, as a drive leaves no equation of motion behind that could err. The coordinates that are driven tell: their velocity
+changes in one step, and in neither of those beside it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.passed import deep_between, motions_between
+from fem_mbs.contracts import Constraint, ElementBatch, State, UnilateralBatch, continued
+from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.initial.redundant import listed
+from fem_mbs.run.interfaces import StepSequence
+from fem_mbs.solution.history import History
+from fem_mbs.solution.turns import principal
+from fem_mbs.system.system import Evaluation, System
+
+PART, PARTS, TIMES = 0.75, 100, 3.0
+"""Share of a step below which it is a part; so many parts, and so many times the whole steps, are said."""
+
+
+class CutSteps:
+    """Counts parts of steps of ``h`` s, and how often which law has changed to the other side of a kink in them."""
+
+    def __init__(self, system: System, evaluation: Evaluation, h: float) -> None:
+        self._h = h
+        self._asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
+        self._owners = [
+            str(owner)
+            for k in system.kinked
+            for owner in system.batches[k].owners
+            for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
+        ]
+        self._before: Array | None = None
+        self._parts, self._whole = 0, 0.0
+        self._changes: Counter[str] = Counter()
+
+    def after_step(self, share: float, branches: Array | None) -> None:
+        """Count a step, or a share of one, and who has changed sides in it; between jumps steps are shorter."""
+        self._parts += share < PART
+        self._whole += share
+        if self._before is not None and branches is not None and branches.tobytes() != self._before.tobytes():
+            self._changes.update({self._owners[k] for k in np.flatnonzero(branches != self._before)})
+        self._before = branches
+
+    def warning(self) -> str:
+        """How many parts there were, and because of what; empty if they are few."""
+        if self._parts < max(PARTS, TIMES * self._whole):
+            return ""
+        if self._changes:
+            passed = [f"{owner} ({count})" for owner, count in self._changes.most_common()]
+            why = f"laws have passed kinks, so many times: {listed(passed, '; ')}"
+        else:
+            why = "forces change suddenly, though no law has told of a kink"
+            why += f"; functions that may jump: {listed(self._asked, '; ')}" if self._asked else ""
+        return (
+            f"{self._whole:.3g} steps of {self._h:.3g} s were taken in {self._parts} parts, whose lengths follow the "
+            f"local error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider "
+            "range (creep of JointFriction, less stiffness, a limit that is not met), damp what it sets off, or take a "
+            "smaller step that follows it"
+        )
+
+
+LOG = logging.getLogger("fem_mbs")
+EVERY = 10
+"""Steps from one look to the next; what is said has lasted for two."""
+
+
+class CoarseMeshes:
+    """Looks at the cells of a run whose size limits what they can follow, see :class:`ElementBatch`."""
+
+    def __init__(self, steps: StepSequence) -> None:
+        self._steps = steps
+        self._left = [(batch, np.full(len(batch.nodes), np.inf)) for batch in steps.system.coarse]
+        self._count = 0
+        self._last: State | None = None
+
+    def after_step(self, state: State) -> None:
+        """Look after every so many steps."""
+        self._count, self._last = self._count + 1, state
+        if self._count % EVERY == 0:
+            self._look(state)
+
+    def warning(self) -> str:
+        """Look at the last state; what there is to say was said at once."""
+        if self._last is not None and self._count % EVERY:
+            self._look(self._last)
+        return ""
+
+    def _look(self, state: State) -> None:
+        """Say where cells carry too much now and did so at the last look."""
+        motion, left = self._steps.system.motion(state), []
+        for batch, before in self._left:
+            now, text = batch.coarse(motion)
+            lasting = np.minimum(now, before)
+            worst = int(lasting.argmax())
+            if not lasting[worst] > 1.0:
+                left.append((batch, now))
+                continue
+            owner = batch.owners[worst]
+            cell = worst - batch.owners.index(owner)
+            LOG.warning(
+                "%s: %s: element %d %s (%d of %d elements)",
+                self._steps.where.format(state.t),
+                owner,
+                cell + 1,
+                text.format(lasting[worst]),
+                (lasting > 1.0).sum(),
+                len(lasting),
+            )
+        self._left = left
+
+
+TOGETHER, LARGE_MODEL, FEW = 256, 4096, 8
+"""Steps that are looked at together; nodes, of all of them, beyond which these are fewer, and the fewest."""
+SUDDEN, LARGE = 10.0, 0.05
+"""A change of velocity against those in the steps beside it, and against the largest velocity, that is a jump."""
+LEAP = 0.25
+"""What a way in a step differs from that of the mean velocity, against either, that is a jump."""
+ROUNDING = 1e-9
+"""Ways, in rad and against the extent of the model, that are none."""
+
+
+def driven(system: System) -> list[Constraint]:
+    """Joints with drives."""
+    return [joint for joint in dict.fromkeys(joint for joint, _ in system.constraint_owner) if joint.driven]
+
+
+class DriveJumps:
+    """Looks at the coordinates that joints drive in a run."""
+
+    def __init__(self, system: System, joints: list[Constraint], state: State) -> None:
+        self._system, self._states = system, [state]
+        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
+        self._left, self._told, self._begins = joints, list[str](), True
+
+    def after_step(self, state: State) -> None:
+        """Remember a state, and look at many at once."""
+        if self._left:
+            self._states.append(state)
+            if len(self._states) > self._many:
+                self._look()
+
+    def warning(self) -> str:
+        """Where drives have jumped for the first time; empty if none has."""
+        if self._left and len(self._states) > 1:
+            self._look()
+        if not self._told:
+            return ""
+        return (
+            f"{'; '.join(self._told)}. No force does that: places are right, but reactions ring from there on. Give "
+            "drives with continuous velocities, or steps that resolve how they change"
+        )
+
+    def _look(self) -> None:
+        history = History.of(self._system, self._states)
+        told = {joint: self._jump(history, joint) for joint in self._left}
+        self._told += filter(None, told.values())
+        self._left = [joint for joint, text in told.items() if not text]
+        self._states, self._begins = self._states[-3:], False
+
+    def _jump(self, history: History, joint: Constraint) -> str:
+        """The first jump of what a joint drives, in words."""
+        which = [k for k, own in enumerate(joint.coordinates) if own.name in joint.driven]
+        angle = np.array([joint.coordinates[k].angle for k in which])
+        values, speeds = (part[:, which] for part in principal(history, joint))
+        h, ways, changes = np.diff(history.t)[:, None], np.diff(values, axis=0), np.abs(np.diff(speeds, axis=0))
+        least, told = ROUNDING * np.where(angle, 1.0, history.system.length), 0.5 * h * (speeds[1:] + speeds[:-1])
+        ways = np.where(angle, continued(ways, told), ways)
+        missed, ways, speeds = np.abs(ways - told), np.abs(ways), np.abs(speeds)
+        fastest = speeds.max(axis=0)
+        leaps = missed > LEAP * (ways + h * np.maximum(speeds[1:], speeds[:-1])) + LARGE * h * fastest + least
+        sudden = self._sudden(changes / h) & (changes > LARGE * fastest) & (h * changes > least)
+        for found, sizes, what, per in ((sudden, changes, "its velocity", "/s"), (leaps, ways, "it", "")):
+            if found.any():
+                k, coordinate = np.unravel_index(int(found.argmax()), found.shape)
+                unit = ("rad" if angle[coordinate] else "m") + per
+                return (
+                    f"{joint}: the drive jumps between t = {history.t[k]:.6g} s and {history.t[k + 1]:.6g} s: {what} "
+                    f"changes by {sizes[k, coordinate]:.3g} {unit}"
+                )
+        return ""
+
+    def _sudden(self, rates: Array) -> BoolArray:
+        """Whether rates ``(k, c)`` of velocities stand out from those beside; the last one has none after it yet."""
+        before = np.concatenate([np.zeros_like(rates[:1]), rates[:-2]])
+        found = np.zeros_like(rates, dtype=np.bool_)
+        found[:-1] = rates[:-1] > SUDDEN * np.maximum(before, rates[1:])
+        found[0] &= self._begins
+        return found
+
+
+def passing(system: System) -> list[ElementBatch]:
+    """Contacts that may be passed through, and that no method watches."""
+    return [batch for batch in system.batches if batch.passes and not isinstance(batch, UnilateralBatch)]
+
+
+class PassedThrough:
+    """Looks for bodies with contacts that yield, and that a step has led through each other without a force."""
+
+    def __init__(self, system: System, batches: list[ElementBatch], state: State) -> None:
+        self._system, self._batches, self._last, self._told = system, batches, state, ""
+
+    def after_step(self, state: State) -> None:
+        """Whether one was in the other between the last state and this, apart at both."""
+        first, self._last = self._last, state
+        if self._told:
+            return
+        motion_at, h = motions_between(self._system, first, state), state.t - first.t
+        for batch in self._batches:
+            shares = deep_between(batch, motion_at, h, TOUCHING * self._system.length).min(axis=1)
+            if np.isfinite(shares).any():
+                k = int(shares.argmin())
+                self._told = (
+                    f"{batch.owners[k]}: its bodies have passed through each other at "
+                    f"t = {first.t + shares[k] * h:.6g} s, within one step and without a force: take smaller steps, or "
+                    "give no stiffness, where impacts are found within steps"
+                )
+
+    def warning(self) -> str:
+        """The first of them; empty for none."""
+        return self._told
