@@ -259,7 +259,7 @@ def sensitivities(
             if how == "direct":
                 raise
     solution, others = _copies(own.model(), variations, t_end, step, method)
-    return Sensitivities(solution, own, others, [])
+    return Sensitivities(solution, own, others, [], compared=True)
 
 
 def _apart(here: Any, answers: Sequence[Any]) -> float:
