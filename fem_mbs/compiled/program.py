@@ -1,7 +1,7 @@
 """A program: lines for the cells of every kind, one after the other, with sums and solutions of equations in between.
 
 Code of the engine runs once, for one node, one constraint equation and one cell of each batch, on a tape for each kind
-(:class:`Cells`). What goes from one kind to another, or over all cells, ends a stage: rows that are gathered, forces
+(:class:`CellTape`). What goes from one kind to another, or over all cells, ends a stage: rows that are gathered, forces
 that are summed, entries that are factorised. The stages are worked off by one compiled function, which is called with
 the numbers of cells and with where arrays lie, so that one program serves models of any size.
 """
@@ -27,6 +27,8 @@ ALL, NODES, EQUATIONS = range(3)
 """Tapes of what is the same for all cells, of nodes, and of constraint equations."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
+LARGE = 200
+"""Cells of a kind with which code that takes ten times as long to be made pays."""
 MOST = 100_000
 """Operations of the cells of a kind beyond which programs are given up."""
 ROUGH = 1e-4
@@ -71,7 +73,7 @@ class Between(NamedTuple):
     stage: int
 
 
-class Cells(Tape):
+class CellTape(Tape):
     """The tape of ``n`` cells of a kind, of which some are ``sampled``."""
 
     def __init__(self, program: Program, number: int, n: int, sampled: IntArray) -> None:
@@ -138,7 +140,7 @@ class Program:
         self.specs: list[tuple[bool, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation, and whether lanes do so."""
         self._wholes = dict[int, Array]()
-        self.counts, self.tapes = list[int](), list[Cells]()
+        self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
         self.answer = True
@@ -149,10 +151,10 @@ class Program:
 
     # what is given
 
-    def cells(self, n: int, sampled: IntArray) -> Cells:
+    def cells(self, n: int, sampled: IntArray) -> CellTape:
         """A further kind of cells."""
         assert len(self.counts) == len(self.tapes)
-        self.tapes.append(Cells(self, len(self.tapes), n, sampled))
+        self.tapes.append(CellTape(self, len(self.tapes), n, sampled))
         self.counts.append(n)
         self.kind.append(self.tapes[-1].lanes)
         return self.tapes[-1]
@@ -285,7 +287,8 @@ class Program:
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         self._counts = np.array(self.counts, np.int64)
         tables = self._counts.ctypes.data, self._addresses.ctypes.data
-        return [partial(self._run, kernel(text), *tables) for text in programs]
+        opt = 2 if max(self.counts) > LARGE else 0
+        return [partial(self._run, kernel(text, opt), *tables) for text in programs]
 
     def _run(self, compiled: Callable[[int, int, int], None], counts: int, table: int) -> bool:
         compiled(0, counts, table)
@@ -409,7 +412,7 @@ class _Collected:
         return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
 
     def _inputs(
-        self, tape: Cells, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]
+        self, tape: CellTape, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]
     ) -> dict[int, tuple[InputRows, int]]:
         """What a line reads, by the operations that stand for it."""
         result = {}

@@ -108,7 +108,7 @@ def whole(system: System) -> Whole | None:
     return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
-class Kind(OneCell):
+class BatchCells(OneCell):
     """The cells of a batch, on a tape of their own."""
 
     def __init__(self, program: Program, cells: Alike) -> None:
@@ -173,8 +173,8 @@ class RecordedSystem(System):
         program.cells(own.n, np.unique(np.concatenate(firsts)) if firsts else np.zeros(1, np.intp))
         program.cells(own.m, np.sort(np.concatenate([np.empty(0, np.intp), *equations])))
         self.kinematics = type(own.kinematics)()
-        self.element_kinds = [Kind(program, cells) for cells in whole.elements]
-        self.joint_kinds = [Kind(program, cells) for cells in whole.joints]
+        self.element_kinds = [BatchCells(program, cells) for cells in whole.elements]
+        self.joint_kinds = [BatchCells(program, cells) for cells in whole.joints]
         self.n, self.N, self.m = 1, 6, min(own.m, 1)
         self.weight, self._free = self._of_nodes(own.weight), self._of_nodes(own.free.astype(float))
         self.constraint_mass, self.constraint_weight = np.empty((2, 0)), np.empty(0)
@@ -229,7 +229,7 @@ class RecordedSystem(System):
     def _of_nodes(self, values: Array) -> Array:
         return self._program.given(NODES, values.reshape(-1, 6))
 
-    def _data(self, kind: Kind, data: Any) -> Any:
+    def _data(self, kind: BatchCells, data: Any) -> Any:
         """What depends on time alone, with numbers on the tape for its arrays."""
         given = {}
         for name, values in numbers_of(data).items():
@@ -304,7 +304,7 @@ class RecordedSystem(System):
 
     def rate_product(self, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None) -> Array:
         """See :func:`fem_mbs.system.matrices.rate_product`."""
-        kinds, parts = list[Kind](), list[Array]()
+        kinds, parts = list[BatchCells](), list[Array]()
         for kind, context in zip(self.element_kinds, evaluation.contexts, strict=True):
             changes = map(kind.row, (dV, dA, dV if inertial is None else inertial))
             if (force := kind.cell.rate_force(context, *changes)) is not None:
@@ -367,7 +367,7 @@ class RecordedSystem(System):
 
     # from kind to kind
 
-    def _summed(self, kinds: Sequence[Kind], parts: Sequence[Array]) -> Array:
+    def _summed(self, kinds: Sequence[BatchCells], parts: Sequence[Array]) -> Array:
         """Forces on the nodes."""
         program, every = self._program, [*self.element_kinds, *self.joint_kinds]
         residual = program.rows((NODES, 6))
