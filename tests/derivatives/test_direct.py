@@ -435,7 +435,7 @@ def test_structure_zero_and_edges() -> None:
 
 
 def test_a_jump_that_moves_is_named() -> None:
-    """An instant that depends on a parameter has no derivative of the run."""
+    """An instant that depends on a parameter is refused by direct derivatives; steps of copies end at all of them."""
 
     def later(at: float = 0.05) -> mbs.Model:
         model = two()
@@ -444,6 +444,16 @@ def test_a_jump_that_moves_is_named() -> None:
 
     with pytest.raises(mbs.ModelError, match="at moves an instant at which something jumps"):
         mbs.sensitivities(later, {"at": 0.05}, 0.1, 0.01, how="direct")
+
+    def pushed(at: float) -> mbs.Model:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(Force(body, switched(1.0, at)))
+        return model
+
+    rate = mbs.sensitivities(pushed, {"at": 0.053}, 0.1, 0.01).of(lambda s: s.position("body")[-1, 2])["at"]
+    np.testing.assert_allclose(rate, -0.047, rtol=1e-6)  # of (T - at)^2/2
 
 
 def test_laws_for_authors() -> None:
