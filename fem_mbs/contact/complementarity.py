@@ -135,6 +135,7 @@ def push(
         return Pushes(P, False)
     for own in islands(G, k) if k else ():
         laws = Laws(block(G, own), c[own], friction[own], None if slides is None else slides[own])
+        laws.size = float(np.abs(c).max()) or laws.size  # what others move by has roundings, of which an island may be
         with np.errstate(over="ignore", invalid="ignore"):
             P[own], found = _of_island(laws, reference[own], guess is not None, sweeps)
         solved = solved and found
@@ -233,8 +234,8 @@ class Laws:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
         best, least = P, self.error(P)
         seen = [least]
-        for _ in range(NEWTON):
-            if least <= TOLERANCE * self.size:
+        for count in range(NEWTON):
+            if count and least <= TOLERANCE * self.size:  # beside larger rates a guess may seem good enough
                 break
             P = self.branch(P).nearest(P, self.c)
             error = self.error(P)

@@ -40,6 +40,7 @@ class Contacts:
         every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
+        self._round = np.concatenate([np.zeros(0, np.bool_), *(b.round for b in self._wholes)])
         self.friction = _flat([b.friction for b in self._wholes])
         self.restitution = _flat([b.restitution for b in self._wholes])
         self.closed = ClosedSystems(system, self.named, self.friction)
@@ -129,11 +130,17 @@ class Contacts:
             clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
         return clear
 
-    def closing(self, motion: Motion, near: BoolArray) -> Array:
-        """How fast gaps ``(C,)`` of elements that are near may close, over the speed of the model's fastest point."""
+    def paths(self, every: float, led: float) -> Array:
+        """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
+        return np.where(self._round, led, every)
+
+    def closing(self, motion: Motion, near: BoolArray, every: float, led: float) -> Array:
+        """By how much gaps ``(C,)`` of elements that are near may close on such paths."""
         result = np.zeros(self.count)
+        paths = self.paths(every, led)
         for part in self.of(near):
-            result[part.numbers] = part.batch.closing(motion, self.system.length)[:, None]
+            closing = paths[part.elements] * part.batch.closing(motion, self.system.length)
+            result[part.numbers] = closing[:, None]
         return result
 
     def without(self, state: State) -> State:
