@@ -32,6 +32,7 @@ from fem_mbs.elements import (
     Capsule,
     ConstantVelocityJoint,
     Contact,
+    ContactGroup,
     Coupling,
     CrossFlow,
     CurveJoint,
@@ -393,6 +394,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         Ball(0.15, center=n.point((0.4, 0.3, 0.1))),
         radius=0.2,
         **YIELDS,
+    ),
+    "contacts of three balls": lambda n: ContactGroup(
+        [n.line[0], n.line[1], n.arc[2]], [Ball(0.1), Ball(0.2), Ball(0.1)], restitution=0.5, friction=0.3
     ),
     "contact of two beams": lambda n: BeamContact(
         Beam(n.line, SLIM), Beam(n.arc, SLIM), radius=0.02, other_radius=0.03, friction=0.3, points=2

@@ -91,7 +91,7 @@ class BeamContact(Contact):
                 raise ModelError(f"{label}: a beam is a tube of its own; give no shape, received {shown(shape)}")
             self.placed, b, nodes = (), _curve(other, label), other.nodes
             self.radii = thick, _radius(other, label, "other_radius") if other_radius is None else other_radius
-            self.reaches = 2 * [self.radii[1] + float(other.length.max())]
+            self.reaches = np.full((1, 2), self.radii[1] + float(other.length.max()))
         else:
             if shape is None or other_radius is not None:
                 raise ModelError(f"{label}: give the Ball or Capsule of {other}, and no other_radius")
@@ -104,7 +104,10 @@ class BeamContact(Contact):
                 np.zeros((1, 2, 3)),
                 np.array(False),
             )
-            self.radii, self.reaches = (thick, radius_of(placed)), 2 * [thick + radius_of(placed) + reach(placed)]
+            self.radii, self.reaches = (
+                (thick, radius_of(placed)),
+                np.full((1, 2), thick + radius_of(placed) + reach(placed)),
+            )
         for node in nodes:
             if node in beam.nodes:
                 raise ModelError(
@@ -114,7 +117,7 @@ class BeamContact(Contact):
             raise ModelError(f"{label}: points must be at most {len(beam.cells)}, its elements, received {points}")
         self.contacts = ("contact",) if points == 1 else tuple(f"part {k + 1}" for k in range(points))
         self.beam, self.other, self.nodes, self.of_b = beam, other, (*beam.nodes, *nodes), len(nodes)
-        self.curves = _curve(beam, label), b
+        self.curves, self.pairs = (_curve(beam, label), b), np.arange(len(self.nodes))[None]
         self._obeys(label, restitution, friction, stiffness, exponent, creep)
 
     @classmethod

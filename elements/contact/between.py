@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact
 from fem_mbs.elements.contact.contact import Contact
+from fem_mbs.elements.contact.group import ContactGroup
 from fem_mbs.elements.contact.shapes import Capsule
 from fem_mbs.elements.shapes import Ball
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 
 Shaped = tuple[Node, Shape]
+MANY = 1000
+"""Pairs of two kinds of shapes from which on they are one element."""
 
 
 @checked
@@ -41,7 +45,8 @@ def contacts_between(
     Returns
     -------
     list of Contact
-        Contacts of all pairs. Those that are far from each other cost no time in a run.
+        Contacts of all pairs. Those that are far from each other cost no time in a run. From 1000 pairs of two kinds of
+        shapes on, these are one element, whose ``contacts`` name the bodies.
 
     Raises
     ------
@@ -50,10 +55,28 @@ def contacts_between(
     """
     law = {"restitution": restitution, "friction": friction}
     known = [part if isinstance(part, Beam | Shell) else _shaped(part) for part in parts]
-    found = [own for a, b in combinations(known, 2) for own in _pairs(a, b, law)]
+    kinds: dict[type[Shape], list[Shaped]] = {}
+    for part in known:
+        if isinstance(part, tuple):
+            kinds.setdefault(type(part[1]), []).append(part)
+    grouped, found = list[tuple[type[Shape], type[Shape]]](), list[Contact]()
+    for kind, other in combinations_with_replacement(kinds, 2):
+        if _count(kinds[kind], kinds[other]) >= (2 * MANY if kind is other else MANY):
+            grouped += [(kind, other), (other, kind)]
+            sides = [list(own) for side in dict.fromkeys((kind, other)) for own in zip(*kinds[side], strict=True)]
+            found.append(ContactGroup(*sides, restitution=restitution, friction=friction))
+    for a, b in combinations(known, 2):
+        if not (isinstance(a, tuple) and isinstance(b, tuple) and (type(a[1]), type(b[1])) in grouped):
+            found += _pairs(a, b, law)
     if not found:
         raise ModelError(f"contacts_between: there are no pairs among {len(parts)} parts; give at least two")
     return found
+
+
+def _count(first: list[Shaped], second: list[Shaped]) -> int:
+    """How many pairs are on two nodes."""
+    a, b = (Counter(node for node, _ in side) for side in (first, second))
+    return len(first) * len(second) - sum(count * b[node] for node, count in a.items())
 
 
 def _shaped(part: Any) -> Shaped:

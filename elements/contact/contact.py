@@ -40,6 +40,8 @@ PAIRS = (
 
 LEAST = 0.01
 """Restitution of bodies that yield."""
+MANY = 20_000
+"""Pairs whose gaps are measured at once."""
 
 
 @checked
@@ -77,12 +79,24 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("pair", "data", "swapped", "reaches", "geometry", "passes", "convex")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "pair",
+        "data",
+        "swapped",
+        "reaches",
+        "geometry",
+        "passes",
+        "convex",
+        "per_pair",
+        "pairs",
+    )
 
     passes = True
     """Whether bodies may come out on the other side of each other."""
     convex = False
     """Whether both bodies are."""
+    pairs: IntArray
+    """Which of its nodes each pair of bodies has, ``(n, p)``."""
 
     def __init__(
         self,
@@ -104,15 +118,13 @@ class Contact(Element):
         if found is None:
             found, self.swapped = pair_of(*placed[::-1]), True
         if found is None:
-            kinds = " and ".join(type(shape).__name__ for shape in placed)
-            raise ModelError(
-                f"Contact on {a}, {b}: there is no closed form for {kinds}; there is for {PAIRS}. Put several of these "
-                "on a body, each in a Contact of its own"
-            )
+            raise ModelError(f"Contact on {a}, {b}: {no_closed_form(*placed)}")
         self.nodes = (b, a) if self.swapped else (a, b)
-        self.pair, self.contacts, self.data = found
+        self.pairs = np.arange(len(self.nodes))[None]
+        self.pair, self.contacts = found.pair, found.names
+        self.data = found.data(*(np.asarray(own)[None] for own in (*found.a, *found.b)))
         reaches = [reach(shape) for shape in placed]
-        self.reaches = reaches[::-1] if self.swapped else reaches
+        self.reaches = np.array([reaches[::-1] if self.swapped else reaches])
         self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
         self.convex = not any(isinstance(shape, Surface) for shape in placed)
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
@@ -140,6 +152,11 @@ class Contact(Element):
         self.restitution, self.friction = restitution, friction
         self.stiffness, self.exponent, self.creep = stiffness, exponent, creep
 
+    @property
+    def per_pair(self) -> int:
+        """Number of the contacts of a pair of bodies."""
+        return len(self.contacts)
+
     @classmethod
     def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | Tubes:
         """Where they are nearest, as arrays; ``closed`` if they are closed throughout a step."""
@@ -157,6 +174,14 @@ class Contact(Element):
         return self.placed
 
 
+def no_closed_form(a: Shape, b: Shape) -> str:
+    """Words for two shapes of which there is no pair."""
+    return (
+        f"there is no closed form for {type(a).__name__} and {type(b).__name__}; there is for {PAIRS}. Put several of "
+        "these on a body, each in a Contact of its own"
+    )
+
+
 class ContactBatch(UnilateralBatch):
     """Rigid contacts of one kind of pair."""
 
@@ -167,12 +192,12 @@ class ContactBatch(UnilateralBatch):
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
+        self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
         self._pairs = elements[0].geometry(elements, self.closed)
-        self.reaches, self.passes = np.array([e.reaches for e in elements]), elements[0].passes
-        self.convex = elements[0].convex
-        r = len(elements[0].contacts)
-        self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
-        self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
+        self.reaches = np.concatenate([e.reaches for e in elements])
+        self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
+        laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
+        self.friction, self.restitution = np.concatenate(laws).T[..., None] * np.ones(r)
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
@@ -184,6 +209,9 @@ class ContactBatch(UnilateralBatch):
         return self.reaches.min(axis=1)
 
     def gaps(self, motion: Motion) -> Array:
+        if (n := len(self.nodes)) > MANY:
+            parts = (self.some(np.arange(k, min(k + MANY, n))) for k in range(0, n, MANY))
+            return np.concatenate([part.gaps(motion) for part in parts])
         return self._pairs.at(motion, self.nodes).near.gap
 
     def approach(self, motion: Motion) -> Approach:
@@ -203,7 +231,9 @@ class ContactBatch(UnilateralBatch):
         return self._pairs.at(motion, self.nodes).points()
 
     def forces_on_b(self, motion: Motion) -> Array:
-        place, forces = self._pairs.at(motion, self.nodes), motion.u[self.carried[..., FORCES]]
-        return self._pairs.sides[:, None, None] * on_b(
-            place.gradients(), forces, motion.R[self.nodes], self._pairs.of_b
-        )
+        return self.on_b(motion, motion.u[self.carried[..., FORCES]])
+
+    def on_b(self, motion: Motion, forces: Array) -> Array:
+        """Forces ``(n, r, 3)`` on node b in the world of those along gap and slips."""
+        G = self._pairs.at(motion, self.nodes).gradients()
+        return self._pairs.sides[:, None, None] * on_b(G, forces, motion.R[self.nodes], self._pairs.of_b)

@@ -142,10 +142,11 @@ class BushData(NamedTuple):
 
     axis: Array
     point: Array
+    hole: Array
+    """Its radius, ``(n,)``."""
     centers: Array
     radius: Array
     """Of the pin, ``(n,)``."""
-    clearance: Array
 
 
 def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
@@ -158,7 +159,7 @@ def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
     meets = np.abs(size) < TINY
     any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, across(of.axis))[:, None], off.shape)
     n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
-    gap = of.clearance[:, None] - np.where(meets, 0.0, size)
+    gap = (of.hole - of.radius)[:, None] - np.where(meets, 0.0, size)
     b = c - of.radius[:, None, None] * n
     return Nearest(gap, n, b)
 
@@ -308,17 +309,18 @@ def approach(near: Nearest, motion: Motion, nodes: IntArray, of_b: int, reaches:
 
 
 class Pairs:
-    """Elements with one kind of pair each, as arrays."""
+    """Elements with one kind of pair, as arrays."""
 
     of_b = 1
     """Nodes of body b."""
 
     def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
         self._pair: Pair = elements[0].pair
-        data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        parts = zip(*(e.data for e in elements), strict=True)
+        data = type(elements[0].data)(*(own[0] if len(own) == 1 else np.concatenate(own) for own in parts))
         # within a step, closed contacts of what has corners stay on the face or the edge where they are
         self._data = data._replace(continued=~data.continued) if closed and "continued" in data._fields else data
-        self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
+        self.sides = np.concatenate([np.full(len(own.reaches), -1.0 if own.swapped else 1.0) for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 
     def some(self, rows: IntArray) -> Pairs:

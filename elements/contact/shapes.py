@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -131,6 +131,9 @@ def radius_of(shape: Shape) -> float:
 
 ENDS = "first end", "second end"
 RIM = "rim", "foot 1", "foot 2", "foot 3"
+EDGES = tuple(f"edge {k + 1}" for k in range(12))
+CORNERS = tuple(f"corner {k + 1} of {side}" for side in "ba" for k in range(8))
+CROSSINGS = tuple(f"crossing {k + 1} of edges {i + 1}, {j + 1}" for i, j, k in product(range(3), range(3), range(4)))
 
 
 def _points(b: Shape) -> tuple[tuple[str, ...], Array, Array]:
@@ -143,12 +146,16 @@ def _points(b: Shape) -> tuple[tuple[str, ...], Array, Array]:
     return ENDS, np.array([middle(b) - half_axis(b), middle(b) + half_axis(b)]), np.full(2, radius_of(b))
 
 
+def _segment(a: Shape) -> tuple[Array, Array, float]:
+    return middle(a), half_axis(a), radius_of(a)
+
+
 def _box(a: Box) -> tuple[Array, Array, Array]:
     return middle(a), _axes(a), 0.5 * a.size
 
 
-def _cylinder(a: Cylinder) -> tuple[Array, Array, Array, Array]:
-    return middle(a), _axes(a)[:, 2], np.asarray(0.5 * a.length), np.asarray(a.radius)
+def _cylinder(a: Cylinder) -> tuple[Array, Array, float, float]:
+    return middle(a), _axes(a)[:, 2], 0.5 * a.length, a.radius
 
 
 def _triangles(a: Surface) -> Array:
@@ -182,37 +189,44 @@ def reach(shape: Shape) -> float:
     return float(np.linalg.norm(middle(shape))) + size
 
 
-def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
-    """What computes a pair, the names of its contacts and its data; None without a closed form in this order."""
+class PairKind(NamedTuple):
+    """What computes a pair of shapes, and what it takes from each of them."""
+
+    pair: Pair
+    names: tuple[str, ...]
+    """Of its contacts."""
+    data: type[Any]
+    """A named tuple of what a has, then b."""
+    a: tuple[Any, ...]
+    b: tuple[Any, ...]
+
+
+def pair_of(a: Shape, b: Shape) -> PairKind | None:
+    """The kind of a pair; None without a closed form in this order."""
     match a, b:
         case Plane(), Ball() | Capsule() | Box():
             names, centers, radius = _points(b)
-            return plane_points, names, PlaneData(_axes(a)[:, 2], middle(a), centers, radius)
+            return PairKind(plane_points, names, PlaneData, (_axes(a)[:, 2], middle(a)), (centers, radius))
         case Plane(), Cylinder():
             names = tuple(f"{what} of the {end}" for end in ENDS for what in RIM)
-            return plane_cylinder, names, PlaneCylinderData(_axes(a)[:, 2], middle(a), *_cylinder(b))
+            return PairKind(plane_cylinder, names, PlaneCylinderData, (_axes(a)[:, 2], middle(a)), _cylinder(b))
         case Ball() | Capsule(), Ball() | Capsule():
-            own = [(middle(s), half_axis(s), np.asarray(radius_of(s))) for s in (a, b)]
-            return segments, ("contact",), SegmentData(*own[0], *own[1])
+            return PairKind(segments, ("contact",), SegmentData, _segment(a), _segment(b))
         case Box(), Ball():
             names, centers, radius = _points(b)
-            return box_points, names, BoxPoints(*_box(a), centers, radius, np.array(False), np.zeros(3))
+            return PairKind(box_points, names, BoxPoints, _box(a), (centers, radius, False, np.zeros(3)))
         case Box(), Capsule():
-            names = (*ENDS, *(f"edge {k + 1}" for k in range(12)))
-            return box_capsule, names, BoxCapsuleData(*_box(a), middle(b), half_axis(b), np.asarray(radius_of(b)))
+            return PairKind(box_capsule, (*ENDS, *EDGES), BoxCapsuleData, _box(a), _segment(b))
         case Box(), Box():
-            corners = [f"corner {k + 1} of {side}" for side in "ba" for k in range(8)]
-            crossings = [
-                f"crossing {k + 1} of edges {i + 1}, {j + 1}" for i, j, k in product(range(3), range(3), range(4))
-            ]
-            return boxes, (*corners, *crossings), BoxesData(*_box(a), *_box(b), np.array(False))
+            return PairKind(boxes, (*CORNERS, *CROSSINGS), BoxesData, _box(a), (*_box(b), False))
         case Cylinder(), Ball():
-            return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), middle(b), np.asarray(radius_of(b)))
+            return PairKind(cylinder_ball, ("contact",), CylinderBallData, _cylinder(a), (middle(b), radius_of(b)))
         case Surface(), Ball():
             triangles = _triangles(a)
             names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
-            return mesh_ball, names, MeshBallData(triangles, middle(b), np.asarray(radius_of(b)))
+            return PairKind(mesh_ball, names, MeshBallData, (triangles,), (middle(b), radius_of(b)))
         case Bush(), Ball() | Capsule():
             names, centers, radius = _points(b)
-            return pin_in_bush, names, BushData(_axes(a)[:, 2], middle(a), centers, radius[0], a.radius - radius[0])
+            hole = _axes(a)[:, 2], middle(a), a.radius
+            return PairKind(pin_in_bush, names, BushData, hole, (centers, radius[0]))
     return None

@@ -114,7 +114,7 @@ class YieldingBatch(ElementBatch):
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
         self._given = given.T[..., None]
-        self.reaches, self.passes = np.array([e.reaches for e in elements]), elements[0].passes
+        self.reaches, self.passes = np.concatenate([e.reaches for e in elements]), elements[0].passes
         self._convex = elements[0].convex
 
     def gaps(self, motion: Motion) -> Array:

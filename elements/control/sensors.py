@@ -275,7 +275,6 @@ class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
         return result
 
     def history_rates(self, context: CoordinateSensorContext) -> Array:
-        """Of angles."""
         result = np.zeros(self.own.shape)
         result[:, -1] = np.vecdot(context.measured.gradient, context.V)
         return result

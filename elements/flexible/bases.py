@@ -25,10 +25,10 @@ COLUMNS = 12
 """Right-hand sides that are solved together."""
 DEPENDENT = 1e-8
 """Length of a shape, beside what others have of it, that is none."""
-ROUNDING = 1e-6
-"""Difference of sizes that are equal by symmetry."""
 SETTLED = 1e-7
-"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+"""Relative residual of a mode, of its square; frequencies have the square of it."""
+NEAR = 1e-3
+"""Distance of frequencies, relative, whose modes are combinations that the next mesh of the same body may not share."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
 REACH = 1.5 * 2.0 * np.pi
@@ -204,19 +204,28 @@ def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
     return ReducedBasis(Psi, inner)
 
 
-def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array]:
-    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, signs settled."""
+def sorted_modes(modes: Array, held: HeldMesh, weights: csr_array) -> tuple[Array, Array]:
+    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, parted by weights."""
     if not modes.shape[1]:
         return np.zeros(0), modes
     from scipy.linalg import eigh  # which takes long to import
 
-    squares, y = eigh(modes.T @ (K @ modes), modes.T @ (M @ modes))
-    shapes = modes @ y
-    sizes = np.abs(shapes)
-    # the first of several that are equal but for rounding
-    first = (sizes >= (1.0 - ROUNDING) * sizes.max(axis=0)).argmax(axis=0)
-    largest = np.take_along_axis(shapes, first[None], axis=0)
-    return np.sqrt(np.maximum(squares, 0.0)), shapes / largest
+    squares, y = eigh(modes.T @ (held.K @ modes), modes.T @ (held.M @ modes))
+    omega = np.sqrt(np.maximum(squares, 0.0))
+    shapes = parted(omega, modes @ y, weights)
+    return omega, shapes / np.abs(shapes).max(axis=0)
+
+
+def parted(omega: Array, shapes: Array, weights: csr_array) -> Array:
+    """Shapes of unit mass, where those of one frequency move most, or least, in the sense of weights ``(k, N)``.
+
+    Any combinations of them are modes, too: these are continuous in the mesh, as what belongs to amplitudes has to be
+    where models beside each other are compared; so are the signs.
+    """
+    for same in np.split(np.arange(len(omega)), np.flatnonzero(np.diff(omega) > NEAR * omega[1:]) + 1):
+        seen = weights @ shapes[:, same]
+        shapes[:, same] = shapes[:, same] @ np.linalg.eigh(seen.T @ seen)[1][:, ::-1]
+    return shapes * np.where((weights @ shapes).sum(axis=0) < 0.0, -1.0, 1.0)
 
 
 class ReductionPlan(NamedTuple):
@@ -228,11 +237,14 @@ class ReductionPlan(NamedTuple):
 
 
 def basis_of(
-    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array, weights: csr_array
 ) -> tuple[ReducedBasis, float]:
-    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known."""
+    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known.
+
+    ``weights`` (k, N) part modes of one frequency.
+    """
     n = held.G.shape[0]
-    basis, left_out = _modal_basis(held, plan, rigid, rest)
+    basis, left_out = _modal_basis(held, plan, rigid, rest, weights)
     if not loads.shape[1]:
         return basis, left_out
     f = rest.T @ loads
@@ -257,35 +269,39 @@ def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
     return modes
 
 
-def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
+def _modal_basis(
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, weights: csr_array
+) -> tuple[ReducedBasis, float]:
     if plan.method == "free":
         from scipy.sparse.linalg import splu  # which takes long to import
 
         # rigid motions in the unknowns without those of rigid interfaces, of unit mass
         reduced = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
         reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
-        omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
+        omega, Phi, _ = _lowest(lambda count: held.free_modes(count, reduced), plan, len(reduced) - 6, weights)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
     if plan.method == "guyan":
-        plan = plan._replace(modes=0, frequency=None)
-    # one more, which tells what is left out
-    more = plan.modes < held.K.shape[0] - held.G.shape[0]
-    omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
-    kept = np.arange(len(omega)) < plan.modes
-    if plan.frequency is not None:
-        kept = omega <= REACH * plan.frequency
-    left_out = 0.0 if kept.all() else float(omega[~kept][0])
-    return ReducedBasis(held.constraint_modes(), Phi[:, kept]), left_out
+        plan = ReductionPlan(0)
+    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], weights)
+    return ReducedBasis(held.constraint_modes(), Phi), left_out
 
 
-def _counted(modes: Callable[[int], tuple[Array, Array]], plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
-    if plan.frequency is None:
-        return modes(plan.modes)
-    count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
+def _lowest(
+    modes: Callable[[int], tuple[Array, Array]], plan: ReductionPlan, most: int, weights: csr_array
+) -> tuple[Array, Array, float]:
+    """Frequencies and modes that a plan asks for, and the first frequency left out, 0 if none is.
+
+    Of modes of one frequency that are not all kept, the plan decides how many, and weights which.
+    """
+    wanted = plan.modes if plan.frequency is None else 0
+    count = wanted + 1 + (wanted > 0) if plan.frequency is None else SEARCH
     while True:
-        omega, Phi = modes(min(count, most))
-        # there are no more, or those of interest
-        if len(omega) < count or omega[-1] > REACH * plan.frequency:
-            return omega, Phi
+        omega, Phi = modes(max(min(count, most), wanted))
+        kept = wanted if plan.frequency is None else int((omega <= REACH * plan.frequency).sum())
+        # there are no more, or those beyond what is kept are others
+        if len(omega) < count or not kept or omega[-1] > (1.0 + NEAR) * omega[kept - 1]:
+            break
         count *= TWICE
+    Phi = parted(omega, Phi, weights)
+    return omega[:kept], Phi[:, :kept], float(omega[kept]) if kept < len(omega) else 0.0

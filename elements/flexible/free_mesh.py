@@ -20,6 +20,8 @@ from fem_mbs.errors import ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
 """Length and mass in m and kg."""
+CORNER, AXES = np.array([10.0, 14.0, 17.0]), np.array([1.0, 1.4, 1.7])
+"""How weights of displacements fall from one corner of a mesh over its extent, and what they are along its axes."""
 HELD = 1e-6
 """Work of a rigid motion, against that of the stiffness, that says that the mesh is not free."""
 
@@ -63,6 +65,16 @@ class FreeMesh:
     def turns(self) -> bool:
         """Whether nodes have rotations."""
         return bool((self.dofs[:, 1] > 2).any())
+
+    @property
+    def weights(self) -> Array:
+        """Of each row: displacements along each axis count differently, and the more, the nearer to a corner.
+
+        No symmetry of a body leaves them as they are, so that they part modes of one frequency.
+        """
+        near = (self.points - self.points.min(axis=0)) @ CORNER / np.ptp(self.points, axis=0).max()
+        node, axis = self.dofs.T
+        return np.exp(-near)[node] * np.append(AXES, np.zeros(3))[axis]
 
     @property
     def stress_unit(self) -> float:
@@ -162,7 +174,8 @@ def nodal_forces(
     for name, own in (loads or {}).items():
         label, n = f"Reduction: loads['{name}']", len(points)
         given = None if isinstance(own, str) or callable(own) else real(own)
-        if given is not None and given.shape == (n, 3):
+        box = given is not None and given.shape == (2, 3)
+        if given is not None and given.ndim == 2 and not box:
             forces = array(given, label, (n, 3), what=f"a force for each of {n} nodes")
         elif facets is None:
             raise ModelError(

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
@@ -226,8 +226,9 @@ class Reduction(Public):
         held = HeldMesh(K, M, parts.seen, free.ground(given, rest), solve)
         m, E, self.center = masses(free.M, free.dofs, free.points)
         LOG.info("Reduction: %d unknowns factorised after %.1f s", len(free.dofs), time.perf_counter() - begin)
-        basis, self.left_out = basis_of(held, plan, free.rigid, rest, free.loads(forces))
-        omega, inner = sorted_modes(basis.modes, K, M)
+        weights = csr_array(diags_array(free.weights) @ rest)
+        basis, self.left_out = basis_of(held, plan, free.rigid, rest, free.loads(forces), weights)
+        omega, inner = sorted_modes(basis.modes, held, weights)
         self.lowest = float(omega[0]) if len(omega) else 0.0
         T = np.concatenate([basis.interfaces, inner], axis=1)
         self.stiffness = symmetric(T.T @ (K @ T))

@@ -24,6 +24,10 @@ FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4}
 """Corners of cells on a surface."""
 AT = 1e-6
 """Distance of a node from that of the mesh, against its size, that is rounding of a file."""
+ORDERS = {True: 4, False: 5}
+"""Of polynomials that are integrated exactly, in tetrahedra or not."""
+FLAT = 1e-10
+"""Volume of a cell that has none, against the cube of its extent."""
 CHUNK = 3_000_000
 """Numbers of cells that are worked on together."""
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
@@ -128,7 +132,8 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     m, cells, named_faces, named_nodes = read(mesh)
     tets = m.t.shape[0] == 4
     scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
-    basis = skfem.Basis(m, scalar, intorder=4 if tets else 5)
+    _refuse_cells(m, skfem.quadrature.get_quadrature(scalar, ORDERS[tets])[0])
+    basis = skfem.Basis(m, scalar, intorder=ORDERS[tets])
     young, poisson, density = (
         _of_cells(value, name, cells, m.t.shape[1]) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho"))
     )
@@ -147,6 +152,28 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     facets = _surface(skfem.FacetBasis(m, scalar, facets=m.boundary_facets(), intorder=4), faces)
     stress = Stress(m, scalar, material, basis.element_dofs.T)
     return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric)
+
+
+def _refuse_cells(m: Any, places: Array) -> None:
+    """Refuse cells that stand twice in a mesh, and those without volume, or folded, at places in them ``(3, q)``."""
+    order, same = np.unique(np.sort(m.t, axis=0), axis=1, return_inverse=True)
+    if order.shape[1] < m.t.shape[1]:
+        first, other = np.flatnonzero(same.ravel() == np.bincount(same.ravel()).argmax())[:2]
+        raise ModelError(
+            f"Reduction.solid: cells {first} and {other} of the mesh, counted from 0, have the same corners, and would "
+            "count twice; leave one out"
+        )
+    corners = m.p[:, m.t]
+    extents = np.ptp(corners, axis=1).max(axis=0)
+    volumes = np.linalg.det(m.mapping().DF(places).transpose(2, 3, 0, 1))
+    volumes = np.broadcast_to(volumes, (len(extents), places.shape[1])) * np.sign(volumes[:, :1])
+    bad = np.flatnonzero(volumes.min(axis=1) <= FLAT * extents**3)
+    if len(bad):
+        x, y, z = corners[:, :, bad[0]].mean(axis=1)
+        raise ModelError(
+            f"Reduction.solid: cell {bad[0]} of the mesh, counted from 0, at ({x:.4g}, {y:.4g}, {z:.4g}), is flat or "
+            f"folded, as {len(bad)} in all are; move its corners, or mesh the body anew"
+        )
 
 
 def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array, csr_array]:
@@ -209,7 +236,14 @@ def _of_cells(value: Any, name: str, known: Mapping[str, IntArray], count: int) 
             raise ModelError(
                 f"{label}: the mesh has no set of cells {own!r}; it has {', '.join(map(repr, known)) or 'none'}"
             )
-        result[known[own]] = number(each, f"{label}[{own!r}]", positive=positive)
+        each, cells = number(each, f"{label}[{own!r}]", positive=positive), known[own]
+        unlike = cells[(result[cells] != each) & ~np.isnan(result[cells])]
+        if len(unlike):
+            raise ModelError(
+                f"{label}: {len(unlike)} cells of {own!r}, as number {unlike[0]}, counted from 0, are in another of "
+                "its sets with another value; sets of materials must not overlap"
+            )
+        result[cells] = each
     if np.isnan(result).any():
         raise ModelError(f"{label}: {int(np.isnan(result).sum())} cells are in none of {', '.join(map(repr, value))}")
     return result

@@ -256,7 +256,6 @@ class ShaftInHousing(ElementBatch):
         raise NotImplementedError
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, BearingContext]:
-        """Wrenches on the nodes, ``(n, 12)``."""
         z, frames, b, bend = self._coordinates(motion)
         Ad = adjoint_inverse(frames)
         V_A, V_B = np.matvec(Ad, motion.V[self.nodes[:, 0]]), motion.V[self.nodes[:, 1]]
@@ -294,7 +293,6 @@ class ShaftInHousing(ElementBatch):
         return nodal(Ad, whole, np.vecmat(F, b))
 
     def stressed(self, context: BearingContext, d: Array) -> BearingContext:
-        """With the forces at rest after increments ``d``."""
         rates = np.matvec(context.b @ _against_housing(context.Ad), d)
         return context._replace(F=context.F + np.matvec(context.K, rates))
 

@@ -168,7 +168,6 @@ class BushingBatch(ElementBatch, of=Bushing):
         self._to_frames = both.reshape(n, 12, 12)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, BushingContext]:
-        """Wrenches on the nodes, ``(n, 12)``."""
         frames, operator = self._deformation(motion)
         Ad, b = adjoint_inverse(frames), operator.forward()
         V = np.matvec(self._to_frames, motion.V[self.nodes].reshape(-1, 12))
@@ -188,7 +187,6 @@ class BushingBatch(ElementBatch, of=Bushing):
         return self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
 
     def stressed(self, context: BushingContext, d: Array) -> BushingContext:
-        """With the stress at rest after increments ``d``."""
         stress = context.stress + np.matvec(self._K @ self._rates(context), d)
         return context._replace(stress=stress, wrench=np.vecmat(stress, context.b))
 

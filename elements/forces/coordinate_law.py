@@ -202,7 +202,6 @@ class CoordinateLawBatch(ElementBatch):
         return K
 
     def stressed(self, context: Acting, d: Array) -> Acting:
-        """With what resists at rest after increments ``d``."""
         law, value = context.law, context.law.value.copy()
         value[:, 0] += law.by_length[:, 0] * np.vecdot(context.measured.gradient, d[:, : self._width])
         if self.states:
@@ -225,7 +224,6 @@ class CoordinateLawBatch(ElementBatch):
         return result
 
     def history_rates(self, context: Acting) -> Array | None:
-        """Of angles."""
         if not self._angle or self.own is None:
             return None
         result, own = np.zeros(self.own.shape), self._own.shape[1]

@@ -220,7 +220,6 @@ class LineLengths(CoordinateBatch):
         self._lever, self._shortest, self._owners = so3.skew(points), shortest, owners
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """Lengths and their gradients."""
         ends = x + np.matvec(R, self.points)
         along = ends[:, 1] - ends[:, 0]
         length = np.linalg.norm(along, axis=-1)
@@ -237,7 +236,6 @@ class LineLengths(CoordinateBatch):
         return Measured(length if self.built is None else length - self.built, G, Line(R, e, length, F, G))
 
     def second(self, context: Line) -> Array:
-        """``H`` (n, 12, 12)."""
         across = (context.F - context.e[:, :, None] * context.G[:, None]) / context.length[:, None, None]
         H = context.F.mT @ across
         turned = so3.skew(np.vecmat(context.e[:, None], context.R))

@@ -155,7 +155,6 @@ class PullBatch(UserLawBatch):
     attribute = "force"
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
-        """What the laws return."""
         return Law.without_states(*self.asked(prescribed, q, rate))
 
 

@@ -137,7 +137,6 @@ class JointCoordinates(CoordinateBatch):
         return Measured(value, gradients(own.gradient, Ad), (Ad, own))
 
     def second(self, context: tuple[Array, Measure]) -> Array:
-        """``(n, 12, 12)``."""
         Ad, own = context
         return nodal(Ad, own.bend, own.gradient)
 

@@ -238,7 +238,6 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         return result
 
     def history_rates(self, context: CoordinateConstraintContext) -> Array:
-        """Of angles."""
         assert self.own is not None
         result = np.zeros(self.own.shape)
         for group, measured in zip(self.groups, context.measured, strict=True):

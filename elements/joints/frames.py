@@ -124,7 +124,6 @@ class FramesBatch(ConstraintBatch):
         raise NotImplementedError(f"{type(self).__name__} must define second_order(frames, more)")
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, FramesContext]:
-        """``Phi`` (m,) and ``B`` (m, 12 + k)."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         frames = seen = relative(x, R)
         if self.points_a is not None:
@@ -136,7 +135,6 @@ class FramesBatch(ConstraintBatch):
         return first.phi.ravel(), B.reshape(-1, B.shape[-1]), FramesContext(frames, first)
 
     def second(self, context: FramesContext) -> Array:
-        """``H`` (m, 12 + k, 12 + k)."""
         frames, first = context
         bend, mixed, curved = self.second_order(frames, first.more)
         Ad = adjoint_inverse(frames)[:, None]

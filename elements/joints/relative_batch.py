@@ -142,7 +142,6 @@ class RelativeBatch(ConstraintBatch):
         return phi.reshape(-1)[self._closed], B.reshape(-1, 12)[self._closed], context
 
     def second(self, context: RelativeContext) -> Array:
-        """``H`` (m, 12, 12)."""
         w = context.rows[..., :12].reshape(-1, 12)[self._closed]
         return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]
 

@@ -258,7 +258,6 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
         return First(phi, b, None, bend)
 
     def second_order(self, frames: Frames, more: Array) -> Second:
-        """Derivatives of the gradients."""
         return Second(more)
 
     def astray(self, end: StepEnd) -> str:

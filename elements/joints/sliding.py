@@ -156,7 +156,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         self._axes = np.array([joint.axes[-1].T for joint in joints])
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, SlidingContext]:
-        """``Phi`` (m,) and ``B`` (m, b)."""
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
         if text := self._off(sigma, BEYOND, motion.t):
             raise MotionError(text)
@@ -173,7 +172,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
 
     def second(self, context: SlidingContext) -> Array:
-        """``H`` (m, b, b)."""
         compact, columns = context.bent
         return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
 
@@ -186,7 +184,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return result.reshape(-1, *compact.shape[1:])
 
     def rate_gradient(self, context: SlidingContext, V: Array) -> Array:
-        """``H V`` (m, b)."""
         compact, columns = context.bent
         result = np.zeros((len(self.cell), V.shape[1]))
         moving = np.take_along_axis(V[self.cell], columns, axis=1)

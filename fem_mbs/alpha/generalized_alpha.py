@@ -87,7 +87,6 @@ class GeneralizedAlpha(Method):
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the formulation."""
         return ("position", "velocity") if FORMULATIONS[self.formulation].closes_velocities else ("position",)
 
     @classmethod
@@ -147,7 +146,6 @@ class GeneralizedAlpha(Method):
         return resolved(system, state, h, self.coefficients, jump)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
-        """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if not memory.steps or h > GROWTH * memory.h:

@@ -45,7 +45,6 @@ class Index2Equations(StepEquations):
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
-        """The solver of the iteration matrix."""
         return system.ggl.solver
 
     def predict(self, D: Array, multipliers: Array) -> Unknowns:

@@ -317,7 +317,6 @@ class CompiledBand(LinearSolver):
         self._storages, self._places = list[Array](), list[int]()
 
     def factor(self, values: Array) -> Factors:
-        """Factor; see :class:`LinearSolver`."""
         if values.dtype == float:
             lu, place = self._storage()
             lu[: self.size] = values.reshape(self.size, self._ld)
@@ -326,7 +325,6 @@ class CompiledBand(LinearSolver):
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
     def factorized(self, entries: Array) -> Factors:
-        """Factor; see :class:`LinearSolver`."""
         if entries.dtype == float:
             if entries is not self._entries:
                 self._entries = np.ascontiguousarray(entries)
@@ -352,14 +350,12 @@ class CompiledBand(LinearSolver):
         return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
-        """Restore; see :class:`LinearSolver`."""
         if len(arrays) != 1 or arrays[0].shape != self._shape:
             return None
         lu = np.ascontiguousarray(arrays[0], float)
         return self._factors(lu, address(lu))
 
     def matrix(self, values: Array) -> csc_array:
-        """Sparse copy; see :class:`LinearSolver`."""
         return self._plain.matrix(self._for_plain(values))
 
     def _factors(self, lu: Array, place: int) -> Factors:

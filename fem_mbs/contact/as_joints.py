@@ -36,20 +36,21 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
         return system, state
     if state is None:
         state = NonsmoothAlpha().settle(system, consistent_start(system))
-    instant = Selection(contacts, np.ones(contacts.count, np.bool_)).here(state)
-    forces, slip = contacts.forces(state), instant.rates()[:, 1:]
+    gap, forces, slip = contacts.gaps(system.motion(state)), contacts.forces(state), np.zeros((contacts.count, 2))
+    touching = Selection(contacts, (gap <= TOUCHING * system.length) | (forces[:, 0] > 0.0))
+    slip[touching.numbers] = touching.here(state).rates()[:, 1:]
     closed = forces[:, 0] > PRESSED * max(float(np.abs(forces).max()), 1e-300)
     speed = np.linalg.norm(slip, axis=1)
     slides = closed & ((contacts.friction == 0.0) | (speed > MOVES * system.length))
     status = np.where(closed, np.where(slides, SLIDES, STICKS), OPEN)
     cone = contacts.friction * forces[:, 0]
     edge = (status == STICKS) & (np.linalg.norm(forces[:, 1:], axis=1) > (1.0 - EDGE) * cone)
-    barely = ~closed & (instant.gap <= TOUCHING * system.length)
+    barely = ~closed & (gap <= TOUCHING * system.length)
     for marked, words in (
         (edge, "is about to slide: it holds here, and slides with the smallest motion one way"),
         (barely, "touches without a force: it is left open here, and pushes with the smallest motion one way"),
     ):
-        for part, place in (contacts.names[k] for k in np.flatnonzero(marked)):
+        for part, place in (contacts.named(k) for k in np.flatnonzero(marked).tolist()):
             LOG.warning("%s: %s: its %s %s", caller, part, part.contacts[place], words)
     found = contacts.closed.of(status)
     for batch, numbers in found.sliding:

@@ -8,7 +8,7 @@ open has nothing of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -179,11 +179,11 @@ def _frozen(model: ModelDescription, system: System) -> System:
 class ClosedSystems:
     """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
 
-    def __init__(self, system: System, contacts: Sequence[tuple[Element, int]], friction: Array) -> None:
-        self._system, self._contacts, self._friction = system, contacts, friction
+    def __init__(self, system: System, named: Callable[[int], tuple[Any, int]], friction: Array) -> None:
+        self._system, self._named, self._friction = system, named, friction
         self._kept: dict[bytes, ClosedSystem] = {}
         made = system
-        if contacts:
+        if len(friction):
             with system.as_frozen():
                 made = _frozen(_without_contacts(system), system)
             if system.redundant:
@@ -205,7 +205,7 @@ class ClosedSystems:
 
     def _make(self, status: IntArray) -> ClosedSystem:
         system, numbers = self._system, np.flatnonzero(status)
-        closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
+        closed = [ClosedContact(*self._named(int(c)), bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
         slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
         model = _without_contacts(system)

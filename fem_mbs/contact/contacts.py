@@ -26,35 +26,74 @@ class Contacts:
     def __init__(self, system: System) -> None:
         self.system = system
         self.batches = [b for b in system.batches if isinstance(b, UnilateralBatch)]
-        counts = np.cumsum([[0, 0], *((b.friction.size, len(b.friction)) for b in self.batches)], axis=0)
+        self._wholes = [b.whole for b in self.batches]
+        counts = np.cumsum([[0, 0], *((b.friction.size, len(b.friction)) for b in self._wholes)], axis=0)
         self.count, self.elements = counts[-1].tolist()
-        """Number of contacts, and of elements with contacts."""
+        """Number of contacts, and of elements, or pairs of bodies, with contacts."""
+        self._starts: IntArray = counts[:-1, 0]
         self._numbers, self._elements = list[IntArray](), list[IntArray]()
-        for b, (contact, element) in zip(self.batches, counts[:-1], strict=True):
+        for b, (contact, element) in zip(self._wholes, counts[:-1], strict=True):
             self._numbers.append(contact + np.arange(b.friction.size).reshape(b.friction.shape))
             self._elements.append(element + np.arange(len(b.friction)))
         every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
-        self.friction = _flat([b.friction for b in self.batches])
-        self.restitution = _flat([b.restitution for b in self.batches])
-        carried = [b.carried.reshape(-1, len(CARRIED)) for b in self.batches]
-        self.carried: IntArray = np.concatenate([np.zeros((0, len(CARRIED)), np.intp), *carried])
-        self.names = [(own, j) for b in self.batches for own in b.owners for j in range(b.friction.shape[1])]
-        self.closed = ClosedSystems(system, self.names, self.friction)
+        self.friction = _flat([b.friction for b in self._wholes])
+        self.restitution = _flat([b.restitution for b in self._wholes])
+        self.closed = ClosedSystems(system, self.named, self.friction)
         self.open = self.closed.open.system
         """The model without contacts."""
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
-        self._following = [b for b in self.batches if b.follows.size]
+        self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
         self.stepped.whole = None
         with system.as_frozen():
-            self._held = [type(b.owners[0]).batch(b.owners, self.open.number) for b in self.batches]
+            self._held = [type(b.owners[0]).batch(b.owners, self.open.number).whole for b in self.batches]
         self.numbered: dict[bytes, Any] = {}
         """Those that have touched in a step (``touching.py``)."""
+        self._fixed = self.carrying(system.u0) if all(b.whole is b for b in self.batches) else None
+
+    def named(self, number: int) -> tuple[Any, int]:
+        """The element of a contact, and its place there."""
+        k = int(np.searchsorted(self._starts, number, side="right")) - 1
+        row, place = divmod(int(number - self._starts[k]), self._numbers[k].shape[1])
+        return self.batches[k].part(row), place
+
+    def carrying(self, u: Array) -> tuple[IntArray, IntArray]:
+        """Numbers ``(s,)`` of the contacts that carry something, and where in ``u``: ``(s, 8)``."""
+        own = [b.carrying(u) for b in self.batches]
+        numbers = [first + part for first, (part, _) in zip(self._starts, own, strict=True)]
+        none = np.zeros((0, len(CARRIED)), np.intp)
+        return np.concatenate([none[:, 0], *numbers]), np.concatenate([none, *(rows for _, rows in own)])
+
+    def carried(self, state: State) -> tuple[IntArray, Array]:
+        """Numbers ``(s,)`` of the contacts that carry something, and what, ``(s, 8)``."""
+        numbers, rows = self._fixed or self.carrying(state.u)
+        return numbers, state.u[rows]
+
+    def carried_by(self, state: State, numbers: IntArray) -> Array:
+        """What some contacts carry, ``(k, 8)``."""
+        if self._fixed:
+            return np.asarray(state.u[self._fixed[1][numbers]])
+        known, values = self.carried(state)
+        result = np.zeros((len(numbers), len(CARRIED)))
+        if len(known):
+            order = np.argsort(known)
+            place = order[np.searchsorted(known, numbers, sorter=order).clip(max=len(known) - 1)]
+            result[known[place] == numbers] = values[place[known[place] == numbers]]
+        return result
+
+    def taken(self, u: Array, numbers: IntArray) -> IntArray:
+        """Rows ``(k, 8)`` in ``u`` for what some contacts, in their order, carry from now on."""
+        if self._fixed:
+            return self._fixed[1][numbers]
+        bounds = np.searchsorted(numbers, np.append(self._starts, self.count))
+        own = zip(self.batches, self._starts, bounds[:-1], bounds[1:], strict=True)
+        parts = [b.taken(u, numbers[low:high] - first) for b, first, low, high in own]
+        return np.concatenate([np.zeros((0, len(CARRIED)), np.intp), *parts])
 
     def of(self, near: BoolArray | None, held: bool = False) -> list[ContactPart]:
         """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``.
@@ -62,7 +101,7 @@ class Contacts:
         If ``held``, batches as they are while contacts are closed: these go on beyond the end of a face.
         """
         parts = []
-        batches = self._held if held else self.batches
+        batches = self._held if held else self._wholes
         for b, elements, numbers in zip(batches, self._elements, self._numbers, strict=True):
             if near is None or not b.sifts:
                 parts.append(ContactPart(b, elements, numbers))
@@ -102,15 +141,17 @@ class Contacts:
             own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
         return State(state.t, state.x, state.R, state.v, state.vdot, state.multipliers, *own)
 
-    def carry_on(self, last: State, state: State, forces: Array | None = None) -> State:
-        """A state of the model of one without contacts, which carry what they did in the last, or other forces."""
+    def carry_on(self, last: State, state: State, forces: ContactForces | None = None) -> State:
+        """A state of the model of one without contacts: these carry what they did last, or these forces alone."""
         u, udot, uddot = last.u, last.udot, last.uddot
         if self.open.k:
             pairs = (u, state.u), (udot, state.udot), (uddot, state.uddot)
             u, udot, uddot = (self._put(*pair) for pair in pairs)
         if forces is not None:
             u = u.copy()
-            u[self.carried[:, FORCES]] = forces
+            u[(self._fixed or self.carrying(u))[1][:, FORCES]] = 0.0
+            some = forces.P.any(axis=1)
+            u[self.taken(u, forces.numbers[some])[:, FORCES]] = forces.P[some]
         multipliers = state.multipliers[: self.system.m]
         result = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
         if self._following:
@@ -140,19 +181,44 @@ class Contacts:
 
     def forces(self, state: State) -> Array:
         """Of contact, normal and along two tangents, ``(C, 3)``."""
-        return state.u[self.carried[:, FORCES]]
+        numbers, values = self.carried(state)
+        result = np.zeros((self.count, 3))
+        result[numbers] = values[:, FORCES]
+        return result
 
     def pushing(self, state: State) -> BoolArray:
         """Contacts ``(C,)`` with a force."""
-        pushes: BoolArray = state.u[self.carried[:, FORCES.start]] > 0.0
-        return pushes
+        numbers, values = self.carried(state)
+        return self.marked(numbers[values[:, FORCES.start] > 0.0])
 
     def at_edge(self, state: State) -> BoolArray:
         """Contacts ``(C,)`` that slide, or are about to: their friction is all that their cones allow."""
-        P = self.forces(state)
-        limit = (1.0 - EDGE) * self.friction * P[:, 0]
-        edge: BoolArray = (limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)
-        return edge
+        numbers, values = self.carried(state)
+        limit = (1.0 - EDGE) * self.friction[numbers] * values[:, FORCES.start]
+        return self.marked(numbers[(limit > 0.0) & (np.linalg.norm(values[:, 1:3], axis=1) >= limit)])
+
+    def marked(self, numbers: IntArray) -> BoolArray:
+        """Contacts ``(C,)`` of these numbers."""
+        result = np.zeros(self.count, np.bool_)
+        result[numbers] = True
+        return result
+
+    def pressed_most(self, state: State) -> int:
+        """The contact with the largest pressure."""
+        numbers, values = self.carried(state)
+        return int(numbers[values[:, FORCES.start].argmax()]) if len(numbers) else 0
+
+
+class ContactForces(NamedTuple):
+    """Forces of some contacts, in their order; others have none."""
+
+    numbers: IntArray
+    """``(k,)``."""
+    P: Array
+    """``(k, 3)``."""
+
+
+NO_FORCES = ContactForces(np.zeros(0, np.intp), np.zeros((0, 3)))
 
 
 _CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()

@@ -125,9 +125,9 @@ class Balance(NamedTuple):
     where: int = 0
     """The contact that pushed most as the largest rise was reached."""
 
-    def after(self, gain: Gain, forces: Array) -> Balance:
-        """With a further step, at the end of which contacts push with ``forces`` (C,)."""
+    def after(self, gain: Gain, pressed: int) -> Balance:
+        """With a further step, at the end of which a contact pushes most."""
         rise, motion = max(0.0, self.rise + gain.all), max(self.motion, gain.motion)
         if rise <= self.most:
             return Balance(gain.end, rise, self.most, motion, self.where)
-        return Balance(gain.end, rise, rise, motion, int(forces.argmax()))
+        return Balance(gain.end, rise, rise, motion, pressed)

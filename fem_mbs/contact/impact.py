@@ -15,7 +15,7 @@ import numpy as np
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import push
-from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
+from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
@@ -52,8 +52,8 @@ def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility
 
 def strike(
     contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array
-) -> tuple[State, bool]:
-    """The state after an impact of all that touch, if there is one; ``before`` (k, 3) are rates.
+) -> tuple[State, bool, float]:
+    """The state after an impact of all that touch, if there is one, and what it took; ``before`` (k, 3) are rates.
 
     Newton's law, ``0 <= P_N, gap'+ + e gap'- >= 0``, and Coulomb's.
     """
@@ -64,13 +64,14 @@ def strike(
     P, solved = push(mobility.delassus, c, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
-    u = state.u.copy()
-    rows = contacts.carried[touching.numbers]
-    u[rows[:, IMPULSES]] += P
-    u[rows[:, TIME]] = np.where((P != 0.0).any(axis=1), state.t, u[rows[:, TIME]])
-    u[rows[:, WORK]] -= 0.5 * (P * (now + after)).sum(axis=1)
+    u, some = state.u.copy(), P.any(axis=1)
+    rows = contacts.taken(u, touching.numbers[some])
+    u[rows[:, IMPULSES]] += P[some]
+    u[rows[:, TIME]] = state.t
+    lost = -0.5 * (P * (now + after)).sum(axis=1)
+    u[rows[:, WORK]] += lost[some]
     udot = contacts.added(state.udot, system.own_of(V))
-    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), solved
+    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), solved, float(lost.sum())
 
 
 def placed(
@@ -109,11 +110,10 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     Where no forces obey them (Painleve), there are none.
     """
     system, place = contacts.open, place_of(contacts.without(state))
-    forces = np.zeros((contacts.count, 3))
     free = State(*place[:4], *accelerations(system, place))
     which = Selection(contacts, resting)
     if not which.k:
-        return contacts.carry_on(state, free, forces)
+        return contacts.carry_on(state, free, NO_FORCES)
     at = which.here(contacts.carry_on(state, free))
     mobility = _of_mass(contacts, state, at)
     slip = at.rates()[:, 1:]
@@ -123,7 +123,6 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     direction[moves] = slip[moves] / speed[moves, None]
     P, solved = push(mobility.delassus, at.accelerations(), which.friction, direction)
     if not solved:
-        return contacts.carry_on(state, free, forces)
-    forces[which.numbers] = P
+        return contacts.carry_on(state, free, NO_FORCES)
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
-    return contacts.carry_on(state, held, forces)
+    return contacts.carry_on(state, held, ContactForces(which.numbers, P))

@@ -105,7 +105,7 @@ class NonsmoothAlpha(Method):
             return state
         gaps = contacts.gaps(system.motion(state))
         if gaps.min() < -TOUCHING * system.length:
-            part, place = contacts.names[int(gaps.argmin())]
+            part, place = contacts.named(int(gaps.argmin()))
             raise ModelError(
                 f"{part}: its {part.contacts[place]} is {-gaps.min():.3g} m (rad) deep at t = {state.t:g} s; "
                 "place the bodies so that they touch at most"
@@ -114,7 +114,7 @@ class NonsmoothAlpha(Method):
         own, slow = Selection(contacts, touches), still(system, state, 1e-3 * system.length)
         rates = own.here(state).rates()
         if (rates[:, 0] < -slow).any():
-            state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers])
+            state, *_ = strike(contacts, state, own, rates, contacts.restitution[own.numbers])
             rates = own.here(state).rates()
         touches[own.numbers] = rates[:, 0] <= slow
         return settled(contacts, state, touches, slow)
@@ -151,15 +151,16 @@ class NonsmoothAlpha(Method):
         if contacts.count:
             balance = memory.balance
             if balance.most > GAINED * balance.motion:
-                part, place = contacts.names[balance.where]
+                part, place = contacts.named(balance.where)
                 texts.append(
                     f"{part}: steps in contact have gained {balance.most:.3g} J that no force brought, at the end "
                     f"with its {part.contacts[place]} closed: try a smaller step"
                 )
-            took = state.u[contacts.carried[:, WORK]]
-            came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
-            if memory.brought > GAIN * max(float(np.abs(took).max()), float(came.max())):
-                part, place = contacts.names[int(took.argmin())]
+            numbers, carried = contacts.carried(state)
+            took = carried[:, WORK]
+            came = np.abs(carried[:, IMPULSES.start]) * memory.approach[numbers]
+            if len(took) and memory.brought > GAIN * float(np.maximum(np.abs(took), came).max()):
+                part, place = contacts.named(int(numbers[took.argmin()]))
                 texts.append(
                     f"{part}: impacts in its {part.contacts[place]}, and what was hit with it, have brought "
                     f"{memory.brought:.3g} J: Newton's law of restitution does so where bodies are hit while they "
@@ -199,7 +200,7 @@ class NonsmoothAlpha(Method):
                 point = ended(contacts, method, smooth, gone)
             elif there is None:
                 if (hit < 1.0).any():
-                    part_hit, place = contacts.names[int(hit.argmin())]
+                    part_hit, place = contacts.named(int(hit.argmin()))
                     raise NotConvergedError(
                         f"{part_hit}: more impacts than are located in a step, and its {part_hit.contacts[place]} "
                         "would be passed through: try a smaller step"
@@ -225,7 +226,7 @@ class NonsmoothAlpha(Method):
         The cubic of other steps would overshoot into what was hit.
         """
         contacts = contacts_of(system)
-        times = second.u[contacts.carried[:, TIME]]
+        times = contacts.carried(second)[1][:, TIME]
         hit = times[(times > first.t) & (times <= second.t)]
         if not len(hit):
             return system.interpolate(first, second, share)
@@ -279,16 +280,13 @@ class NonsmoothAlpha(Method):
         approach[own] = np.maximum(approach[own], -rates[:, 0])
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
-        work = contacts.carried[:, WORK]
-        lost = state.u[work].sum()
-        state, solved = strike(contacts, state, touches, rates, np.where(elastic, contacts.restitution[own], 0.0))
-        lost = float(state.u[work].sum() - lost)
+        back = np.where(elastic, contacts.restitution[own], 0.0)
+        state, solved, lost = strike(contacts, state, touches, rates, back)
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
         memory = memory._replace(approach=approach, brought=memory.brought + max(-lost, 0.0))
-        touching = np.zeros_like(closed)
-        touching[own] = True
-        state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touching, h)
+        point, touching = Standing(state, memory), contacts.marked(own)
+        state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy = energy_at(contacts.open, contacts.without(state))
         return Standing(state, memory._replace(balance=memory.balance._replace(energy=energy)))
 

@@ -14,7 +14,7 @@ import numpy as np
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.contacts import Contacts, Selection
+from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
 from fem_mbs.contact.energy import gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
@@ -123,7 +123,7 @@ def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Stand
     states = contacts.without(first.state), contacts.without(last.state)
     before = first.memory.balance
     gain = gained(contacts.open, *states, before.energy)
-    balance = before.after(gain, contacts.forces(last.state)[:, 0])
+    balance = before.after(gain, contacts.pressed_most(last.state))
     return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
 
 
@@ -137,8 +137,7 @@ def _open(
     else:
         stepper, alpha = method, starting(method, system, inner, h, alpha)
     step = stepper.inner_step(system, inner, h, alpha)
-    forces = np.zeros((contacts.count, 3)) if impulsive else None
-    state = contacts.carry_on(point.state, step.state, forces)
+    state = contacts.carry_on(point.state, step.state, NO_FORCES if impulsive else None)
     return step, state, False
 
 
@@ -177,8 +176,7 @@ def _in_contact(
     closes = contacts.pushing(state) & ~contacts.pushing(point.state)
     stops = None
     if (slides & ~alike).any():
-        stops = np.zeros(contacts.count, np.bool_)
-        stops[touching.numbers] = slides & ~alike
+        stops = contacts.marked(touching.numbers[slides & ~alike])
     return step, state, damped or stops is not None or bool(closes[touching.numbers].any()), stops
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import BoolArray
-from fem_mbs.contact.contacts import Contacts, Selection
+from fem_mbs.contact.contacts import ContactForces, Contacts, Selection
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.system.system import System
@@ -30,15 +30,14 @@ class Touching(Selection):
 
     def inner(self, state: State) -> State:
         """A state of the steps: without contacts, their forces ``(3k,)`` behind the multipliers of the joints."""
-        own, s = self.contacts.carried[self.numbers, FORCES], self.contacts.without(state)
-        multipliers = np.concatenate([s.multipliers[: self.system.m], state.u[own].ravel()])
+        P, s = self.contacts.carried_by(state, self.numbers)[:, FORCES], self.contacts.without(state)
+        multipliers = np.concatenate([s.multipliers[: self.system.m], P.ravel()])
         return State(s.t, s.x, s.R, s.v, s.vdot, multipliers, s.u, s.udot, s.uddot)
 
     def outer(self, last: State, state: State) -> State:
         """The state of the model that such a one is, after the last."""
-        forces = np.zeros((self.contacts.count, 3))
-        forces[self.numbers] = state.multipliers[self.system.m :].reshape(-1, 3)
-        return self.contacts.carry_on(last, state, forces)
+        P = state.multipliers[self.system.m :].reshape(-1, 3)
+        return self.contacts.carry_on(last, state, ContactForces(self.numbers, P))
 
 
 def touching_of(contacts: Contacts, touches: BoolArray) -> Touching:

@@ -77,11 +77,14 @@ class Element(Component):
         "offset",
         "contacts",
         "yields",
+        "slots",
     )
     external: bool = False
     active: bool = False
-    contacts: tuple[str, ...] = ()
+    contacts: Sequence[str] = ()
     """Names of its contacts, which push and never pull; see :mod:`fem_mbs.contracts.unilateral`."""
+    slots: int = 0
+    """For so many of its contacts it has internal variables, if these take turns; 0 if each has its own."""
     yields: bool = False
     """Whether these are forces by the depth, for any method."""
     center_of_mass: Array | None = None

@@ -123,7 +123,6 @@ class Signal(Combines):
         return Signal({(part, names.index(variable)): 1.0})
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
-        """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""
         result = np.full(len(t), self.constant)
         for (part, index), factor in self.terms.items():
             result += factor * u[:, number.own(part)[index]]
@@ -329,7 +328,6 @@ class WiredBatch(ElementBatch):
         return self._wires.at(t)
 
     def next_jump(self, t: float, u: Array) -> float:
-        """When an input jumps next."""
         return self._wires.next_jump(t)
 
 

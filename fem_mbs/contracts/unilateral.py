@@ -69,7 +69,7 @@ class UnilateralBatch(ElementBatch):
     reach: Array | float = math.inf
     """Of points of a body that turns move: largest distance in m from a node, ``(n,)``; infinite where not known."""
     carried: IntArray
-    """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry."""
+    """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry; of those that take turns, ``(s, 8)``."""
     follows: IntArray
     """Rows ``(n, s)`` of what follows each step beside, such as angles that count turns."""
 
@@ -77,10 +77,29 @@ class UnilateralBatch(ElementBatch):
         self.owners, self.nodes = elements, node_rows(elements, number)
         self.closed = elements[0] not in number
         """Whether their contacts are closed throughout a step, in a system of which they are no elements."""
-        if not self.closed:
+        self.follows = np.empty((len(elements), 0), np.intp)
+        if not self.closed and not elements[0].slots:
             own, r = own_rows(elements, number), len(elements[0].contacts)
             self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
             self.follows = own[:, : -len(CARRIED) * r]
+
+    @property
+    def whole(self) -> UnilateralBatch:
+        """The batch of all pairs of bodies, where these are no cells of the model."""
+        return self
+
+    def part(self, row: int) -> Any:
+        """The element of a row, to be named."""
+        return self.owners[row]
+
+    def carrying(self, u: Array) -> tuple[IntArray, IntArray]:
+        """Numbers ``(s,)``, row by row, of the contacts that carry something, and where in ``u``: ``(s, 8)``."""
+        rows = self.carried.reshape(-1, len(CARRIED))
+        return np.arange(len(rows)), rows
+
+    def taken(self, u: Array, numbers: IntArray) -> IntArray:
+        """Rows ``(k, 8)`` in ``u`` for what contacts of these numbers carry from now on."""
+        return self.carried.reshape(-1, len(CARRIED))[numbers]
 
     def closing(self, motion: Motion, length: float) -> Array:
         """How fast gaps may close, ``(n,)``, over the speed of the fastest of all points within ``length`` of nodes."""

@@ -93,7 +93,7 @@ def modes_beside(
             d = (x + by * change).T
             shapes = np.where(known[:, None, None], each.node_motions(d), np.nan)
             variables = np.where(known[:, None], each.own_motions(d), np.nan)
-            result[-1].append(Modes(found.eigenvalues + by * rate.values, shapes, variables, each))
+            result[-1].append(Modes(found.eigenvalues + by * rate.values, shapes, variables, each, found.damped))
     return result, notes
 
 

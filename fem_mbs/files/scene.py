@@ -69,6 +69,11 @@ class ContactPicture:
 
 def acting_contacts(batch: Any, motion: Motion) -> tuple[Array, Array]:
     """Points of contact and the forces on b there, ``(k, 3)``; none of stops, which act along a coordinate."""
+    if batch.owners[0].slots:  # what has no contact is nowhere in particular
+        at, slots = batch.acting(motion), batch.owners[0].slots
+        points, forces = np.tile(motion.x[0], (slots, 1)), np.zeros((slots, 3))
+        points[: len(at.point)], forces[: len(at.force)] = at.point, at.force
+        return points, forces
     points = batch.points(motion)
     if points is None:
         return np.empty((0, 3)), np.empty((0, 3))
@@ -244,7 +249,7 @@ def _joint_pictures(system: System) -> list[Picture]:
 
 def _contact_pictures(system: System, motion: Motion) -> list[Picture]:
     batches = [batch for batch in system.batches if batch.owners[0].contacts]
-    if sum(len(batch.owners) * len(batch.owners[0].contacts) for batch in batches) > MOST_CONTACTS:
+    if sum((b.owners[0].slots or len(b.owners[0].contacts)) * len(b.owners) for b in batches) > MOST_CONTACTS:
         return []
     counts = [len(acting_contacts(batch, motion)[0]) for batch in batches]
     return [ContactPicture(batch, count) for batch, count in zip(batches, counts, strict=True) if count]

@@ -93,19 +93,16 @@ class LeastNormSolver(LinearSolver):
         self._row, self._column = rows[inside[first]] - n, columns[inside[first]]
 
     def factor(self, values: Array) -> Factors:
-        """Factor the matrix with these stored values; see :class:`LinearSolver`."""
         compliance, values = COMPLIANCE * self._met(values), values.copy()
         values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
         return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
-        """The factorised matrix of which these are the ``arrays``."""
         factors = self._solver.restore(arrays[1:])
         return factors and Factors(_least_norm(factors.solve, self.n, arrays[0]), tuple(arrays))
 
     def matrix(self, values: Array) -> csc_array:
-        """The matrix with these stored values, in the order of the unknowns."""
         matrix = self._solver.matrix(values)
         matrix.eliminate_zeros()
         return matrix

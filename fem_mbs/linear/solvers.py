@@ -223,7 +223,6 @@ class DenseSolver(LinearSolver):
         self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
 
     def factor(self, values: Array) -> Factors:
-        """Factor; see :class:`LinearSolver`."""
         factor, solve = LAPACK[values.dtype.kind == "c"]
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         if info > 0:
@@ -231,14 +230,12 @@ class DenseSolver(LinearSolver):
         return Factors(partial(_solved, solve, lu, pivots), (lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
-        """Restore; see :class:`LinearSolver`."""
         if len(arrays) == 1:
             return self.factor(arrays[0].copy())
         lu, pivots = _usable(arrays, (self.size, self.size))
         return Factors(partial(_solved, LAPACK[lu.dtype.kind == "c"][1], lu, pivots), (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
-        """Sparse copy; see :class:`LinearSolver`."""
         return csc_array(values.reshape(self.size, self.size).T)
 
 
@@ -260,7 +257,6 @@ class BandedSolver(LinearSolver):
         self.order = np.argsort(place)
 
     def factor(self, values: Array) -> Factors:
-        """Factor; see :class:`LinearSolver`."""
         k, factor = self.width, lapack.zgbtrf if np.iscomplexobj(values) else lapack.dgbtrf
         lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         if info > 0:
@@ -268,7 +264,6 @@ class BandedSolver(LinearSolver):
         return self.factors(lu, pivots)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
-        """Restore; see :class:`LinearSolver`."""
         if len(arrays) == 1 and arrays[0].shape == (self.storage,):
             return self.factor(arrays[0].copy())
         return self.factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
@@ -279,7 +274,6 @@ class BandedSolver(LinearSolver):
         return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
-        """Sparse copy; see :class:`LinearSolver`."""
         band = values.reshape(self.size, self.height).T[self.width :]
         banded = dia_array((band, np.arange(self.width, -self.width - 1, -1)), shape=(self.size, self.size))
         return csc_array(banded.tocsc()[self.place][:, self.place])
@@ -309,7 +303,6 @@ class SparseSolver(LinearSolver):
         self._last: Factors | None = None
 
     def factor(self, values: Array) -> Factors:
-        """Factor; see :class:`LinearSolver`."""
         solve = factorize(self._ordered(values))
         self._last = Factors(lambda b: solve(b[self.order])[self.place], (values,))
         return self._last
@@ -321,7 +314,6 @@ class SparseSolver(LinearSolver):
         return self.factor(arrays[0])
 
     def matrix(self, values: Array) -> csc_array:
-        """Sparse matrix; see :class:`LinearSolver`."""
         matrix = csc_array(self._ordered(values)[self.place][:, self.place])
         matrix.sort_indices()
         return matrix

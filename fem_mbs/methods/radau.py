@@ -132,7 +132,6 @@ class RadauIIA(Method):
         return replace(self, allowed=allowed)
 
     def init(self, system: System, state: State, h: float) -> RadauMemory:
-        """Nothing."""
         return RadauMemory()
 
     def step(self, system: System, state: State, h: float, memory: RadauMemory) -> Step:

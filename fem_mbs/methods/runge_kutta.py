@@ -278,7 +278,6 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
         return ("position", "velocity", "acceleration") if self.projection else ("acceleration",)
 
     def init(self, system: System, state: State, h: float) -> Speed:
-        """No speed so far."""
         if system.redundant is not None and not self.projection:
             raise ModelError(
                 f"{self} lets joints drift apart, and of joints that repeat each other they would do so in different "

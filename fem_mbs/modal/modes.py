@@ -100,7 +100,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     # the largest component is real and positive
     largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
     d = (units @ (x * (np.abs(largest) / largest))).T
-    result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
+    result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear, damped)
     if linear.varies and _fastest(linear) > DRIFT * _lowest(result):
         raise ModelError(f"modes: {linear.varies}")
     return result
@@ -201,12 +201,15 @@ class Modes(ShapesOfMotion):
         Changes of the internal variables of elements, likewise.
     linear : LinearModel
         The matrices and the state.
+    damped : bool
+        Whether the damping of the model is in them.
     """
 
     eigenvalues: Array
     shapes: Array
     own: Array
     linear: LinearModel
+    damped: bool = True
 
     @property
     def angular(self) -> Array:
@@ -285,7 +288,13 @@ class Modes(ShapesOfMotion):
         lines = [
             f"{line}{here:>16}   {other}" for line, (here, other) in zip(lines, self._elsewhere(), strict=False)
         ] or lines
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._left_out()])
+
+    def _left_out(self) -> list[str]:
+        """What to say of damping that the model has and these modes do not."""
+        if self.damped or not any(part.count_nonzero() for part in self.linear.dissipation):
+            return []
+        return ["without the damping of the model; damped=True has it"]
 
     def __repr__(self) -> str:
         return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
@@ -297,7 +306,7 @@ class Modes(ShapesOfMotion):
             for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True))
         ]
         rows = [(*row, *more) for row, more in zip(rows, self._elsewhere(), strict=False)] or rows
-        return page(rows, "Modes", self.plot)
+        return page(rows, ", ".join(["Modes", *self._left_out()]), self.plot)
 
 
 def _distinct(values: Array) -> Array:

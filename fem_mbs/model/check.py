@@ -258,12 +258,11 @@ def look_at_contacts(system: System) -> Iterator[Finding]:
     for batch in system.batches:
         if not isinstance(batch, UnilateralBatch):
             continue
-        gaps = batch.gaps(motion)
-        for element, own in zip(batch.owners, gaps, strict=True):
-            k = int(own.argmin())
-            if own[k] < -TOUCHING * system.length:
-                depth = f"its {element.contacts[k]} is {-own[k]:.3g} m (rad) deep"
-                yield Finding(f"{depth}; place the bodies so that they touch at most", (str(element),), refused=True)
+        gaps = batch.whole.gaps(motion)
+        for row in np.flatnonzero(gaps.min(axis=1) < -TOUCHING * system.length):
+            element, k = batch.part(int(row)), int(gaps[row].argmin())
+            depth = f"its {element.contacts[k]} is {-gaps[row, k]:.3g} m (rad) deep"
+            yield Finding(f"{depth}; place the bodies so that they touch at most", (str(element),), refused=True)
 
 
 def look_at_gravity(system: System) -> Iterator[Finding]:

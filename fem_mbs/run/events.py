@@ -11,7 +11,7 @@ from fem_mbs.contracts import Element, Event, EventLike, State, real, shown
 from fem_mbs.contracts.unilateral import CARRIED, TIME, TOUCHING
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.interfaces import Between
-from fem_mbs.solution.channels import GAP, parse
+from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
@@ -148,7 +148,7 @@ def _watched(event: Event, name: str, system: System, label: str, instant: Insta
         )
 
     touching, hit = 0.0, -1
-    if channel.quantity is GAP and isinstance(part := channel.part, Element) and not part.yields:
+    if channel.quantity == "gap" and isinstance(part := channel.part, Element) and not part.yields:
         touching = TOUCHING * system.length
         rows = system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
         hit = int(rows[channel.chosen[0], TIME])

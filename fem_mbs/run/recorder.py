@@ -212,7 +212,7 @@ class GlobalError:
         self._apart = np.array([node.group == "R3xSO3" for node in system.nodes])
         self._rolling = np.zeros(system.n, np.bool_)
         self._rolling[[system.number(node) for joint in rolling for node in joint.nodes]] = True
-        self._touching = [b for b in system.batches if isinstance(b, UnilateralBatch) and b.friction.any()]
+        self._touching = [b for b in system.batches if isinstance(b, UnilateralBatch) and b.whole.friction.any()]
         self._may_roll = bool(self._apart.any() and (self._touching or self._rolling.any()))
         self.place = first.x
         """Of the nodes at the last look."""
@@ -261,8 +261,9 @@ class GlobalError:
         """
         rolls = self._rolling.copy()
         for batch in self._touching:
-            pushes = (batch.friction > 0.0) & (state.u[batch.carried[..., FORCES.start]] > 0.0)
-            rolls[batch.nodes[pushes.any(axis=1)]] = True
+            numbers, rows = batch.carrying(state.u)
+            pushes = (batch.whole.friction.flat[numbers] > 0.0) & (state.u[rows[:, FORCES.start]] > 0.0)
+            rolls[batch.whole.nodes[numbers[pushes] // batch.whole.friction.shape[1]]] = True
         return rolls & self._apart
 
     def at(self, t: float) -> Accuracy | None:

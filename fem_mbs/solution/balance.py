@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Motion, Public
 from fem_mbs.contracts.unilateral import CARRIED, FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
@@ -17,6 +17,9 @@ from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.states import in_world, read_only
+
+MOST = 50_000_000
+"""Gaps that are put into one array."""
 
 
 def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tuple[Array, Array]:
@@ -143,6 +146,17 @@ class Impulse(NamedTuple):
     """Along two tangents, ``(2,)``."""
 
 
+class PushingPoint(NamedTuple):
+    """A contact that pushes."""
+
+    point: int
+    """Number of the point of the contact."""
+    gap: float
+    """m."""
+    force: Array
+    """On its node b, N, world frame, ``(3,)``."""
+
+
 class ContactLosses(NamedTuple):
     """What a contact has taken from the energy so far, in J, ``(nt,)`` each."""
 
@@ -154,6 +168,8 @@ class ContactLosses(NamedTuple):
 
 def contacts_over_time(history: History, part: Element) -> tuple[Array, Array]:
     """Gaps ``(nt, k)`` and forces ``(nt, k, 3)`` on node b."""
+    if part.slots:
+        return _of_group(history, part)
     values: Array = over_time(history, [part], _gaps_and_forces)[:, 0]
     return values[..., 0], values[..., 1:]
 
@@ -162,10 +178,12 @@ def impulses(history: History, part: Element) -> list[Impulse]:
     """Where the sums of impulses grow; of contacts that yield there are none."""
     if part.yields:
         return []
-    carried = _carried(history, part)
-    grown = np.diff(carried[..., IMPULSES], axis=0, prepend=0.0)
+    numbers, carried = _carried(history, part)
+    before = np.zeros_like(carried[..., IMPULSES])
+    before[1:] = np.where((numbers[1:] == numbers[:-1])[..., None], carried[:-1, :, IMPULSES], 0.0)
+    grown = carried[..., IMPULSES] - before
     found = [
-        Impulse(float(carried[k, j, TIME]), int(j), float(grown[k, j, 0]), grown[k, j, 1:])
+        Impulse(float(carried[k, j, TIME]), int(numbers[k, j]), float(grown[k, j, 0]), grown[k, j, 1:])
         for k, j in zip(*np.nonzero(grown.any(axis=-1)), strict=True)
     ]
     return sorted(found, key=lambda impulse: impulse.t)
@@ -178,15 +196,60 @@ def losses(history: History, part: Element) -> ContactLosses:
             f"contact_losses: {part} yields: what it stores is strain energy, and what energy.total loses goes into "
             "damping and friction"
         )
-    power = over_time(history, [part], _friction_power)[:, 0]
+    impacts = _carried(history, part)[1][..., WORK].sum(axis=1)
+    if part.slots:
+        batch = _group_batch(history, part)
+        power = np.array([batch.acting(history.motion(k)).power for k in range(len(history.t))])
+        impacts += np.asarray(history.u)[:, history.system.number.own(part)[0]]
+    else:
+        power = over_time(history, [part], _friction_power)[:, 0]
     friction = np.append(0.0, np.cumsum(0.5 * np.diff(history.t) * (power[1:] + power[:-1])))
-    return ContactLosses(_carried(history, part)[..., WORK].sum(axis=1), friction)
+    return ContactLosses(impacts, friction)
 
 
-def _carried(history: History, part: Element) -> Array:
-    """What each of its contacts carries, ``(nt, k, 8)``."""
-    rows = history.system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
-    return np.asarray(history.u)[:, rows]
+def touching(history: History, part: Element, k: int) -> list[PushingPoint]:
+    """What pushes at a stored state."""
+    if part.slots:
+        at = _group_batch(history, part).acting(history.motion(k))
+        numbers, gap, force = at.numbers, at.gap, at.force
+    else:
+        one = History.of(history.system, [history.state(k)], history.instant)
+        (gap,), (force,) = contacts_over_time(one, part)
+        numbers = np.arange(len(gap))
+    return [PushingPoint(int(numbers[j]), float(gap[j]), force[j]) for j in np.flatnonzero(force.any(axis=1))]
+
+
+def _group_batch(history: History, part: Element) -> Any:
+    """Of contacts that take turns in what they carry."""
+    return next(batch for batch in history.system.batches if batch.owners[0] is part)
+
+
+def _of_group(history: History, part: Element) -> tuple[Array, Array]:
+    """Gaps and forces of a group."""
+    batch, (nt, k) = _group_batch(history, part), (len(history.t), len(part.contacts))
+    if nt * k > MOST:
+        raise ModelError(
+            f"{part} has {k} contacts, at {nt} times too many for one array; ask for those that push at one of them by "
+            "solution.touching(contact, k), or for solution.impulses(contact)"
+        )
+    gaps, forces = np.empty((nt, k)), np.zeros((nt, k, 3))
+    for j in range(nt):
+        motion = history.motion(j)
+        gaps[j] = batch.whole.gaps(motion).ravel()
+        at = batch.acting(motion)
+        forces[j, at.numbers] = at.force
+    return gaps, forces
+
+
+def _carried(history: History, part: Element) -> tuple[IntArray, Array]:
+    """Numbers ``(nt, s)`` of contacts, and what they carry, ``(nt, s, 8)``."""
+    own, width = history.system.number.own(part), len(CARRIED)
+    if part.slots:
+        own = own[1:].reshape(part.slots, 1 + width)
+        values = np.asarray(history.u)[:, own]
+        return values[..., 0].astype(np.intp), values[..., 1:]
+    rows = own[-width * len(part.contacts) :].reshape(-1, width)
+    return np.broadcast_to(np.arange(len(rows)), (len(history.t), len(rows))), np.asarray(history.u)[:, rows]
 
 
 def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

@@ -39,14 +39,6 @@ SHELL_FORCES |= dict.fromkeys(("q1", "q2"), "N/m")
 SHELL_STRESS = dict.fromkeys(("11", "22", "12"), "N/m^2")
 
 
-class ChannelQuantity(NamedTuple):
-    """What can be asked of a part: its columns, empty where the part has no such thing, and their values."""
-
-    columns: Callable[[Any], Columns]
-    values: Callable[[Queries, Any], Any]
-    """``(nt,)`` or ``(nt, ...)`` with as many numbers as columns."""
-
-
 class Channel(NamedTuple):
     """Columns of one quantity.
 
@@ -64,7 +56,8 @@ class Channel(NamedTuple):
     columns: tuple[str, ...]
     units: tuple[str, ...]
     part: Part
-    quantity: ChannelQuantity
+    quantity: str
+    """The query of a solution of this name is asked."""
     chosen: tuple[int, ...]
 
     def values(self, solution: Queries) -> Array:
@@ -72,8 +65,14 @@ class Channel(NamedTuple):
         stored = solution.history.columns
         if stored and all(column in stored for column in self.columns):
             return np.stack([stored[column] for column in self.columns], axis=-1)
-        values = np.asarray(self.quantity.values(solution, self.part), dtype=float)
-        return values.reshape(len(solution.t), -1)[:, self.chosen]
+        found = getattr(solution, self.quantity)
+        if self.part is None:
+            found = tuple(getattr(found, own) for own in OF_MODEL[self.quantity](None))
+        else:
+            found = found(self.part)
+        if isinstance(found, tuple):  # side by side, as forces and moments
+            found = np.concatenate([own if own.ndim > 1 else own[:, None] for own in found], axis=-1)
+        return np.asarray(found, dtype=float).reshape(len(solution.t), -1)[:, self.chosen]
 
 
 def _vector(unit: str, of: str = "") -> Callable[[Any], Columns]:
@@ -115,7 +114,7 @@ def _section_forces(element: Any) -> Columns:
     return {f"{k}.{name}": unit for k in range(len(element.stations)) for name, unit in SECTION_FORCES.items()}
 
 
-def _of_shell(columns: Columns, query: str) -> ChannelQuantity:
+def _of_shell(columns: Columns) -> Callable[[Any], Columns]:
     """What a shell has at the centre of each element; stresses are of its top, where its section knows any."""
 
     def of(element: Any) -> Columns:
@@ -123,7 +122,7 @@ def _of_shell(columns: Columns, query: str) -> ChannelQuantity:
             return {}
         return {f"{k}.{name}": unit for k in range(len(element.cells)) for name, unit in columns.items()}
 
-    return ChannelQuantity(of, _query(query))
+    return of
 
 
 def _signal(element: Any) -> Columns:
@@ -137,15 +136,12 @@ def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Column
     """Of each point of a contact, numbered where there are several; of a stop of an angle, what turns."""
 
     def columns(part: Any) -> Columns:
+        if len(part.contacts) > MOST:
+            return {}
         points = [f"{k}." for k in range(len(part.contacts))] if len(part.contacts) > 1 else ["" for _ in part.contacts]
         return {f"{point}{name}".rstrip("."): unit for point in points for name in names}
 
     return columns
-
-
-def _query(name: str) -> Callable[[Queries, Any], Any]:
-    """A query of a solution about a part."""
-    return lambda solution, part: getattr(solution, name)(part)
 
 
 def _nodal_forces(part: Any) -> Columns:
@@ -155,65 +151,47 @@ def _nodal_forces(part: Any) -> Columns:
     return {f"{k}.{name}": unit for k in range(len(part.nodes)) for name, unit in _reaction(part).items()}
 
 
-def _on_nodes(solution: Queries, element: Element) -> Array:
-    return np.concatenate(solution.nodal_forces(element), axis=-1)
-
-
-def _kinds(name: str, columns: Columns) -> ChannelQuantity:
-    """Several histories in one object, as ``solution.energy.total``."""
-
-    def values(solution: Queries, part: None) -> Array:
-        history = getattr(solution, name)
-        return np.stack([getattr(history, own) for own in columns], axis=-1)
-
-    return ChannelQuantity(lambda part: columns, values)
-
-
-def _both(solution: Queries, joint: Constraint) -> Array:
-    return np.concatenate(solution.reaction(joint), axis=-1)
-
-
 def _losses(part: Any) -> Columns:
     return {"impacts": "J", "friction": "J"} if part.contacts and not part.yields else {}
 
 
-def _of_contact(solution: Queries, part: Element) -> Array:
-    return np.stack(solution.contact_losses(part), axis=-1)
+MOST = 1000
+"""Points of a contact, above which they are no channels."""
+Quantities: TypeAlias = dict[str, Callable[[Any], Columns]]
+"""What can be asked, by the names of the queries of a solution: the columns of a part, none where it has no such thing.
+"""
 
-
-GAP = ChannelQuantity(_contacts("m"), _query("gap"))
-OF_NODE = {
-    "position": ChannelQuantity(_vector("m"), _query("position")),
-    "displacement": ChannelQuantity(_vector("m"), _query("displacement")),
-    "rotation": ChannelQuantity(_matrix, _query("rotation")),
-    "rotation_vector": ChannelQuantity(_vector("rad"), _query("rotation_vector")),
-    "velocity": ChannelQuantity(_vector("m/s"), _query("velocity")),
-    "angular_velocity": ChannelQuantity(_vector("rad/s"), _query("angular_velocity")),
-    "acceleration": ChannelQuantity(_vector("m/s^2"), _query("acceleration")),
+OF_NODE: Quantities = {
+    "position": _vector("m"),
+    "displacement": _vector("m"),
+    "rotation": _matrix,
+    "rotation_vector": _vector("rad"),
+    "velocity": _vector("m/s"),
+    "angular_velocity": _vector("rad/s"),
+    "acceleration": _vector("m/s^2"),
 }
-OF_PART = {"internal_variables": ChannelQuantity(_internal_variables, _query("internal_variables"))}
-OF_JOINT = {
-    "coordinate": ChannelQuantity(_coordinate(""), _query("coordinate")),
-    "coordinate_rate": ChannelQuantity(_coordinate("/s"), _query("coordinate_rate")),
-    "angle": ChannelQuantity(_angle, _query("angle")),
-    "reaction": ChannelQuantity(_reaction, _both),
-    "multipliers": ChannelQuantity(_multipliers, _query("multipliers")),
-    **OF_PART,
+OF_JOINT: Quantities = {
+    "coordinate": _coordinate(""),
+    "coordinate_rate": _coordinate("/s"),
+    "angle": _angle,
+    "reaction": _reaction,
+    "multipliers": _multipliers,
+    "internal_variables": _internal_variables,
 }
-OF_ELEMENT = {
-    "nodal_forces": ChannelQuantity(_nodal_forces, _on_nodes),
-    "section_forces": ChannelQuantity(_section_forces, _query("section_forces")),
-    "shell_forces": _of_shell(SHELL_FORCES, "shell_forces"),
-    "shell_stress": _of_shell(SHELL_STRESS, "shell_stress"),
-    "signal": ChannelQuantity(_signal, _query("signal")),
-    "gap": GAP,
-    "contact_force": ChannelQuantity(_contacts("N", "xyz"), _query("contact_force")),
-    "contact_losses": ChannelQuantity(_losses, _of_contact),
-    **OF_PART,
+OF_ELEMENT: Quantities = {
+    "nodal_forces": _nodal_forces,
+    "section_forces": _section_forces,
+    "shell_forces": _of_shell(SHELL_FORCES),
+    "shell_stress": _of_shell(SHELL_STRESS),
+    "signal": _signal,
+    "gap": _contacts("m"),
+    "contact_force": _contacts("N", "xyz"),
+    "contact_losses": _losses,
+    "internal_variables": _internal_variables,
 }
-OF_MODEL = {
-    "energy": _kinds("energy", dict.fromkeys(("kinetic", "strain", "gravity", "total"), "J")),
-    "constraint_residual": _kinds("constraint_residual", dict.fromkeys(("position", "velocity"), "")),
+OF_MODEL: Quantities = {
+    "energy": lambda _: dict.fromkeys(("kinetic", "strain", "gravity", "total"), "J"),
+    "constraint_residual": lambda _: dict.fromkeys(("position", "velocity"), ""),
 }
 USUAL = ("position", "rotation_vector", "coordinate")
 """Quantities that are given out where nothing is asked for."""
@@ -240,7 +218,7 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
         quantity, _, wanted = rest.partition(".")
         quantity = quantity or next((own for own in MEASURED if own in known), "")
         if quantity in known:
-            return _channel(name, f"{owner}.{quantity}".lstrip("."), part, known[quantity], wanted, label)
+            return _channel(name, owner, part, quantity, wanted, label)
         if part is not None:
             wrong = f"{part} has no '{quantity}'" if quantity else f"say what of {part} is meant"
             raise ModelError(f"{label} '{name}': {wrong}; it has {', '.join(known) or 'no channels'}")
@@ -253,12 +231,12 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
     )
 
 
-def quantities(part: Part) -> dict[str, ChannelQuantity]:
-    """What can be asked of a part, by name."""
+def quantities(part: Part) -> Quantities:
+    """What can be asked of a part."""
     if part is None:
         return OF_MODEL
     kind = OF_NODE if isinstance(part, Node) else OF_JOINT if isinstance(part, Constraint) else OF_ELEMENT
-    return {name: quantity for name, quantity in kind.items() if quantity.columns(part)}
+    return {name: columns for name, columns in kind.items() if columns(part)}
 
 
 def usual(system: System) -> list[str]:
@@ -285,8 +263,8 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
         yield ".".join(words[:k]), ".".join(words[k:])
 
 
-def _channel(name: str, whole: str, part: Part, quantity: ChannelQuantity, wanted: str, label: str) -> Channel:
-    columns = quantity.columns(part)
+def _channel(name: str, owner: str, part: Part, quantity: str, wanted: str, label: str) -> Channel:
+    whole, columns = f"{owner}.{quantity}".lstrip("."), quantities(part)[quantity](part)
     chosen = [k for k, own in enumerate(columns) if not wanted or own == wanted or own.startswith(f"{wanted}.")]
     if not chosen:
         raise ModelError(f"{label} '{name}': {whole} has no '{wanted}'; it has {', '.join(columns) or 'one column'}")

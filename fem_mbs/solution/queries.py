@@ -40,6 +40,7 @@ from fem_mbs.solution.balance import (
     ContactLosses,
     EnergyHistory,
     Impulse,
+    PushingPoint,
     contacts_over_time,
     energies,
     impulses,
@@ -47,6 +48,7 @@ from fem_mbs.solution.balance import (
     nodal_forces,
     reactions_over_time,
     residuals,
+    touching,
 )
 from fem_mbs.solution.history import History, Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
@@ -209,6 +211,10 @@ class Queries(Public):
     def impulses(self, contact: ElementOrName) -> list[Impulse]:
         """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
         return impulses(self.history, self._contact(contact))
+
+    def touching(self, contact: ElementOrName, k: int = -1) -> list[PushingPoint]:
+        """The points of a contact that push at the stored state ``k``; see :class:`PushingPoint`."""
+        return touching(self.history, self._contact(contact), range(len(self.t))[k])
 
     def contact_losses(self, contact: ElementOrName) -> ContactLosses:
         """What a rigid contact has taken from ``energy.total``, in J: ``impacts`` and ``friction``, ``(nt,)`` each."""

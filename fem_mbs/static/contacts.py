@@ -15,7 +15,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
-from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.contacts import ContactForces, contacts_of
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.contracts import Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
@@ -234,7 +234,7 @@ class ContactPath:
         if system.has_history:
             point = point._replace(u=system.history(reached.evaluation.motion))
         system.check_end(start, load, point.R, point.u, point.multipliers)
-        state = self.contacts.carry_on(last, point.state(), forces)
+        state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
         return ContactStep(place, moved, found.report)
 
@@ -260,7 +260,7 @@ class ContactPath:
         """The error that says how far the path was followed, and which contacts are about to slide there."""
         if isinstance(failure, LawError):
             return failure
-        parts = (self.contacts.names[c] for c in np.flatnonzero(self.contacts.at_edge(self.here.state)))
+        parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)).tolist())
         if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
             why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
         elif why := self.equations.mechanism(self.here.point, "without contacts"):

@@ -136,7 +136,7 @@ def statics(
     path: EquilibriumPath | ContactPath | None = None
     if (contacts := contacts_of(system)).count:
         if arc_length:
-            raise ModelError(f"statics: {contacts.names[0][0]} may open and close: leave arc_length out")
+            raise ModelError(f"statics: {contacts.named(0)[0]} may open and close: leave arc_length out")
         path = ContactPath(system, loading, initial, ramp, newton, length)
         begin, unstable = path.here.state, path.here.unstable
     else:

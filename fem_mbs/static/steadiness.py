@@ -200,7 +200,6 @@ class SpinningEquations(TurningEquations):
         return np.eye(3)
 
     def up_to(self, load: float) -> str:
-        """How far a path of equilibria has come."""
         return f"under more than {load:.3g} of its loads"
 
     def _carried(self, motions: Array, force: Array) -> Array:

@@ -31,7 +31,7 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
             )
         if rows.size and not 0 <= rows.min() <= rows.max() < count:
             raise ModelError(f"{label}: {name} must be rows from 0 to {count - 1}; take them from number(...)")
-    if len(batch.owners) != cells:
+    if len(batch.owners) != cells and not (isinstance(batch, ElementBatch) and batch.unilateral):
         raise ModelError(f"{label}: owners has {len(batch.owners)} entries for {cells} cells; each cell has one owner")
     if isinstance(batch, ConstraintBatch):
         named = sum(len(owner.equations) for owner in batch.owners)

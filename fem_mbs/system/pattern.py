@@ -70,7 +70,7 @@ def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
 
 def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
     """Components ``(cells, b)`` of each cell: six of each node, then internal variables, which follow ``n`` nodes."""
-    of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
+    of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), 6 * batch.nodes.shape[1])
     return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
 
 

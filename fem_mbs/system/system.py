@@ -199,7 +199,6 @@ class System(Layout, FrozenModel):
         return sizes.constraint_mass(self)
 
     def to_user(self, state: State) -> State:
-        """A state as users see it."""
         x = state.x + self.origin if self.far else state.x
         arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
         views = []

@@ -17,6 +17,8 @@ from fem_mbs.testing.stage import random_motion
 
 QUANTITIES = tuple(dict.fromkeys((*OF_NODE, *OF_JOINT, *OF_ELEMENT)))
 TAILS = ("", ".0", ".x", ".value", ".nonsense")
+WIDTHS = dict(nodal_forces=6, section_forces=6, contact_force=3, shell_forces=8, shell_stress=3)
+"""Columns of what is numbered."""
 STATS = Stats(np.zeros(0, np.intp), 0, 0, 0, 0, np.zeros(0), 0.0)
 
 
@@ -47,11 +49,11 @@ def test_channels_are_right_or_refused_by_name(name: str) -> None:
             assert not answers, quantity
             continue
         if isinstance(value, tuple):
-            value = np.concatenate([np.reshape(own, (2, -1)) for own in value], axis=-1)
+            value = np.concatenate([own if np.ndim(own) > 1 else own[:, None] for own in value], axis=-1)
         if np.size(value):
             np.testing.assert_array_equal(answers[""].reshape(2, -1), np.reshape(value, (2, -1)))
         if ".0" in answers and answers[""].ndim > 1:
-            width = {"section_forces": 6, "contact_force": 3, "shell_forces": 8, "shell_stress": 3}.get(quantity, 1)
+            width = WIDTHS.get(quantity, 1)
             np.testing.assert_array_equal(answers[".0"].reshape(2, -1), answers[""][:, :width])
 
 

@@ -17,7 +17,17 @@ from scipy.special import jn_zeros, roots_laguerre
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 from fem_mbs.lie import so3
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 
@@ -417,3 +427,18 @@ def test_overdamped_modes_of_high_frequencies() -> None:
     whole = np.linalg.eigvals(np.block([[np.zeros((4, 4)), np.eye(4)], [-K - skew, -C]]))
     expected = sorted(whole[whole.imag >= 0.0], key=abs)[:2]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_damping_that_is_left_out_is_told() -> None:
+    """Damping ratios of zero are those of no damping, or the table says that it is left out."""
+    for damping in (0.0, 1.0):
+        model = mbs.Model()
+        node = model.add_node((0, 0, 1))
+        model.add(PointMass(node, 2.0))
+        model.add(SpringDamper(model.ground, node, 50.0, damping))
+        model.fix(node, translation=(True, True, False))
+        told = "damped=True has it"
+        plain, damped = mbs.modes(model), mbs.modes(model, damped=True)
+        assert (told in str(plain)) == (told in plain._repr_html_()) == (damping > 0.0)
+        assert told not in str(damped)
+        np.testing.assert_allclose(damped.damping, damping / 20.0, rtol=1e-12)

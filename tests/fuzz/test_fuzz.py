@@ -32,7 +32,7 @@ def check(found: Findings) -> None:
 
 @pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
 def test_calls_with_junk_are_refused_by_name(count: int, tmp_path: Path) -> None:
-    found = campaign(2, count, tmp_path)
+    found = campaign(3, count, tmp_path)
     check(found)
     assert found.counts["answered"] >= count / 10 and found.counts["refused"] > count / 2, str(found)
 

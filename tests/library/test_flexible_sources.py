@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,6 +218,11 @@ def test_materials_by_the_sets_of_the_mesh() -> None:
         Reduction.solid(marked, {"middle": 70e9}, 0.3, 2700.0, ENDS)
     with pytest.raises(mbs.ModelError, match="are in none of 'left'"):
         Reduction.solid(marked, {"left": 70e9}, 0.3, 2700.0, ENDS)
+    marked.cell_sets["whole"] = [np.arange(own.t.shape[1])]
+    with pytest.raises(mbs.ModelError, match=r"E: \d+ cells of 'whole'.* another of its sets with another value"):
+        Reduction.solid(marked, {"left": 70e9, "whole": 7e9}, 0.3, 2700.0, ENDS)
+    again = Reduction.solid(marked, {"left": 70e9, "whole": 70e9}, 0.3, 2700.0, ENDS, modes=2)
+    assert again.mass == pytest.approx(5.4)
 
 
 def test_stress_where_materials_meet_is_that_of_the_stiffer() -> None:
@@ -462,6 +468,18 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
         Reduction.solid(flat, 1.0, 0.3, 1.0, ENDS)
     with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
         Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
+    for kind in ("tetra", "hexahedron"):
+        own: Any = mesh(kind)
+        cells = own.cells[0].data
+        twice = meshio.Mesh(own.points, [(kind, np.concatenate([cells, cells[2:3, ::-1]]))])
+        with pytest.raises(mbs.ModelError, match=f"cells 2 and {len(cells)} of the mesh.* have the same corners"):
+            Reduction.solid(twice, 70e9, 0.3, 2700.0, ENDS)
+        points = own.points.copy()
+        points[cells[3, 0]] = points[cells[3, -1]]
+        with pytest.raises(mbs.ModelError, match=r"cell \d+ of the mesh.* is flat or folded, as \d+ in all are"):
+            Reduction.solid(meshio.Mesh(points, [(kind, cells)]), 70e9, 0.3, 2700.0, ENDS)
+    with pytest.raises(mbs.ModelError, match=r"loads\['wind'\] must be a force for each of \d+ nodes"):
+        bar(loads={"wind": np.ones((3, 3))})
 
 
 def shaft(*cuts: float, joint: object = FixedJoint, tilt: float = 0.0) -> tuple[mbs.Model, dict[str, Interface]]:

@@ -184,7 +184,6 @@ class ClassicalAlpha(Method):
         return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, before=before)
 
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
-        """One step, by Newton's method."""
         if not memory.steps and not isclose(h, memory.h, rel_tol=SAME):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)

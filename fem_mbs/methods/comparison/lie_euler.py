@@ -70,7 +70,6 @@ class OverdeterminedEquations(StepEquations):
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
-        """The solver of the iteration matrix."""
         return system.levels.solver
 
     def place(self, unknown: Unknowns) -> StepKinematics:
@@ -255,7 +254,6 @@ class LieEuler(Method):
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the form."""
         return LEVELS[self.form]
 
     def check(self, system: System) -> None:
@@ -274,7 +272,6 @@ class LieEuler(Method):
         return Nothing()
 
     def step(self, system: System, state: State, h: float, memory: Nothing) -> Step:
-        """One step, by Newton's method."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.form == "symplectic":
                 new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)

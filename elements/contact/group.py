@@ -1,0 +1,265 @@
+"""Contacts of many bodies with each other: all pairs of two kinds of shapes as one element.
+
+Of ``n`` bodies there are ``n^2/2`` pairs, of which few touch: no more than some seven for each body can. Pairs are
+arrays, which no equation and no state of the model knows of; what contacts carry from step to step is in *slots*,
+internal variables that pairs take when they push, and leave when they do no longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    InternalVariable,
+    Motion,
+    Node,
+    NotNegative,
+    Numbering,
+    Placed,
+    Shape,
+    UnilateralBatch,
+    UnitInterval,
+    checked,
+    own_rows,
+)
+from fem_mbs.contracts.unilateral import CARRIED, FORCES, TIME, WORK, carried_variables
+from fem_mbs.elements.contact.contact import Contact, ContactBatch, no_closed_form
+from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
+from fem_mbs.elements.shapes import Surface
+from fem_mbs.errors import ModelError
+
+NEIGHBOURS, POINTS = 7, 16
+"""Contacts of balls of any sizes are fewer than so many for each; points in which a pair touches at once, as flush
+boxes."""
+NUMBER = InternalVariable("contact", "history", initial=-1.0)
+"""Of the contact that has a slot, -1 where it is free."""
+
+
+class PairNames(Sequence[str]):
+    """Names of the contacts of all pairs, made when they are asked for."""
+
+    def __init__(self, group: ContactGroup, names: Sequence[str]) -> None:
+        self._group, self._names = group, names
+
+    def __len__(self) -> int:
+        return len(self._group.pairs) * len(self._names)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return tuple(self[k] for k in range(*number.indices(len(self))))
+        pair, place = divmod(range(len(self))[number], len(self._names))
+        a, b = (self._group.nodes[k] for k in self._group.pairs[pair])
+        return f"{a}, {b}: {self._names[place]}"
+
+
+@checked
+class ContactGroup(Contact):
+    """Rigid contacts of all pairs of many bodies, of two kinds of shapes: made by :func:`contacts_between`.
+
+    Parameters
+    ----------
+    nodes, shapes : sequences of Node and of Shape
+        Of each body, as many each; shapes are of one class, placed as built.
+    other_nodes, other_shapes : sequences of Node and of Shape, optional
+        Of others, which the first ones meet; by default these meet each other.
+    restitution, friction : float
+        As of :class:`Contact`.
+
+    Raises
+    ------
+    ModelError
+        If there is no closed form for the shapes, or no pair.
+
+    Notes
+    -----
+    ``contacts[k]`` is the name of contact ``k``, which ``solution.impulses`` and ``solution.touching`` tell of; forces
+    are on the later one of two bodies, or on the others.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (*Contact._internal, "single")
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        shapes: Sequence[Shape],
+        other_nodes: Sequence[Node] = (),
+        other_shapes: Sequence[Shape] = (),
+        *,
+        restitution: UnitInterval = 0.0,
+        friction: NotNegative = 0.0,
+    ) -> None:
+        for own, part in ((nodes, shapes), (other_nodes, other_shapes)):
+            if len(own) != len(part):
+                raise ModelError(
+                    f"ContactGroup: each node has a shape, received {len(own)} nodes and {len(part)} shapes"
+                )
+        others = bool(other_nodes)
+        first = [(node, shape.on(node), shape) for node, shape in zip(nodes, shapes, strict=True)]
+        second = [(node, shape.on(node), shape) for node, shape in zip(other_nodes, other_shapes, strict=True)]
+        second = second or first
+        ends = np.indices((len(first), len(second))).reshape(2, -1) if others else np.triu_indices(len(first), 1)
+        self.nodes = tuple(dict.fromkeys(node for node, *_ in (*first, *second)))
+        rows = {node: k for k, node in enumerate(self.nodes)}
+        placed = first, second
+        number = [np.array([rows[node] for node, *_ in side]) for side in placed]
+        apart = number[0][ends[0]] != number[1][ends[1]]
+        sides = [own[apart] for own in ends]
+        if not len(sides[0]):
+            raise ModelError(f"ContactGroup: there are no pairs among {len(first)} and {len(second)} bodies")
+        self.swapped = pair_of(first[0][1], second[0][1]) is None
+        if self.swapped:
+            placed, number, sides = placed[::-1], number[::-1], sides[::-1]
+        self.pairs = np.stack([own[side] for own, side in zip(number, sides, strict=True)], axis=1)
+        self._sides = tuple(sides)
+        (_, a, _), (_, b, _) = placed[0][0], placed[1][0]
+        if (kind := pair_of(a, b)) is None:
+            raise ModelError(f"ContactGroup: {no_closed_form(a, b)}")
+        parts = [pair_of(own, b).a for _, own, _ in placed[0]], [pair_of(a, own).b for _, own, _ in placed[1]]  # type: ignore[union-attr]
+        columns = [
+            np.array(column)[side] for own, side in zip(parts, sides, strict=True) for column in zip(*own, strict=True)
+        ]
+        self.pair, self.data, self._names = kind.pair, kind.data(*columns), kind.names
+        self.reaches = np.stack(
+            [np.array([reach(own) for _, own, _ in side])[k] for side, k in zip(placed, sides, strict=True)], axis=1
+        )
+        self.passes = not any(isinstance(own, Plane | Bush) for own in (a, b))
+        self.convex = not any(isinstance(own, Surface) for own in (a, b))
+        self._bodies = placed
+        self.placed = tuple(Placed(*own[:2]) for own in dict.fromkeys((*first, *second)))
+        self.restitution, self.friction, self.yields = restitution, friction, False
+        self.contacts = PairNames(self, kind.names)
+        most = NEIGHBOURS * (len(first) + others * len(second)) * min(len(kind.names), POINTS)
+        self.slots = min(most, len(self.contacts))
+        self.internal_variables = _slot_variables(self.slots)
+        self._singles: dict[int, Contact] = {}
+
+    @property
+    def per_pair(self) -> int:
+        return len(self._names)
+
+    def single(self, row: int) -> Contact:
+        """The contact of one pair of bodies."""
+        if row not in self._singles:
+            (node_a, _, a), (node_b, _, b) = (
+                own[side[row]] for own, side in zip(self._bodies, self._sides, strict=True)
+            )
+            single = Contact(node_a, node_b, a, b, restitution=self.restitution, friction=self.friction)
+            single.name = f"{self.name or 'contact'}: {node_a}, {node_b}"
+            self._singles[row] = single
+        return self._singles[row]
+
+    def batch_key(self) -> Hashable:
+        return id(self)
+
+    @classmethod
+    def batch(cls, elements: Sequence[Any], number: Numbering) -> Any:
+        return GroupBatch(elements, number)
+
+
+def _slot_variables(count: int) -> tuple[InternalVariable, ...]:
+    """What so many slots carry, and what contacts have taken that have left theirs."""
+    of_one = (NUMBER, *carried_variables(("contact",)))
+    slots = (
+        InternalVariable(f"{own.name} of slot {k + 1}", "history", initial=own.initial, unit=own.unit)
+        for k in range(count)
+        for own in of_one
+    )
+    return (InternalVariable("energy of impacts of others", "history", unit="J"), *slots)
+
+
+class GroupBatch(UnilateralBatch):
+    """A group as a batch without cells, and its pairs."""
+
+    owners: Sequence[ContactGroup]
+    sifts = True
+
+    def __init__(self, elements: Sequence[ContactGroup], number: Numbering) -> None:
+        self.owners, (group,) = elements, elements
+        self.nodes = np.empty((0, 2), np.intp)
+        self.closed = group not in number
+        self._whole = ContactBatch(elements, number)
+        self.friction = self.restitution = np.empty((0, group.per_pair))
+        self.follows = np.empty((0, 0), np.intp)
+        if not self.closed:
+            own = own_rows(elements, number)[0]
+            self._gone = int(own[0])
+            slots = own[1:].reshape(group.slots, 1 + len(CARRIED))
+            self._holders, self.carried = slots[:, 0], slots[:, 1:]
+
+    @property
+    def whole(self) -> ContactBatch:
+        return self._whole
+
+    def part(self, row: int) -> Contact:
+        return self.owners[0].single(row)
+
+    def carrying(self, u: Array) -> tuple[IntArray, IntArray]:
+        numbers = u[self._holders].astype(np.intp)
+        taken = numbers >= 0
+        return numbers[taken], self.carried[taken]
+
+    def taken(self, u: Array, numbers: IntArray) -> IntArray:
+        """Those that have no slot take free ones, then those of what pushes no longer, the oldest first."""
+        held = u[self._holders].astype(np.intp)
+        order = np.argsort(held)
+        place = order[np.searchsorted(held, numbers, sorter=order).clip(max=len(held) - 1)]
+        new = held[place] != numbers
+        if count := int(new.sum()):
+            loose = (u[self.carried[:, FORCES]] == 0.0).all(axis=1)
+            loose[place[~new]] = False
+            free = np.flatnonzero(loose)
+            if len(free) < count:
+                raise ModelError(
+                    f"{self.owners[0]}: more than {len(held)} contacts push at once, for which it has no room; give "
+                    "fewer bodies to a group"
+                )
+            age = np.where(held[free] < 0, -np.inf, u[self.carried[free, TIME]])
+            free = free[np.argsort(age, kind="stable")[:count]]
+            u[self._gone] += u[self.carried[free, WORK]].sum()
+            u[self.carried[free]] = 0.0
+            u[self._holders[free]] = numbers[new]
+            place[new] = free
+        return self.carried[place]
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, None]:
+        return np.empty((0, 12)), None
+
+    def stiffness(self, context: None) -> Array:
+        return np.empty((0, 12, 12))
+
+    def acting(self, motion: Motion) -> PushingPairs:
+        """What its contacts do that carry something."""
+        numbers, rows = self.carrying(motion.u)
+        r, P = self.owners[0].per_pair, motion.u[rows[:, FORCES]]
+        if not len(numbers):
+            return PushingPairs(numbers, rows, np.empty(0), P, P, 0.0)
+        pairs, pick = np.unique(numbers // r, return_inverse=True)
+        batch, own = self._whole.some(pairs), (pick, numbers % r)
+        forces = np.zeros((len(pairs), r, 3))
+        forces[own] = P
+        gaps, V = batch.measure(motion), motion.V[batch.nodes].reshape(-1, 12)
+        slip = np.matvec(gaps.gradient[own][:, 1:], V[pick])
+        power = -np.vecdot(P[:, 1:], slip)
+        return PushingPairs(
+            numbers, rows, gaps.gap[own], batch.points(motion)[own], batch.on_b(motion, forces)[own], float(power.sum())
+        )
+
+
+class PushingPairs(NamedTuple):
+    """What contacts of a group do at an instant."""
+
+    numbers: IntArray
+    """``(s,)``."""
+    rows: IntArray
+    """In ``motion.u`` of what they carry, ``(s, 8)``."""
+    gap: Array
+    point: Array
+    """On the surface of b, ``(s, 3)``, world."""
+    force: Array
+    """On b, ``(s, 3)``, world."""
+    power: float
+    """That friction takes, W."""

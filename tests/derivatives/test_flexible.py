@@ -1,0 +1,70 @@
+"""Derivatives against what a flexible body is reduced from, whose modes may share their frequencies."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction
+
+VALUES = {"E": 2e8, "rho": 7800.0, "L": 1.0, "b": 0.1}
+
+
+def cantilever(
+    b: float, modes: int, method: Literal["craig-bampton", "free"], E: float, rho: float, L: float, loaded: float = 1.0
+) -> mbs.Model:
+    """A bar of ``L x b x 0.1`` m: where ``b`` is 0.1 m, its modes of bending are pairs, of any axes."""
+    skfem = pytest.importorskip("skfem")
+    from skfem.io.meshio import to_meshio
+
+    grid = np.linspace(0.0, L, 5), np.linspace(0.0, b, 2), np.linspace(0.0, 0.1, 2)
+    ends = {"a": Interface.rigid(lambda p: p[:, 0] < 1e-9), "b": Interface.average(lambda p: p[:, 0] > L - 1e-9)}
+    mesh = to_meshio(skfem.MeshHex.init_tensor(*grid))
+    model = mbs.Model("SE3", gravity=(0.0, 0.0, -9.81 * loaded))
+    body = model.add(FlexibleBody.place(model, Reduction.solid(mesh, E, 0.3, rho, ends, modes=modes, method=method)))
+    model.fix(body.node("a"))
+    model.add(Force(body.node("b"), (0.0, 1e3 * loaded, 5e2 * loaded)))
+    return model
+
+
+@pytest.mark.parametrize(("b", "modes", "method"), [(0.1, 5, "craig-bampton"), (0.1, 4, "free"), (0.100002, 5, "free")])
+def test_modes_of_one_frequency_are_the_same_in_bodies_beside(b: float, modes: int, method: Any) -> None:
+    """Direct derivatives, which hold amplitudes, are those of whole runs, pairs that are cut apart included."""
+
+    def build(b: float = b, E: float = 2e8, rho: float = 7800.0, L: float = 1.0) -> mbs.Model:
+        return cantilever(b, modes, method, E, rho, L)
+
+    values = {**VALUES, "b": b}
+    found = [
+        mbs.sensitivities(build, values, 0.01, 0.005, how=how).of(lambda run: run.position("body.b")[-1])
+        for how in ("direct", "copies")
+    ]
+    for name, own in found[0].items():
+        np.testing.assert_allclose(own, found[1][name], rtol=1e-6, atol=1e-6 * np.abs(found[1][name]).max())
+
+
+def test_frequencies_and_equilibria_of_square_bodies() -> None:
+    """``omega ~ sqrt(E/rho)``; places of equilibria are differences of those of models with other numbers."""
+
+    def build(E: float = 2e8, rho: float = 7800.0) -> mbs.Model:
+        return cantilever(0.1, 5, "craig-bampton", E, rho, 1.0, 0.0)
+
+    def loaded(E: float = 2e8, rho: float = 7800.0) -> mbs.Model:
+        return cantilever(0.1, 5, "craig-bampton", E, rho, 1.0)
+
+    values = {"E": 2e8, "rho": 7800.0}
+    found = mbs.sensitivities(build, values, of=mbs.modes).of(lambda modes: modes.frequencies[:6])
+    expected = mbs.modes(build()).frequencies[:6]
+    np.testing.assert_allclose(found["E"], 0.5 * expected / values["E"], rtol=1e-6)
+    np.testing.assert_allclose(found["rho"], -0.5 * expected / values["rho"], rtol=1e-6)
+
+    def tip(solution: Any) -> Any:
+        return solution.position("body.b")[-1]
+
+    found = mbs.sensitivities(loaded, values, of=mbs.statics).of(tip)
+    for name, value in values.items():
+        sides = [tip(mbs.statics(loaded(**{name: value * (1.0 + by)}))) for by in (1e-4, -1e-4)]
+        np.testing.assert_allclose(found[name], (sides[0] - sides[1]) / (2e-4 * value), rtol=1e-5, atol=1e-12)

@@ -1,0 +1,167 @@
+"""Contacts of many bodies as one element: the same as an element for each pair, in whatever is asked of them."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contracts import Shape
+from fem_mbs.elements import Ball, Box, Capsule, Contact, ContactGroup, Plane, RigidBody, contacts_between
+from fem_mbs.elements.contact import between
+from fem_mbs.files.scene import Scene
+from fem_mbs.pictures.drawing import Drawing
+
+G, R = 9.81, 0.1
+LAW = {"restitution": 0.3, "friction": 0.4}
+
+
+def group(*sides: list[tuple[mbs.Node, Shape]], **law: float) -> ContactGroup:
+    """Of bodies, and others."""
+    return ContactGroup(*(list(part) for side in sides for part in zip(*side, strict=True)), **law)
+
+
+def heap(grouped: bool, count: int = 6, shapes: str = "ball") -> mbs.Model:
+    """Bodies over each other on a floor between two walls, as one element for all pairs of a kind or one for each."""
+    rng, model = np.random.default_rng(4), mbs.Model(gravity=(0, 0, -G))
+    floor = [(model.ground, Plane()), (model.ground, Plane((1, 0, 0), (-0.3, 0, 0)))]
+    bodies = []
+    for k in range(count):
+        node = model.add_node((0.21 * (k % 2), 0.02 * k, 0.12 + 0.23 * (k // 2)), velocity=rng.normal(size=3))
+        shape = {"ball": Ball(R), "capsule": Capsule(0.5 * R, R), "box": Box((R, R, 1.2 * R))}[shapes]
+        model.add(RigidBody(node, 1.0, [0.004] * 3))
+        bodies.append((node, shape))
+    if grouped:
+        model.add(group(bodies, **LAW), name="pairs")
+        model.add(group(floor, bodies, **LAW), name="floor")
+    else:
+        for a, b in combinations(bodies, 2):
+            model.add(Contact(a[0], b[0], a[1], b[1], **LAW))
+        for side in floor:
+            for node, shape in bodies:
+                model.add(Contact(model.ground, node, side[1], shape, **LAW))
+    return model
+
+
+def of_all(solution: mbs.Solution, name: str) -> np.ndarray:
+    """What is asked of all contacts, ``(nt, k, ...)``, in the order of the pairs."""
+    contacts = [own for own in solution.system.elements if own.contacts]
+    return np.concatenate([getattr(solution, name)(own) for own in contacts], axis=1)
+
+
+@pytest.mark.parametrize("shapes", ("ball", "capsule", "box"))
+def test_a_group_is_the_same_as_its_pairs(shapes: str) -> None:
+    """Motion to the bit; gaps, forces, losses and impulses; the names of the points."""
+    h, count = (5e-3, 6) if shapes == "ball" else (1e-2, 3)
+    one, many = (mbs.simulate(heap(grouped, count, shapes), 0.2, h) for grouped in (True, False))
+    assert one.status is many.status is mbs.Outcome.FINISHED
+    np.testing.assert_array_equal(one.state(-1).x, many.state(-1).x)
+    np.testing.assert_array_equal(one.state(-1).v, many.state(-1).v)
+    for name in ("gap", "contact_force"):
+        np.testing.assert_allclose(of_all(one, name), of_all(many, name), rtol=1e-12, atol=1e-12)
+    parts = [[own for own in s.system.elements if own.contacts] for s in (one, many)]
+    pairs = list(zip((one, many), parts, strict=True))
+    lost = [np.sum([s.contact_losses(own) for own in own_parts], axis=0) for s, own_parts in pairs]
+    np.testing.assert_allclose(*lost, rtol=1e-12, atol=1e-14)
+    hits = [sorted((i.t, i.normal) for own in p for i in s.impulses(own)) for s, p in pairs]
+    np.testing.assert_allclose(*hits, rtol=1e-12)
+    pushing = one.contact_force("pairs")[-1].any(axis=1)
+    assert [touch.point for touch in one.touching("pairs")] == np.flatnonzero(pushing).tolist()
+    assert parts[0][0].contacts[0] == f"node 'node 1', node 'node 2': {many.system.elements[count].contacts[0]}"
+
+
+def test_a_run_of_a_group_goes_on_to_the_bit(tmp_path: Path) -> None:
+    """Cut after an impact, and with what touches; a file has all that is asked."""
+    whole, path = mbs.simulate(heap(True), 0.2, 5e-3, store=tmp_path / "whole.db"), tmp_path / "cut.db"
+
+    def cut(state: mbs.State) -> None:
+        if state.t > 0.12 and not path.exists():
+            shutil.copy(tmp_path / "part.db", path)
+
+    mbs.simulate(heap(True), 0.2, 5e-3, store=tmp_path / "part.db", callback=cut)
+    again = mbs.resume(path)
+    for name in ("x", "v", "u"):
+        np.testing.assert_array_equal(getattr(again.state(-1), name), getattr(whole.state(-1), name))
+    loaded = mbs.load(tmp_path / "whole.db")
+    np.testing.assert_array_equal(loaded.contact_force("floor"), whole.contact_force("floor"))
+
+
+def test_contacts_take_turns_in_slots() -> None:
+    """Those that push keep theirs; others leave theirs to new ones, the oldest first, and what they took is kept."""
+    model = heap(True)
+    system = mbs.System(model)
+    contacts, u = contacts_of(system), system.u0.copy()
+    (batch,) = (b for b in contacts.batches if b.owners[0].name == "pairs")
+    batch.owners[0].__dict__["slots"] = 15
+    assert not len(batch.carrying(u)[0])
+    first = batch.taken(u, np.arange(15))
+    u[first[:, 0]], u[first[:, 6]], u[first[:, 7]] = np.arange(15.0) > 6, np.arange(15.0), 2.0
+    assert sorted(batch.carrying(u)[0]) == list(range(15))
+    np.testing.assert_array_equal(batch.taken(u, np.array([3, 9])), first[[3, 9]])
+
+
+def test_statics_and_modes_of_a_group() -> None:
+    """Two balls in a trough, on springs of the floor: forces, and frequencies, as of single contacts."""
+
+    def model(grouped: bool) -> mbs.Model:
+        made = mbs.Model(gravity=(0, 0, -G))
+        floor = [(made.ground, Plane((1, 0, 1), (0, 0, 0))), (made.ground, Plane((-1, 0, 1), (0, 0, 0)))]
+        node = made.add_node((0, 0, np.sqrt(2) * R), name="low")
+        balls = [(node, Ball(R)), (made.add_node((0, 0, np.sqrt(2) * R + 2 * R)), Ball(R))]
+        for node, _ in balls:
+            made.add(RigidBody(node, 1.0, [0.004] * 3))
+            made.add(mbs.elements.Bushing(made.ground, node, (1e4,) * 3 + (1e3,) * 3))
+        law = {"friction": 0.5}
+        if grouped:
+            made.add(group(balls, **law))
+            made.add(group(floor, balls, **law))
+        else:
+            made.add(Contact(balls[0][0], balls[1][0], Ball(R), Ball(R), **law))
+            made.add([Contact(made.ground, node, side, shape, **law) for _, side in floor for node, shape in balls])
+        return made
+
+    paths = [mbs.statics(model(grouped), 4) for grouped in (True, False)]
+    np.testing.assert_allclose(of_all(paths[0], "contact_force"), of_all(paths[1], "contact_force"), atol=1e-9)
+    found = [mbs.modes(path.system.model, 4, path.state(-1)).frequencies for path in paths]
+    np.testing.assert_allclose(*found, rtol=1e-9)
+
+
+def test_pictures_of_a_group() -> None:
+    """Arrows of what pushes, and nothing of what does not."""
+    solution = mbs.simulate(heap(True), 0.2, 5e-3)
+    frame = Drawing(solution.system).frame(solution.motion(-1), solution.multipliers_all[-1])
+    pushing = sum(len(solution.touching(name)) for name in ("pairs", "floor"))
+    assert [len(own.starts) for own in frame.arrows].count(pushing) and pushing
+    points, data = Scene(solution.system, 2, shapes=True).frame(solution.motion(-1), solution.multipliers_all[-1])
+    assert np.count_nonzero(data["contact_force"].any(axis=1)) == pushing
+
+
+def test_what_is_deep_as_built_is_named() -> None:
+    model = mbs.Model()
+    bodies = [(model.add_node((0.15 * k, 0, 0), name=f"b{k}"), Ball(R)) for k in range(2)]
+    for node, _ in bodies:
+        model.add(RigidBody(node, 1.0, [0.004] * 3))
+    model.add(group(bodies), name="pairs")
+    assert "pairs: node 'b0', node 'b1'" in str(model.check())
+    with pytest.raises(mbs.ModelError, match="'b0', node 'b1'.*deep"):
+        mbs.simulate(model, 0.1, 0.01)
+
+
+def test_many_pairs_are_one_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each two kinds of shapes, whatever else there is."""
+    monkeypatch.setattr(between, "MANY", 3)
+    model = mbs.Model()
+    shapes = [Ball(R), Ball(R), Ball(R), Box((R, R, R)), Box((R, R, R)), Capsule(R, R)]
+    parts = [model.add(RigidBody(model.add_node((k, 0, 1)), 1.0, [1.0] * 3, shape=s)) for k, s in enumerate(shapes)]
+    made = model.add(contacts_between([*parts, (model.ground, Plane()), (model.ground, Plane((0, 1, 0), (0, -1, 0)))]))
+    groups = [own for own in made if isinstance(own, ContactGroup)]
+    pairs = sum(len(own.pairs) for own in groups) + len(made) - len(groups)
+    assert pairs == 6 * 5 // 2 + 12
+    assert len(groups) == 5
+    solution = mbs.simulate(model, 0.02, 0.01)
+    assert min(solution.gap(own).min() for own in made) > 0.0
