@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from fem_mbs.alpha.carried_error import largest
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
@@ -104,7 +105,8 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        return self._begin(system, state, h, highest_derivatives(system, before))
+        started = self._begin(system, state, h, highest_derivatives(system, before))
+        return started._replace(errors=memory.errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.
@@ -149,7 +151,7 @@ class GeneralizedAlpha(Method):
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if not memory.steps or h > GROWTH * memory.h:
-            memory = self.started(system, state, h, memory)
+            memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
             from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
@@ -182,6 +184,7 @@ class GeneralizedAlpha(Method):
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,
+            errors=errors.carried,
         )
         return Step(new, memory, solution.report, errors.local)
 
@@ -221,6 +224,18 @@ class GeneralizedAlpha(Method):
         """What all steps have in common; without constraints on positions the formulations are one."""
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
         return Scheme(system, system.kinematics, self.coefficients, kind)
+
+    def carrying(self, system: System, memory: AlphaMemory, on: bool) -> AlphaMemory:
+        """On the group, with the exact matrix of each step, and without the second multipliers of index 2."""
+        scheme = self.scheme(system)
+        able = scheme.chart is system.kinematics and scheme.kind is not Index2Equations and self.quadratic
+        if not (on and able and not self.newton.modified):
+            return memory._replace(errors=None)
+        return memory if memory.errors is not None else memory._replace(errors=np.zeros((4, system.N)))
+
+    def carried(self, system: System, memory: AlphaMemory) -> Array | None:
+        """By the tangents of the steps (:mod:`fem_mbs.alpha.carried_error`)."""
+        return None if memory.errors is None else largest(system, memory.errors)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

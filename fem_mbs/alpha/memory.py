@@ -55,6 +55,8 @@ class AlphaMemory(NamedTuple):
     """At a start: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
+    errors: Array | None = None
+    """Errors ``(4, N)`` of the run, where they are carried along, see :mod:`fem_mbs.alpha.carried_error`."""
 
 
 def named(memory: AlphaMemory) -> AlphaMemory:

@@ -93,16 +93,16 @@ class StabilizedEquations(StepEquations):
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (system.product(G, d) - residual.hidden)
-        Z, push = self._along_constraints(linearization, missed)
-        resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
-        rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
+        Z, push = self.along_constraints(linearization, missed)
+        resistance = squared * self.beta * np.dot(system.diagonal_mass * Z, Z)
+        rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
-            share = -(more @ push).item() / ((push @ push).item() or 1.0)
-            change, push = self._along_constraints(linearization, per_rate * system.product(G, d_more))
+            share = -np.dot(more, push).item() / (np.dot(push, push).item() or 1.0)
+            change, push = self.along_constraints(linearization, per_rate * system.product(G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]
@@ -110,7 +110,7 @@ class StabilizedEquations(StepEquations):
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
 
-    def _along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
+    def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
         """``delta Z`` (N,) that closes gaps ``(m,)``, in coordinates of the chart, and the multipliers that push it.
 
         Variables without velocities stay on their formulas.

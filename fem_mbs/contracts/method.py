@@ -169,6 +169,8 @@ class Method(Public):
     14. ``impacts`` is True of a method that finds the forces of rigid contacts; its ``settle(system, state)`` returns a
         consistent state with them.
     15. ``warning(system, state, memory)`` says at the end of a run what was wrong of it.
+    16. ``carrying(system, memory, on)`` returns the memory with which steps carry the error of the run along, or do so
+        no more; ``carried(system, memory)`` says how large it is, by length and angle, if they do.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -176,6 +178,7 @@ class Method(Public):
     _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
         *("error_order", "deadband", "quadratic", "invariant", "levels", "impacts", "settle", "warning"),
+        *("carrying", "carried"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -236,6 +239,14 @@ class Method(Public):
 
     def limit(self, system: System, state: State, h: float) -> Limit | None:
         """What stability allows of steps of about ``h`` s from a state; None of a method without such a limit."""
+        return None
+
+    def carrying(self, system: System, memory: Any, on: bool) -> Any:
+        """The memory with which steps carry the error of the run along, or do so no more."""
+        return memory
+
+    def carried(self, system: System, memory: Any) -> Array | None:
+        """Length in m and angle in rad ``(2,)`` of the error that is carried along, of the worst node; or None."""
         return None
 
     def advice(self, state: State, h: float) -> str:

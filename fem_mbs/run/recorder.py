@@ -101,6 +101,8 @@ def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
     return result
 
 
+MATTERS = 1e-3
+"""Estimates below this share of the motion at the end of a run are taken to stay small however they grow."""
 SUMS = (
     *("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed"),
     *("place", "led", "blows"),
@@ -266,8 +268,13 @@ class GlobalError:
             rolls[batch.whole.nodes[numbers[pushes] // batch.whole.friction.shape[1]]] = True
         return rolls & self._apart
 
-    def at(self, t: float) -> Accuracy | None:
-        """The estimate at a time, or None if no step was looked at."""
+    def matters(self, t_end: float) -> bool:
+        """Whether the error at the end might be of the order of the motion if it grew by far."""
+        end = self.at(t_end)
+        return end is not None and end.relative > MATTERS
+
+    def at(self, t: float, carried: Array | None = None) -> Accuracy | None:
+        """The estimate at a time, or None if no step was looked at; at least what was ``carried`` (2,) along."""
         if not self.looked:
             return None
         since = t - self.first.t
@@ -275,6 +282,8 @@ class GlobalError:
         blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + blown + self.unresolved).tolist()
         length += float(np.vecdot(self.led, self.led).max()) ** 0.5
+        if carried is not None:
+            length, angle = np.maximum(carried, (length, angle)).tolist()
         rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 

@@ -54,7 +54,7 @@ BENT, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
 error of more than a tenth of the path that the velocities before it would lead along."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
-"""Numbers of steps after which the limit of stability is looked at."""
+"""Numbers of steps after which the limit of stability is looked at, and whether errors may grow into what matters."""
 
 
 def run_to_end(
@@ -177,6 +177,7 @@ class TimeIntegration:
         self.steps = self.failed = self.rejected = 0
         self._tried, self._begins = Plan(0.0, None), True
         self._doubt = self._beyond_limit = ""
+        self.memory: Any
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
@@ -185,6 +186,8 @@ class TimeIntegration:
         else:
             self._begin(initial)
         self._error = GlobalError(system, self.state)
+        if isinstance(control, FixedStep):
+            self.memory = method.carrying(system, self.memory, True)
         self._cut: CutSteps | None = None
         if system.watched and isinstance(control, FixedStep):
             self._cut = CutSteps(system, system.evaluate_at(self.state), control.h)
@@ -261,6 +264,9 @@ class TimeIntegration:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
                 self._check_limit(plan.h)
+                if isinstance(self.control, FixedStep):
+                    matters = self._error.matters(self.t_end)
+                    self.memory = self.method.carrying(self.system, self.memory, matters)
             if jumps:
                 self._pass_jump()
             return AcceptedStep(self.state, step.report)
@@ -335,7 +341,7 @@ class TimeIntegration:
     @property
     def error(self) -> Accuracy | None:
         """Estimated error since the run began."""
-        return self._error.at(self.state.t)
+        return self._error.at(self.state.t, self.method.carried(self.system, self.memory))
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""

@@ -108,6 +108,58 @@ def test_methods_without_an_estimate_say_so() -> None:
     assert solution.stats.error is None and "error not estimated" in str(solution)
 
 
+@pytest.mark.parametrize(("group", "steps", "kernels"), [("R3xSO3", 120, "1"), ("SE3", 120, "0"), ("SE3", 60, "1")])
+def test_what_a_short_passage_leaves_behind(
+    group: str, steps: int, kernels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comet of eccentricity 0.5, after a turn: the sum of local errors is a hundredth of the error."""
+    monkeypatch.setenv("FEM_MBS_FAST", kernels)
+    model, strength = mbs.Model(group), 4.0 * np.pi**2
+    comet = model.add_node((0.5, 0, 0), velocity=(0, np.sqrt(3.0 * strength), 0))
+    model.add(RigidBody(comet, 1.0, (0.1,) * 3))
+    model.add(SpringDamper(model.ground, comet, force=lambda t, length, rate: strength / length**2))
+    solution = mbs.simulate(model, 1.0, 1.0 / steps)
+    told, error = solution.stats.error, np.linalg.norm(solution.x[-1, 1] - (0.5, 0, 0))
+    assert told is not None and 0.5 < told.length / error < 2.0
+    assert bool(told.warning) == (steps == 60)
+
+
+@pytest.mark.parametrize(("group", "kernels"), [("R3xSO3", "1"), ("R3xSO3", "0"), ("SE3", "1")])
+def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pendulum that stands on its head and falls over, at an exponential rate, as its equation says."""
+    monkeypatch.setenv("FEM_MBS_FAST", kernels)
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    body = model.add_node((0, 0, 1), velocity=(1e-3, 0, 0), angular_velocity=(0, 1e-3, 0))
+    model.add(RigidBody(body, 1.0, (0.01,) * 3))
+    model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
+    solution = mbs.simulate(model, 3.0, 0.02)
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], 9.81 / 1.01 * np.sin(y[0])]
+
+    angle = solve_ivp(rates, (0.0, 3.0), [0.0, 1e-3], "DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
+    told, error = solution.stats.error, abs(np.arctan2(solution.x[-1, 1, 0], solution.x[-1, 1, 2]) - angle)
+    assert told is not None and 0.8 < told.angle / error < 1.25
+
+
+def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NumPy, of copies side by side, too; a run that is gone on with carries them on."""
+    told = []
+    for kernels in "10":
+        monkeypatch.setenv("FEM_MBS_FAST", kernels)
+        half = mbs.simulate(pendulum("SE3"), 2.0, 0.1)
+        runs = [
+            mbs.simulate(pendulum("SE3"), 4.0, 0.1),
+            *mbs.simulate_many([pendulum("SE3"), pendulum("SE3")], 4.0, 0.1),
+        ]
+        runs.append(mbs.simulate(pendulum("SE3"), 4.0, 0.1, initial=half.checkpoint))
+        errors = [run.checkpoint.memory.errors for run in runs[::3]]
+        assert errors[0] is not None and errors[0].any()
+        np.testing.assert_allclose(errors[0], errors[1], rtol=0, atol=1e-12)
+        told.append([run.stats.error.length for run in runs[:3] if run.stats.error])
+    np.testing.assert_allclose(told, told[0][0], rtol=1e-6)
+
+
 def test_few_steps_are_looked_at() -> None:
     """One in 6, 12 and then 24 steps, the first ones always, and not all at one phase of an oscillation."""
     looked = np.array([k for k in range(19_200) if looked_at(k)])

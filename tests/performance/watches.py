@@ -2,8 +2,9 @@
 
 ``python tests/performance/watches.py [steps]`` prints medians: CPU time of a step without it, and the ratio with
 it. First the watch for kinks, step by step, of models that cross none. Then, by ``FEM_MBS_FAST=0``, local errors of
-steps, which Newton's method ends by, and the estimate of the error of the run beside them, in blocks of 24 steps, each
-of which has one look at what lasts.
+steps, which Newton's method ends by, the estimate of the error of the run beside them, and that with errors that are
+carried along, in blocks of 24 steps, each of which has one look at what lasts. With kernels the local errors are a part
+of these, and only what carrying errors along costs is told.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from fem_mbs.alpha.local_error import StepErrors, highest_derivatives
 from fem_mbs.alpha.memory import AccelerationHistory
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import flexible, slider_crank, tops
+from fem_mbs.compiled import accelerate, in_use
 from fem_mbs.elements import PID, JointActuator, JointForce, JointSensor, JointStop, PositionMotor
+from fem_mbs.run import time_loop
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
 from fem_mbs.run.time_loop import TimeIntegration
@@ -41,6 +44,8 @@ MACHINES: dict[str, tuple[Callable[[], mbs.Model], float]] = {
     "double pendulum": (double, 2e-3),
     "slider-crank": (slider_crank.slider_crank, 2e-3),
     "four-bar": (lambda: flexible.four_bar()[0], 2e-3),
+    "cantilever": (lambda: flexible.right_angle_cantilever()[0], 2e-2),
+    "chain of ten": (lambda: chain(10), 1e-3),
 }
 
 
@@ -104,7 +109,7 @@ class EveryStep(FixedStep):
 
 
 def costs_of_errors(build: Callable[[], mbs.Model], h: float, steps: int) -> Array:
-    """Seconds of a step that asks nothing of its error, and the ratios ``(3,)`` with its local error, and with all.
+    """Seconds of a step that asks nothing of its error, and the ratios ``(3,)`` with its local error, looks, and all.
 
     Newton's method goes as far as local errors let it: steps without are given those of the others.
     """
@@ -124,21 +129,22 @@ def costs_of_errors(build: Callable[[], mbs.Model], h: float, steps: int) -> Arr
         history = AccelerationHistory(now, t, before.now, before.t_old, before.old, error)
         return StepErrors(error, history, None, False)
 
-    runs = run(EveryStep(h)), run(EveryStep(h)), run(FixedStep(h))
+    runs = run(EveryStep(h)), run(EveryStep(h)), run(FixedStep(h)), run(FixedStep(h))
 
     def block(which: int, count: int) -> float:
         generalized_alpha.errors_of_step = asked if which else given
-        local_error.looked_at = looked_at if which == 2 else lambda k: False
+        local_error.looked_at = looked_at if which > 1 else lambda k: False
         started = time.process_time()
         for _ in range(count):
             runs[which].advance()
         return time.process_time() - started
 
-    for which in range(3):
+    for which, own in enumerate(runs):
         block(which, FIRST)
-    times = np.empty((steps // BLOCK, 3))
+        own.memory = own.method.carrying(own.system, own.memory, which == 3)
+    times = np.empty((steps // BLOCK, 4))
     for k in range(len(times)):
-        for which in np.roll(range(3), k):
+        for which in np.roll(range(4), k):
             times[k, which] = block(which, BLOCK)
     generalized_alpha.errors_of_step, local_error.looked_at = asked, looked_at
     for own in runs[1:]:
@@ -146,13 +152,39 @@ def costs_of_errors(build: Callable[[], mbs.Model], h: float, steps: int) -> Arr
     return np.append(np.median(times[:, 0]) / BLOCK, np.median(times[:, 1:] / times[:, :1], axis=0))
 
 
+def cost_of_carrying(build: Callable[[], mbs.Model], h: float, steps: int) -> tuple[float, float]:
+    """Seconds of a step, as a run takes it, and the ratio with errors that are carried along."""
+    runs = []
+    for on in (False, True):
+        system = System(build(), 1.1 * (FIRST + steps) * h)
+        accelerate(system)
+        runs.append(TimeIntegration(system, mbs.GeneralizedAlpha(), FixedStep(h), system.end, None))
+        for _ in range(FIRST):
+            runs[-1].advance()
+        runs[-1].memory = runs[-1].method.carrying(system, runs[-1].memory, on)
+    times = np.empty((steps // BLOCK, 2))
+    for k in range(len(times)):
+        for which in (0, 1) if k % 2 else (1, 0):
+            started = time.process_time()
+            for _ in range(BLOCK):
+                runs[which].advance()
+            times[k, which] = time.process_time() - started
+    return float(np.median(times[:, 0]) / BLOCK), float(np.median(times[:, 1] / times[:, 0]))
+
+
 if __name__ == "__main__":
     print(describe())
+    time_loop.LIMIT_CHECKS = set()  # runs carry errors along as they are told
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     for links in (1, 2, 10):
         for add in (stops, motors, controller, law):
             seconds, ratio = costs(links, add, count)
             print(f"{add.__name__:10s} on {links:2d} hinges: a step {1e6 * seconds:6.0f} us, watched {ratio:.3f} times")
     for name, (build, h) in MACHINES.items():
-        seconds, local, whole = costs_of_errors(build, h, count)
-        print(f"{name:16s}: a step {1e6 * seconds:6.0f} us, with local errors {local:.3f}, estimated {whole:.3f} times")
+        if in_use():
+            seconds, carried = cost_of_carrying(build, h, count)
+            print(f"{name:16s}: a step {1e6 * seconds:6.0f} us, errors carried along {carried:.3f} times", flush=True)
+            continue
+        seconds, local, whole, carried = costs_of_errors(build, h, count)
+        ratios = f"with local errors {local:.3f}, estimated {whole:.3f}, carried along {carried:.3f} times"
+        print(f"{name:16s}: a step {1e6 * seconds:6.0f} us, {ratios}", flush=True)
