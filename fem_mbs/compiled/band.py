@@ -19,7 +19,7 @@ from scipy.sparse import csc_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.batches import address, unheld
 from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.linear.solvers import NARROW, BandedSolver, Factors, LinearSolver, band_of_pivots
+from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
 LEAST = 1e-11
@@ -28,39 +28,16 @@ correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
+define void @factor(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- %seen = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %slots = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %entries = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %count = load i64, ptr %table3
- %some = icmp ugt i64 %count, 0
- br i1 %some, label %add, label %summed
-add:
- %k = phi i64 [0, %entry], [%k1, %add]
- %slot_at = getelementptr i64, ptr %slots, i64 %k
- %slot = load i64, ptr %slot_at
- %value_at = getelementptr double, ptr %entries, i64 %k
- %value = load double, ptr %value_at
- %sum_at = getelementptr double, ptr %lu, i64 %slot
- %before = load double, ptr %sum_at
- %sum = fadd double %before, %value
- store double %sum, ptr %sum_at
- %k1 = add i64 %k, 1
- %adding = icmp ult i64 %k1, %count
- br i1 %adding, label %add, label %summed
-summed:
  %storage = mul i64 %n, {ld}
  %outside = getelementptr double, ptr %lu, i64 %storage
  store double 0.0, ptr %outside
  br label %look
 look:
- %m = phi i64 [0, %summed], [%m1, %look]
+ %m = phi i64 [0, %entry], [%m1, %look]
  %m_start = mul i64 %m, {ld}
  %m_place = add i64 %m_start, {W}
  %m_at = getelementptr double, ptr %lu, i64 %m_place
@@ -127,19 +104,12 @@ end:
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
-Entries are added where they are stored, in the order of NumPy's ``bincount``. ``seen`` gets the sizes of the diagonal,
+``seen`` gets the sizes of the diagonal,
 to which those of all subtractions are added; in the end it begins with 1 if a pivot is lost.
 """
 SOLVE = """\
-define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
+define void @solve(i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
 entry:
- %order = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %b = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %x = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %y = load ptr, ptr %table3
  br label %fill
 fill:
  %k = phi i64 [0, %entry], [%k1, %fill]
@@ -205,9 +175,61 @@ end:
 """
 
 
+ADD = """\
+define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
+entry:
+ %some = icmp ugt i64 %n, 0
+ br i1 %some, label %add, label %end
+add:
+ %k = phi i64 [0, %entry], [%k1, %add]
+ %slot_at = getelementptr i64, ptr %slots, i64 %k
+ %slot = load i64, ptr %slot_at
+ %value_at = getelementptr double, ptr %values, i64 %k
+ %value = load double, ptr %value_at
+ %sum_at = getelementptr double, ptr %sums, i64 %slot
+ %before = load double, ptr %sum_at
+ %sum = fadd double %before, %value
+ store double %sum, ptr %sum_at
+ %k1 = add i64 %k, 1
+ %adding = icmp ult i64 %k1, %n
+ br i1 %adding, label %add, label %end
+end:
+ ret void
+}
+"""
+"""As NumPy's ``bincount``, in the same order."""
+OF_MATRIX = """\
+define void @kernel(i64 %n, ptr %lu, ptr %table) {
+ %seen = load ptr, ptr %table
+ %table1 = getelementptr ptr, ptr %table, i64 1
+ %slots = load ptr, ptr %table1
+ %table2 = getelementptr ptr, ptr %table, i64 2
+ %entries = load ptr, ptr %table2
+ %table3 = getelementptr ptr, ptr %table, i64 3
+ %count = load i64, ptr %table3
+ call void @add(i64 %count, ptr %slots, ptr %entries, ptr %lu)
+ call void @factor(i64 %n, ptr %lu, ptr %seen)
+ ret void
+}
+"""
+OF_SOLUTION = """\
+define void @kernel(i64 %n, ptr %lu, ptr %table) {
+ %order = load ptr, ptr %table
+ %table1 = getelementptr ptr, ptr %table, i64 1
+ %b = load ptr, ptr %table1
+ %table2 = getelementptr ptr, ptr %table, i64 2
+ %x = load ptr, ptr %table2
+ %table3 = getelementptr ptr, ptr %table, i64 3
+ %y = load ptr, ptr %table3
+ call void @solve(i64 %n, ptr %lu, ptr %order, ptr %b, ptr %x, ptr %y)
+ ret void
+}
+"""
+
+
 @cache
-def programs(width: int, lanes: int) -> tuple[str, str]:
-    """LLVM text that factorises a band of a half width, and that which solves with the factors."""
+def functions(width: int, lanes: int) -> tuple[str, str]:
+    """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
     V, K = lanes, -(-width // lanes)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
     down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
@@ -300,12 +322,13 @@ class CompiledBand(LinearSolver):
     def __init__(self, plain: BandedSolver, rows: IntArray, columns: IntArray) -> None:
         self._plain, self.size, self.kind, self.place = plain, plain.size, plain.kind, plain.place
         V = lanes()  # noqa: N806
+        self.width = plain.width
         self._width = W = -(-plain.width // V) * V  # noqa: N806
         self._ld = 2 * W + 1
         self.storage = self._ld * self.size
-        outside, place = (rows < 0) | (columns < 0), plain.place
-        self.slots = np.where(outside, self.storage, place[columns] * (self._ld - 1) + W + place[rows])
-        self._factor, self._solve = map(kernel, programs(plain.width, V))
+        self.slots = self.slots_of(rows, columns)
+        factor, solve = functions(plain.width, V)
+        self._factor, self._solve = kernel(factor + ADD + OF_MATRIX), kernel(solve + OF_SOLUTION)
         self._shape = self.size + W, self._ld
         self._seen, self._entries = np.zeros(self.size + W), np.zeros(len(rows))
         of_matrix = address(self._seen), address(self.slots), address(self._entries), len(rows)
@@ -313,12 +336,24 @@ class CompiledBand(LinearSolver):
         self._right, self._x = np.zeros((2, self.size))
         self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
         self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
+        self.arrays = self._arrays[0], self._seen, self._arrays[3]
+        """The order, and where functions write the sizes of pivots and parts of solutions."""
         self._addresses = address(self._of_matrix), address(self._of_solution)
         self._storages, self._places = list[Array](), list[int]()
 
+    def spread(self, slots: IntArray) -> IntArray:
+        """Slots of which those outside are many: no sum there has to wait for the one before."""
+        unused = self.storage + self._width + np.arange(len(slots)) % (self._width + 1)
+        return np.where(slots == self.storage, unused, slots)
+
+    def slots_of(self, rows: IntArray, columns: IntArray) -> IntArray:
+        """Where entries are stored."""
+        outside, place = (rows < 0) | (columns < 0), self.place
+        return np.where(outside, self.storage, place[columns] * (self._ld - 1) + self._width + place[rows])
+
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self._storage()
+            lu, place = self.zeros()
             lu[: self.size] = values.reshape(self.size, self._ld)
             if (factors := self._factorized(lu, place, 0)) is not None:
                 return factors
@@ -329,11 +364,11 @@ class CompiledBand(LinearSolver):
             if entries is not self._entries:
                 self._entries = np.ascontiguousarray(entries)
                 self._of_matrix[2] = address(self._entries)
-            if (factors := self._factorized(*self._storage(), len(self.slots))) is not None:
+            if (factors := self._factorized(*self.zeros(), len(self.slots))) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
 
-    def _storage(self) -> tuple[Array, int]:
+    def zeros(self) -> tuple[Array, int]:
         """Zeros, where factors were that nobody holds any more, and where that is."""
         for k in unheld(self._storages):
             self._storages[k].fill(0.0)
@@ -379,10 +414,9 @@ class CompiledBand(LinearSolver):
 
 
 def compiled(system: System) -> None:
-    """Put a compiled solver in the place of LAPACK's for a narrow band."""
-    if isinstance(system.solver, BandedSolver):
-        pattern, plain = system.pattern, system.solver
-        if system.m:
-            plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
-        if plain.width <= NARROW:
-            system.solver = CompiledBand(plain, pattern.rows, pattern.columns)
+    """Put a compiled solver in the place of LAPACK's for a narrow band, which small systems have."""
+    plain, pattern = system.solver, system.pattern
+    if isinstance(plain, DenseSolver) or isinstance(plain, BandedSolver) and system.m:
+        plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
+    if isinstance(plain, BandedSolver) and plain.width <= NARROW:
+        system.solver = CompiledBand(plain, pattern.rows, pattern.columns)

@@ -181,6 +181,7 @@ class _Compiled:
                 self._write(k, place)
         self.kernels[k]()
         if self.guard[0]:
+            self.guard[0] = 0
             return None
         return [result.copy() for result in results] if self._small[k] else results.copy()
 

@@ -72,6 +72,7 @@ class NodeKernel:
             self.addresses[FIRST:] = [address(array) for array in (*arrays, *self._rows(results))]
         self.kernel(self.n, self.pointer, self.pointer)
         if self._guard[0]:
+            self._guard[0] = 0
             return self.plain(*given)
         results = [own.copy() for own in results] if self.small else results
         return results[0] if len(results) == 1 else tuple(results)

@@ -53,8 +53,8 @@ class OneCell:
         All else that the line depends on: batches of equal kinds have the same.
     """
 
-    def __init__(self, batch: ElementBatch | ConstraintBatch) -> None:
-        self.tape, self.sources = Tape(), dict[str, InputRows]()
+    def __init__(self, batch: ElementBatch | ConstraintBatch, tape: Tape | None = None) -> None:
+        self.tape, self.sources = tape or Tape(), dict[str, InputRows]()
         self.batch, self.n = batch, len(batch.nodes)
         self.parameters: list[Array] = []
         self._kind: list[Any] = [batch.nodes.shape[1], None if batch.own is None else batch.own.shape[1]]
@@ -168,7 +168,9 @@ class OneCell:
             each = len(value) // n
             if np.array_equal(value, np.arange(len(value))):
                 return np.arange(each)
-            if len(value) == n or name == "length":
+            if np.array_equal(value, self.batch.nodes[:, 0]):
+                return np.zeros(1, np.intp)
+            if len(value) == n or name in ("length", "velocity"):
                 first = value[:each]
                 if not (value.reshape(n, *first.shape) == first).all():
                     raise CannotRecordError(f"{path} differs between cells")

@@ -218,8 +218,8 @@ def sensitivities(
     Raises
     ------
     ModelError
-        If a parameter changes the structure of the model, moves an instant at which something jumps, or has no model on
-        either side; if the model or the method has no direct derivatives: says why.
+        If a parameter changes the structure of the model, or has no model on either side; if the model, the method or
+        what a parameter does, as where it moves an instant at which something jumps, has no direct derivatives: why.
     FemMbsError
         As :func:`simulate`.
 
@@ -259,7 +259,7 @@ def sensitivities(
             if how == "direct":
                 raise
     solution, others = _copies(own.model(), variations, t_end, step, method)
-    return Sensitivities(solution, own, others, [])
+    return Sensitivities(solution, own, others, [], compared=True)
 
 
 def _apart(here: Any, answers: Sequence[Any]) -> float:
