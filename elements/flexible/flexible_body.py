@@ -274,7 +274,7 @@ class FlexibleBody(ReducedBody):
             nodes.append(next(near, None) or model.add_node(origin + at, R, **new))
         shared += [node for node in nodes if node not in shared]
         body = cls(nodes, reduction, position=origin, rotation=rotation)
-        body.called = name
+        body.default_name = name
         return body
 
     @checked

@@ -210,10 +210,10 @@ class Component(ModelPart):
         "rotation_free",
         "internal_variables",
         "keep_up",
-        "called",
+        "default_name",
     )
     name: str | None = None
-    called: str = ""
+    default_name: str = ""
     """What it is named where :meth:`Model.add` is given no name; by default its class and a number."""
     nodes: tuple[Node, ...] = ()
     internal_variables: tuple[InternalVariable, ...] = ()
