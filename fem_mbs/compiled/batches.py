@@ -34,7 +34,7 @@ LEAST = 2000
 SHAKEN = 0.01
 """How far from where it was built a model is recorded: shares of its extent, and rad."""
 RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
-_RECORDINGS: dict[Any, Recording] = {}
+_RECORDINGS: dict[Any, RecordedBatch] = {}
 """By the kind of a batch."""
 _COMPARED = set[Any]()
 """Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
@@ -55,7 +55,7 @@ def _references(arrays: list[Array], k: int) -> int:
 _ALONE = _references([np.zeros(1)], 0)
 
 
-class Recording(NamedTuple):
+class RecordedBatch(NamedTuple):
     """What has been recorded of a kind of batches."""
 
     programs: list[str]
@@ -169,7 +169,7 @@ class _Compiled:
                 places.append([program.rows((cells.number, own.size)) for own in flat])
                 pairs = zip(places[-1], flat, strict=True)
                 programs.append(program.line([program.sink(cells.number, place, own) for place, own in pairs]))
-            made = _RECORDINGS[self.kind] = Recording(programs, program.specs[first:], places)
+            made = _RECORDINGS[self.kind] = RecordedBatch(programs, program.specs[first:], places)
         else:
             program.repeat(made.specs)
         if self.n * made.programs[0].count(" = f") < self.motions.least:

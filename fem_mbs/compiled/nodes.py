@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import band, batches
-from fem_mbs.compiled.batches import Recording
+from fem_mbs.compiled.batches import RecordedBatch
 from fem_mbs.compiled.program import NODES, Program
 from fem_mbs.compiled.tape import recording
 from fem_mbs.system.kinematics import Chart, SingleGroup
@@ -32,7 +32,7 @@ RESULTS = {
     "from_body": (VECTORS,),
     "step_derivatives": 3 * ((1, 6, 6),),
 }
-_RECORDINGS: dict[Any, Recording] = {}
+_RECORDINGS: dict[Any, RecordedBatch] = {}
 
 
 class NodeKernel:
@@ -64,7 +64,7 @@ class NodeKernel:
                 result = getattr(kind(), name)(*arguments)
             cells = [cell for array in (result if isinstance(result, tuple) else (result,)) for cell in array]
             sinks = [program.sink(NODES, places[0] + k, cell) for k, cell in enumerate(cells)]
-            _RECORDINGS[key] = Recording([program.line(sinks)], program.specs[first:], [places])
+            _RECORDINGS[key] = RecordedBatch([program.line(sinks)], program.specs[first:], [places])
         else:
             program.repeat(_RECORDINGS[key].specs)
         (self._run,) = program.kernels(_RECORDINGS[key].programs)
