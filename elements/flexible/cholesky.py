@@ -60,39 +60,37 @@ class Cholesky:
         waiting: dict[int, Array] = {}
         self._factors: list[tuple[Array, Array]] = []
         for k, front in enumerate(self._fronts):
-            a, b = front.own.start, front.own.stop
-            s, r = b - a, len(front.rim)
-            F11, F21, F22 = (np.zeros(shape, order="F") for shape in ((s, s), (r, s), (r, r)))
-            start, end = lower.indptr[a], lower.indptr[b]
-            rows, values = lower.indices[start:end], lower.data[start:end]
-            columns = np.repeat(np.arange(s), np.diff(lower.indptr[a : b + 1]))
-            within, beyond = (rows >= a) & (rows < b), rows >= b
-            F11[rows[within] - a, columns[within]] = values[within]
-            F21[np.searchsorted(front.rim, rows[beyond]), columns[beyond]] = values[beyond]
-            for child in front.children:
-                rim = self._fronts[child].rim
-                own = np.searchsorted(rim, b)
-                places = np.append(rim[:own] - a, s + np.searchsorted(front.rim, rim[own:]))
-                _extend(F11, F21, F22, places, waiting.pop(child))
+            F11, F21, F22 = self._assembled(front, lower, waiting)
             L11, failed = potrf(F11, lower=1, overwrite_a=1, clean=1)
             if failed:
-                node = int(nodes[self._order[a + failed - 1]])
-                raise ModelError(
-                    f"Reduction: the stiffness lets node {node} of the mesh move by itself: it belongs to no element, "
-                    "or to a mechanism within the body"
-                    if node >= 0
-                    else "Reduction: the stiffness lets an interface move by itself: pieces of the mesh that nothing "
-                    "joins are bodies of their own, or have a rigid interface in common; parts of a model with "
-                    "joints are Reduction.model(mbs.linearize(part), ...), and what a hinge lets turn is no one body"
-                )
-            L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1) if r else F21
-            if r:
+                raise ModelError(_loose(int(nodes[self._order[front.own.start + failed - 1]])))
+            L21 = F21
+            if len(front.rim):
+                L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1)
                 waiting[k] = syrk(-1.0, L21, beta=1.0, c=F22, lower=1, overwrite_c=1)
             self._factors.append((L11, L21))
             if show is not None:
                 show(done[k])
         if show is not None:
             show(None)
+
+    def _assembled(self, front: Front, lower: csc_array, waiting: dict[int, Array]) -> tuple[Array, Array, Array]:
+        """The matrix of a front, of itself, of its rim against itself, and of its rim: with what its children left."""
+        a, b = front.own.start, front.own.stop
+        s, r = b - a, len(front.rim)
+        F11, F21, F22 = (np.zeros(shape, order="F") for shape in ((s, s), (r, s), (r, r)))
+        start, end = lower.indptr[a], lower.indptr[b]
+        rows, values = lower.indices[start:end], lower.data[start:end]
+        columns = np.repeat(np.arange(s), np.diff(lower.indptr[a : b + 1]))
+        within, beyond = (rows >= a) & (rows < b), rows >= b
+        F11[rows[within] - a, columns[within]] = values[within]
+        F21[np.searchsorted(front.rim, rows[beyond]), columns[beyond]] = values[beyond]
+        for child in front.children:
+            rim = self._fronts[child].rim
+            own = np.searchsorted(rim, b)
+            places = np.append(rim[:own] - a, s + np.searchsorted(front.rim, rim[own:]))
+            _extend(F11, F21, F22, places, waiting.pop(child))
+        return F11, F21, F22
 
     def __call__(self, right: Array) -> Array:
         """Solutions for columns ``(N, k)``."""
@@ -110,6 +108,20 @@ class Cholesky:
         result = np.empty_like(y.T)
         result[self._order] = y.T
         return result
+
+
+def _loose(node: int) -> str:
+    """What is to be said of a node that nothing holds, or of an interface, -1."""
+    if node >= 0:
+        return (
+            f"Reduction: the stiffness lets node {node} of the mesh move by itself: it belongs to no element, or to a "
+            "mechanism within the body"
+        )
+    return (
+        "Reduction: the stiffness lets an interface move by itself: pieces of the mesh that nothing joins are bodies "
+        "of their own, or have a rigid interface in common; parts of a model with joints are "
+        "Reduction.model(mbs.linearize(part), ...), and what a hinge lets turn is no one body"
+    )
 
 
 def _extend(F11: Array, F21: Array, F22: Array, places: IntArray, update: Array) -> None:

@@ -101,6 +101,7 @@ class Constraint(Component):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
+    called: ClassVar[str] = "a joint"
     _internal: ClassVar[tuple[str, ...]] = ("coordinate_key", "coordinate_batch", "axes", "offsets")
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()

@@ -66,7 +66,8 @@ class Objective(Public):
             if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
                 raise ModelError(f"objective: value or gradient at p = {shown(numbers)} is not finite")
             self._last = numbers, value, gradient
-        return self._last[1], self._last[2].copy()
+        value, gradient = self._last[1:]
+        return value.copy() if isinstance(value, np.ndarray) else value, gradient.copy()
 
     def value(self, p: ArrayLike) -> Any:
         """The value alone, for optimisers that ask for both apart; it is kept, so that the gradient costs nothing."""

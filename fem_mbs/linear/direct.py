@@ -148,11 +148,11 @@ _chosen: list[DirectSolver] = []
 def use(solver: DirectSolver | Literal["superlu", "pardiso"]) -> None:
     """Factorise all sparse matrices of this process by ``solver`` from now on; dense and banded ones stay with LAPACK.
 
-    "superlu" is what there is without a call, "pardiso" that of Intel's MKL (``pip install pypardiso``).
+    "superlu" is what there is without a call, "pardiso" that of Intel's MKL (extra ``pardiso``).
     """
     if solver == "pardiso":
         if find_spec("pypardiso") is None:
-            raise MissingPackageError("use('pardiso') needs pypardiso; install it with: pip install pypardiso")
+            raise MissingPackageError("use('pardiso') needs pypardiso; install it with pip install fem_mbs[pardiso]")
         solver = Pardiso()
     if not callable(solver) and solver != "superlu":
         raise ModelError(f"use: solver must be 'superlu', 'pardiso' or a function of a matrix, received {solver!r}")

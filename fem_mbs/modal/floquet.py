@@ -18,7 +18,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel, second_order
 from fem_mbs.modal.steady_axes import turning_speeds
-from fem_mbs.modal.turned import TurnedModel
+from fem_mbs.modal.turned import TurnedMatrices, TurnedModel
 from fem_mbs.system.matrices import scattered
 
 ANGLES, MOST_ANGLES = 16, 128
@@ -116,22 +116,7 @@ def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
     basis = units[:, None] * (null_space(B) if len(rows) else np.eye(system.n_free))
     first, angles = turned.at(0.0), ANGLES
     while True:
-        every = []
-        for k in range(angles):
-            there = turned.at(turn * k / angles)
-            for a, b, owner in zip(first.spaces, there.spaces, system.constraint_batches, strict=True):
-                if np.abs(b - a).max(initial=0.0) > NEGLIGIBLE:
-                    raise ModelError(
-                        f"{label}: floquet: {owner.owners[0]} holds directions that turn; let it stand still"
-                    )
-            whole = [
-                sum(
-                    scattered(cells[which], own, system.N)
-                    for cells, own in zip(there.of_cells, turned.rows, strict=True)
-                )[system.free_rows][:, system.free_rows]
-                for which in (2, 1, 0)
-            ]
-            every.append([basis.T @ (part @ basis) for part in whole])
+        every = [_seen(turned, first, turn * k / angles, basis, label) for k in range(angles)]
         if angles == ANGLES and basis.shape[1] > KEPT:
             M, _, K = np.mean(every, axis=0)
             try:
@@ -148,6 +133,20 @@ def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
             raise ModelError(f"{label}: floquet: the equations change too much within a turn")
     half = not some[:, 1::2].any()
     return PeriodicEquations(series[:, ::2] if half else series, turn / (2.0 if half else 1.0), basis)
+
+
+def _seen(turned: TurnedModel, first: TurnedMatrices, t: float, basis: Array, label: str) -> list[Array]:
+    """Mass, damping and stiffness ``(n, n)`` of the motions that are left, at a time; joints stand as at the first."""
+    system, there = turned.system, turned.at(t)
+    for a, b, owner in zip(first.spaces, there.spaces, system.constraint_batches, strict=True):
+        if np.abs(b - a).max(initial=0.0) > NEGLIGIBLE:
+            raise ModelError(f"{label}: floquet: {owner.owners[0]} holds directions that turn; let it stand still")
+    result, rows = [], system.free_rows
+    for which in (2, 1, 0):
+        parts = zip(there.of_cells, turned.rows, strict=True)
+        whole = sum(scattered(cells[which], own, system.N) for cells, own in parts)[rows][:, rows]
+        result.append(basis.T @ (whole @ basis))
+    return result
 
 
 def _steps(equations: PeriodicEquations, steps: int) -> Iterator[Array]:

@@ -12,6 +12,7 @@ from fem_mbs.derivatives import parameters
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    Bearing,
     Force,
     JointSpring,
     Moment,
@@ -146,6 +147,24 @@ def test_buckling() -> None:
     assert abs(rates["EI"][0] / load - 1.0) < 0.02 and abs(rates["length"][0] / load + 2.0) < 0.04
 
 
+def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
+    """A load that is a function of the factor counts as one that is multiplied by it, as it does beyond the path."""
+
+    def column(EI: float = 2.0, P0: float = 1.0, P1: float = 1.0) -> mbs.Model:  # noqa: N803
+        model = cantilever(EI, moment=0.0)
+        model.add(Force(model.nodes[-1], (-P0, 0, 0)))
+        model.add(Force(model.nodes[-1], lambda t: (-P1 * t, 0, 0)))
+        return model
+
+    for loads in ({"P0": 1.0, "P1": 1.0}, {"P0": 0.0, "P1": 2.0}):
+        values = {"EI": 2.0, **loads}
+        rates = mbs.sensitivities(column, values, of=mbs.statics, scale={"P0": 1.0}).about(mbs.buckling)
+        (factor,), of = rates.solution.factors, rates.of(lambda b: b.factors[0])
+        np.testing.assert_allclose(of["P0"], of["P1"], rtol=1e-6)  # both are full at the factor one
+        # all stiffnesses that count grow with EI, but for those of shear and length, and the factor with 1/P
+        assert abs(2.0 * of["P1"] / factor + 1.0) < 3e-3 and abs(2.0 * of["EI"] / factor - 1.0) < 0.02
+
+
 def test_modes_by_formula() -> None:
     """As differences of whole analyses about the equilibrium, shapes too; the moment's stiffness is not symmetric."""
     values = {"EI": 2.0, "moment": 1.0, "length": 1.0}
@@ -207,6 +226,40 @@ def test_damped_modes(of: Any, c: float) -> None:
     found = rates.of(lambda m: m.eigenvalues)
     np.testing.assert_allclose(found["k"], -1.0 / (2.0 * s + c), rtol=1e-4)
     np.testing.assert_allclose(found["c"], -s / (2.0 * s + c), rtol=1e-4)
+
+
+def rotor(k: float = 40.0, polar: float = 0.2, c: float = 0.3) -> mbs.Model:
+    """A disc under its weight that tilts on a bearing: a w'' + (c - i polar W) w' + k w = 0 at the speed W."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    disc = model.add_node((0, 0, 0))
+    model.add(RigidBody(disc, 10.0, (polar, 0.1, 0.1)))
+    model.add(Bearing(model.ground, disc, (1, 0, 0), (1e6, 1e6, 1e6, k, k), (0.0, 0.0, 0.0, c, c)))
+    return model
+
+
+def test_modes_of_what_turns() -> None:
+    """In axes that turn, where each is seen with W less, and in a Campbell diagram; critical speeds, free turning."""
+    values, speed, a = {"k": 40.0, "polar": 0.2, "c": 0.3}, 50.0, 0.1
+    b = values["c"] - 1j * values["polar"] * speed
+    s = np.roots([a, b, values["k"]])
+    exact = {name: -own / (2.0 * a * s + b) for name, own in {"k": 1.0, "polar": -1j * speed * s, "c": s}.items()}
+
+    spin = mbs.sensitivities(rotor, values, of=mbs.steady_spin, speed=speed)
+    modes = spin.about(mbs.modes, count=3, damped=True)
+    found, rates = modes.solution.eigenvalues, modes.of(lambda m: m.eigenvalues)
+    assert abs(found[0]) < 1e-12 and all(own[0] == 0.0 for own in rates.values())
+    for eigenvalue, *derivatives in zip(found[1:], *(rates[name][1:] for name in values), strict=True):
+        both = np.array([s - 1j * speed, (s - 1j * speed).conj()])
+        number, k = np.unravel_index(np.abs(both - eigenvalue).argmin(), both.shape)
+        for name, own in zip(values, derivatives, strict=True):
+            np.testing.assert_allclose(own if number == 0 else np.conj(own), exact[name][k], rtol=1e-6)
+
+    diagram = mbs.sensitivities(rotor, values, of=mbs.campbell, speeds=[speed], count=2)
+    rates = diagram.of(lambda d: d.angular)
+    order = np.argsort(np.abs(s.imag))
+    np.testing.assert_allclose(diagram.solution.angular[0], np.abs(s.imag)[order], rtol=1e-9)
+    for name in values:
+        np.testing.assert_allclose(rates[name][0], (np.sign(s.imag) * exact[name].imag)[order], rtol=1e-5)
 
 
 def test_shapes_beside_sensors() -> None:

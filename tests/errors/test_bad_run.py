@@ -56,7 +56,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "no model": ({"model": None}, "simulate: model must be a Model, received None"),
     "system for model": (
         {"model": mbs.System(pendulum())},
-        "simulate: model must be a Model, received <fem_mbs.system",
+        "simulate: model must be a Model, received a System",
     ),
     "end nan": ({"t_end": NAN}, "simulate: t_end must be a positive number of seconds, received nan"),
     "end true": ({"t_end": True}, "simulate: t_end must be a positive number of seconds, received True"),

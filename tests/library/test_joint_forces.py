@@ -260,7 +260,7 @@ def test_bad_input_is_refused_by_name() -> None:
         (lambda: JointSpring(m.hinge, -1.0), "JointSpring on RevoluteJoint 'hinge': stiffness must be at least 0"),
         (lambda: JointSpring(ball, 1.0), "has the coordinates 'rotation x', .*; say which"),
         (lambda: JointSpring(m.hinge, 1.0, coordinate="translation x"), "there is no 'translation x'"),
-        (lambda: JointSpring(m.arm, 1.0), "JointSpring: joint must be a Constraint"),
+        (lambda: JointSpring(m.arm, 1.0), "JointSpring: joint must be a joint"),
         (lambda: JointForce(m.hinge, 3.0), "law must be a function of t, coordinate and rate, received 3.0"),
         (lambda: TorqueMotor(m.hinge, "fast"), "torque must be a number"),
         (lambda: SpeedMotor(m.hinge, 1.0, 0.0), "proportional must be a positive number"),

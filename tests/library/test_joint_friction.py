@@ -142,7 +142,7 @@ def test_bad_input_is_refused_by_name() -> None:
         (slider, {"kinetic": 0.1, "reactions": False}, "nothing presses; give a preload"),
         (ball, {"kinetic": 0.1, "radius": 1}, "SphericalJoint .* has the coordinates .*; say which"),
         (ball, {"kinetic": 0.1, "radius": 1, "coordinate": "rotation x"}, "how its reactions press on it is not known"),
-        (node, {"kinetic": 0.1}, "JointFriction: joint must be a Constraint"),
+        (node, {"kinetic": 0.1}, "JointFriction: joint must be a joint"),
     ):
         with pytest.raises(mbs.ModelError, match=message):
             JointFriction(joint, **arguments)
