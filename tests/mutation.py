@@ -29,7 +29,8 @@ ROOMS = {
     "fem_mbs/lie": "lie",
     "fem_mbs/alpha": f"{DYNAMICS} {METHODS} engine dynamics/test_reactions.py",
     "fem_mbs/methods": "dynamics/test_radau.py dynamics/test_runge_kutta.py dynamics/test_tableaus.py " + METHODS,
-    "fem_mbs/initial": "engine dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
+    "fem_mbs/initial": "errors/test_singular.py errors/test_failed_run.py look/test_check.py engine "
+    "dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
     "fem_mbs/newton.py": f"engine/test_newton.py engine/test_iteration_matrix.py {DYNAMICS}",
     "fem_mbs/linear": "engine/test_linear.py engine/test_large.py engine/test_assembly.py dynamics/test_redundant.py",
     "fem_mbs/solution": "contracts/test_channels.py look/test_queries.py library/test_results_stay.py "

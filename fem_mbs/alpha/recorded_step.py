@@ -196,7 +196,7 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     kinds = [(NODES, 36), (NODES, 9), *((kind.number, own.size) for kind, own in zip(joints, gradients, strict=False))]
     outputs = sinks("matrix", kinds, [matrix.T_inv, R, *gradients])
     places["first"] = program.rows((NODES, 36), (NODES, 9))
-    of_matrix = program.line(outputs, system.functions, system.matrix)
+    of_matrix = program.line(outputs, system.matrix)
     T_inv, *gradients = (
         _again(program, kind, places["matrix"] + k, own)
         for k, (kind, own) in enumerate(zip([kind for kind, _ in kinds], [matrix.T_inv, R, *gradients], strict=True))
@@ -221,7 +221,7 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
         outputs = sinks(f"after {number}", UNKNOWNS, [after.D, after.multipliers, *rest])
         outputs += sinks(f"row {number}", ROW.values(), row)
         outputs += sinks(f"numbers {number}", [(ALL, len(values))], [values])
-        trials.append(program.line(outputs, system.functions))
+        trials.append(program.line(outputs))
         simplified.append(bool(correction.simplified))
         if not closes or system.damps:
             break
@@ -236,7 +236,7 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     rates[0] -= defect_of_velocities(system, third, new.v - state.v)
     errors = carry(step, residual, kept, given.errors[0], rates, left)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)), system.functions)
+    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 

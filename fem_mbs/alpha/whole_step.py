@@ -29,8 +29,7 @@ from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Rec
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.batches import address
-from fem_mbs.compiled.program import Program
+from fem_mbs.compiled.program import Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
@@ -183,8 +182,7 @@ class StepLines:
         if made is None:
             with recorded(whole):
                 made = _RECORDINGS[self.kind] = record(whole, equations, parameters, prescribed)
-        for beside, parts in made.specs:
-            program.rows(*parts, beside=beside)
+        program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
         self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
         arrays, at = program.arrays, made.places

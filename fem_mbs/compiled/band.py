@@ -9,7 +9,7 @@ factorises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 
@@ -17,8 +17,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import address, unheld
-from fem_mbs.compiled.machine import kernel, lanes
+from fem_mbs.compiled.batches import unheld
+from fem_mbs.compiled.machine import lanes
+from fem_mbs.compiled.program import Between, Program, Statement, address
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
@@ -175,60 +176,8 @@ end:
 """
 
 
-ADD = """\
-define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
-entry:
- %some = icmp ugt i64 %n, 0
- br i1 %some, label %add, label %end
-add:
- %k = phi i64 [0, %entry], [%k1, %add]
- %slot_at = getelementptr i64, ptr %slots, i64 %k
- %slot = load i64, ptr %slot_at
- %value_at = getelementptr double, ptr %values, i64 %k
- %value = load double, ptr %value_at
- %sum_at = getelementptr double, ptr %sums, i64 %slot
- %before = load double, ptr %sum_at
- %sum = fadd double %before, %value
- store double %sum, ptr %sum_at
- %k1 = add i64 %k, 1
- %adding = icmp ult i64 %k1, %n
- br i1 %adding, label %add, label %end
-end:
- ret void
-}
-"""
-"""As NumPy's ``bincount``, in the same order."""
-OF_MATRIX = """\
-define void @kernel(i64 %n, ptr %lu, ptr %table) {
- %seen = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %slots = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %entries = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %count = load i64, ptr %table3
- call void @add(i64 %count, ptr %slots, ptr %entries, ptr %lu)
- call void @factor(i64 %n, ptr %lu, ptr %seen)
- ret void
-}
-"""
-OF_SOLUTION = """\
-define void @kernel(i64 %n, ptr %lu, ptr %table) {
- %order = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %b = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %x = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %y = load ptr, ptr %table3
- call void @solve(i64 %n, ptr %lu, ptr %order, ptr %b, ptr %x, ptr %y)
- ret void
-}
-"""
-
-
 @cache
-def functions(width: int, lanes: int) -> tuple[str, str]:
+def functions(width: int, lanes: int) -> dict[str, str]:
     """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
     V, K = lanes, -(-width // lanes)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
@@ -305,7 +254,7 @@ def functions(width: int, lanes: int) -> tuple[str, str]:
             *load("u", "%back_column"), "%g{k} = fmul {vector} %u{k}, %xis", "%q_next{k} = fadd {vector} %t{k}, %g{k}"
         ),
     )
-    return factor, solve
+    return {"factor": factor, "solve": solve}
 
 
 class CompiledBand(LinearSolver):
@@ -327,18 +276,25 @@ class CompiledBand(LinearSolver):
         self._ld = 2 * W + 1
         self.storage = self._ld * self.size
         self.slots = self.slots_of(rows, columns)
-        factor, solve = functions(plain.width, V)
-        self._factor, self._solve = kernel(factor + ADD + OF_MATRIX), kernel(solve + OF_SOLUTION)
-        self._shape = self.size + W, self._ld
-        self._seen, self._entries = np.zeros(self.size + W), np.zeros(len(rows))
-        of_matrix = address(self._seen), address(self.slots), address(self._entries), len(rows)
-        self._of_matrix = np.array(of_matrix, np.int64)
-        self._right, self._x = np.zeros((2, self.size))
-        self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
-        self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
-        self.arrays = self._arrays[0], self._seen, self._arrays[3]
+        self._shape, self._program = (self.size + W, self._ld), Program()
+        program = self._program
+        program.functions |= functions(plain.width, V)
+        size, count = program.count(self.size), program.count(len(rows))
+        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
         """The order, and where functions write the sizes of pivots and parts of solutions."""
-        self._addresses = address(self._of_matrix), address(self._of_solution)
+        order, seen, y = map(program.array, self.arrays)
+        self._lu, self._entries = program.array(np.zeros(1)), program.array(np.zeros(len(rows)))
+        right, x = (program.array(np.zeros(self.size)) for _ in range(2))
+        self._right, self._x, self._seen = program.arrays[right], program.arrays[x], self.arrays[1]
+        add = Statement("add", [(count, 1)], [program.array(self.slots), self._entries, self._lu])
+        statements = [
+            [add, Statement("factor", [(size, 1)], [self._lu, seen])],
+            [Statement("factor", [(size, 1)], [self._lu, seen])],
+            [Statement("solve", [(size, 1)], [self._lu, order, right, x, y])],
+        ]
+        self._sum, self._factor, self._solve = program.kernels(
+            [program.line([], Between([], own, 0)) for own in statements]
+        )
         self._storages, self._places = list[Array](), list[int]()
 
     def spread(self, slots: IntArray) -> IntArray:
@@ -355,16 +311,16 @@ class CompiledBand(LinearSolver):
         if values.dtype == float:
             lu, place = self.zeros()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            if (factors := self._factorized(lu, place, 0)) is not None:
+            if (factors := self._factorized(self._factor, lu, place)) is not None:
                 return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
     def factorized(self, entries: Array) -> Factors:
         if entries.dtype == float:
-            if entries is not self._entries:
-                self._entries = np.ascontiguousarray(entries)
-                self._of_matrix[2] = address(self._entries)
-            if (factors := self._factorized(*self.zeros(), len(self.slots))) is not None:
+            if entries is not self._program.arrays[self._entries]:
+                self._program.arrays[self._entries] = entries = np.ascontiguousarray(entries)
+                self._program.put(self._entries, address(entries))
+            if (factors := self._factorized(self._sum, *self.zeros())) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
 
@@ -378,10 +334,10 @@ class CompiledBand(LinearSolver):
         self._places = [*self._places[-2:], address(storage)]
         return storage, self._places[-1]
 
-    def _factorized(self, lu: Array, place: int, entries: int) -> Factors | None:
+    def _factorized(self, kernel: Callable[[], bool], lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
-        self._of_matrix[3] = entries
-        self._factor(self.size, place, self._addresses[0])
+        self._program.put(self._lu, place)
+        kernel()
         return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
@@ -402,7 +358,8 @@ class CompiledBand(LinearSolver):
         if right.ndim == 2:
             return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
         np.copyto(self._right, right)  # which refuses complex ones
-        self._solve(self.size, place, self._addresses[1])
+        self._program.put(self._lu, place)
+        self._solve()
         return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:

@@ -23,7 +23,7 @@ EXTREMES = {"larger": "uge", "smaller": "ule"}
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
 KERNEL = """\
-define {linkage}void @{name}(i64 %cells, ptr noalias %of_model, ptr noalias %of_batch) {{
+define internal void @{name}(i64 %cells, ptr noalias %arrays) {{
 entry:
  %values = alloca [{values} x double], align 64
  %out = alloca [{results} x double], align 64
@@ -104,27 +104,6 @@ class OutputRows(NamedTuple):
     """As of :class:`InputRows`."""
 
 
-def program(
-    tape: Tape,
-    sources: dict[str, InputRows],
-    sinks: Sequence[OutputRows],
-    guards: Sequence[Guard],
-    guard: int,
-    shared: int,
-    lanes: int,
-) -> str:
-    """LLVM text of ``void kernel(i64 cells, ptr of_model, ptr of_batch)``.
-
-    The pointers lead to the addresses of arrays, the first ``shared`` of them to those of the model. The integer at
-    ``guard`` has other bits set afterwards if a cell would have gone another way than the sample, by the ``guards``.
-    """
-    needed = tape.needed([place for sink in sinks for _, place in sink.results], guards)
-    names = {place: tape.operations[place].operands for place in needed if tape.operations[place].name == "input"}
-    inputs = {place: (sources[name], column) for place, (name, column) in names.items()}
-    text, declared = function("kernel", tape, inputs, sinks, guards, guard, shared, lanes)
-    return text + "\n".join([*sorted(declared), ""])
-
-
 def function(
     name: str,
     tape: Tape,
@@ -132,10 +111,13 @@ def function(
     sinks: Sequence[OutputRows],
     guards: Sequence[Guard],
     guard: int,
-    shared: int,
     lanes: int,
 ) -> tuple[str, set[str]]:
-    """The same under another name, and what is to be declared; ``inputs`` are read from these rows and columns."""
+    """LLVM text of ``void name(i64 cells, ptr arrays)``, and what is to be declared.
+
+    ``inputs`` are read from these rows and columns of arrays. The integer at ``guard`` has other bits set afterwards if
+    a cell would have gone another way than the sample, by the ``guards``.
+    """
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
     results = [(sink, column, place) for sink in sinks if not sink.lanes for column, place in sink.results]
     beside = [(sink, column, place) for sink in sinks if sink.lanes for column, place in sink.results]
@@ -143,29 +125,22 @@ def function(
     given = [place for place, (source, _) in used.items() if not _is_beside(source)]
     read = {place: rows for place, rows in used.items() if _is_beside(rows[0])}
     line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
-    gathers = [_gather(part, shared, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
-    scatters = [
-        _scatter([(k, *result) for k, result in part], shared, lanes) for part in _parts(list(enumerate(results)))
-    ]
+    gathers = [_gather(part, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
+    scatters = [_scatter([(k, *result) for k, result in part], lanes) for part in _parts(list(enumerate(results)))]
     text = KERNEL.format(
         name=name,
-        linkage="" if name == "kernel" else "internal ",
         values=max(1, len(line.kept)) * lanes,
         results=max(1, len(results)) * lanes,
         lanes=lanes,
-        gather=_calls(
-            f"{name}.gather", "ptr %of_model, ptr %of_batch, i64 %cell, i64 %lane, ptr %values", len(gathers)
-        ),
-        line=_calls(f"{name}.line", "ptr %of_batch, i64 %first, ptr %values, ptr %out, ptr %seen", len(line.parts)),
-        scatter=_calls(
-            f"{name}.scatter", "ptr %of_model, ptr %of_batch, i64 %target, i64 %of, ptr %out", len(scatters)
-        ),
-        guard="\n".join(_array(guard, shared)),
+        gather=_calls(f"{name}.gather", "ptr %arrays, i64 %cell, i64 %lane, ptr %values", len(gathers)),
+        line=_calls(f"{name}.line", "ptr %arrays, i64 %first, ptr %values, ptr %out, ptr %seen", len(line.parts)),
+        scatter=_calls(f"{name}.scatter", "ptr %arrays, i64 %target, i64 %of, ptr %out", len(scatters)),
+        guard="\n".join(_array(guard)),
         place=guard,
     )
     buffers = "ptr noalias %values, ptr noalias %out, ptr noalias %seen"
-    functions = [("line", f"ptr noalias %of_batch, i64 %first, {buffers}", line.parts)]
-    tables = "ptr noalias %of_model, ptr noalias %of_batch, i64 %cell, i64 %lane, ptr noalias"
+    functions = [("line", f"ptr noalias %arrays, i64 %first, {buffers}", line.parts)]
+    tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
     functions += [("gather", f"{tables} %values", gathers), ("scatter", f"{tables} %out", scatters)]
     for part, own, bodies in functions:
         for k, body in enumerate(bodies):
@@ -186,16 +161,15 @@ def _calls(name: str, given: str, count: int) -> str:
     return "\n".join(f" call void @{name}{k}({given})" for k in range(count))
 
 
-def _array(array: int, shared: int) -> list[str]:
+def _array(array: int) -> list[str]:
     """Where an array lies."""
-    table, place = ("model", array) if array < shared else ("batch", array - shared)
     return [
-        f" %at{array} = getelementptr ptr, ptr %of_{table}, i64 {place}",
+        f" %at{array} = getelementptr ptr, ptr %arrays, i64 {array}",
         f" %array{array} = load ptr, ptr %at{array}",
     ]
 
 
-def _gather(inputs: list[tuple[int, InputRows, int]], shared: int, lanes: int) -> list[str]:
+def _gather(inputs: list[tuple[int, InputRows, int]], lanes: int) -> list[str]:
     """Inputs of one lane, each with its place in the buffer."""
     lines: list[str] = []
     known: dict[Any, str] = {}
@@ -203,7 +177,7 @@ def _gather(inputs: list[tuple[int, InputRows, int]], shared: int, lanes: int) -
         for array in (source.array, *([] if source.rows is None else source.rows[:1])):
             if array not in known:
                 known[array] = f"%array{array}"
-                lines += _array(array, shared)
+                lines += _array(array)
         row = "0" if source.uniform else _row(source, known, lines)
         lines += [
             f" %place{k} = add i64 {row}, {column * max(source.lanes, 1)}",
@@ -243,13 +217,13 @@ def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
     return known[key]
 
 
-def _scatter(results: list[tuple[int, OutputRows, int, int]], shared: int, lanes: int) -> list[str]:
+def _scatter(results: list[tuple[int, OutputRows, int, int]], lanes: int) -> list[str]:
     """Results of one lane, each with its place."""
     lines: list[str] = []
     for array, sink in {sink.array: sink for _, sink, _, _ in results}.items():
-        lines += [*_array(array, shared), f" %row_of{array} = mul i64 %cell, {0 if sink.how else sink.width}"]
+        lines += [*_array(array), f" %row_of{array} = mul i64 %cell, {0 if sink.how else sink.width}"]
     for rows in {sink.rows for _, sink, _, _ in results if sink.rows is not None}:
-        lines += _array(rows, shared)
+        lines += _array(rows)
     for k, sink, column, _ in results:
         lines += [
             f" %taken{k} = add i64 %lane, {k * lanes}",
@@ -357,7 +331,7 @@ class _Line:
         block, pointer = f"%block{rows.array}", f"%column{rows.array}.{column}"
         if block not in self._known:
             self._known.add(block)
-            self._lines += [*_array(rows.array, 0), f" {block} = mul i64 %first, {rows.width}"]
+            self._lines += [*_array(rows.array), f" {block} = mul i64 %first, {rows.width}"]
         if pointer not in self._known:
             self._known.add(pointer)
             self._lines += [

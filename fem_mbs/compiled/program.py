@@ -23,8 +23,8 @@ from fem_mbs.compiled.tape import Guard, Number, Tape
 
 GUARD = 0
 """Place of the array of guards."""
-ALL, NODES, EQUATIONS = range(3)
-"""Tapes of what is the same for all cells, of nodes, and of constraint equations."""
+ALL, NODES, EQUATIONS, VARIABLES = range(4)
+"""Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
 LARGE = 200
@@ -34,6 +34,39 @@ MOST = 100_000
 ROUGH = 1e-4
 """Size of what stands for sums and solutions in the sample."""
 Rows = tuple[int, int, int]
+
+
+ADD = """\
+define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
+entry:
+ %some = icmp ugt i64 %n, 0
+ br i1 %some, label %add, label %end
+add:
+ %k = phi i64 [0, %entry], [%k1, %add]
+ %slot_at = getelementptr i64, ptr %slots, i64 %k
+ %slot = load i64, ptr %slot_at
+ %value_at = getelementptr double, ptr %values, i64 %k
+ %value = load double, ptr %value_at
+ %sum_at = getelementptr double, ptr %sums, i64 %slot
+ %before = load double, ptr %sum_at
+ %sum = fadd double %before, %value
+ store double %sum, ptr %sum_at
+ %k1 = add i64 %k, 1
+ %adding = icmp ult i64 %k1, %n
+ br i1 %adding, label %add, label %end
+end:
+ ret void
+}
+"""
+"""As NumPy's ``bincount``, in the same order."""
+CLEAR = """\
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @clear(i64 %n, ptr %values) {
+ %bytes = mul i64 %n, 8
+ call void @llvm.memset.p0.i64(ptr %values, i8 0, i64 %bytes, i1 false)
+ ret void
+}
+"""
 
 
 class Kept(NamedTuple):
@@ -90,8 +123,8 @@ class CellTape(Tape):
 
     def given(self, source: InputRows, samples: Array, stage: int = 0) -> Array:
         """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
-        result = np.empty(samples[0].size, object)
-        columns = samples.reshape(len(samples), -1).T
+        result = np.empty(int(np.prod(samples.shape[1:])), object)
+        columns = samples.reshape(len(samples), len(result)).T
         result[:] = [
             Number(self, self.add("input", source, k, sample=own, stage=stage)) for k, own in enumerate(columns)
         ]
@@ -143,6 +176,8 @@ class Program:
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
+        self.functions = {"add": ADD, "clear": CLEAR}
+        """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
         self._makers: dict[int, Between] = {}
@@ -169,20 +204,24 @@ class Program:
         self.arrays.append(np.ascontiguousarray(values))
         return len(self.arrays) - 1
 
-    def given(self, tape: int, values: Any, parameter: bool = False) -> Array:
+    def given(self, tape: int, values: Any, kind: list[Any] | None = None) -> Array:
         """Numbers for the rows ``(n, ...)`` of an array, one for each cell.
 
-        Of a parameter, what is zero in all cells stays zero.
+        Of parameters, what is zero in all cells stays zero; ``kind`` gets what that is.
         """
-        own, shape = self.tapes[tape], np.shape(values)
-        every = _padded(np.size(values)).reshape(shape)
+        every = padded(np.shape(values))
         every[...] = values
-        result = own.given(own.source(self.array(every), every[0].size), every[own.sampled])
-        if parameter:
+        result = self.seen(tape, every, every)
+        if kind is not None:
             there = every.any(axis=0)
-            self.kind += [there.shape, there.tobytes()]
+            kind += [there.shape, there.tobytes()]
             result[~there] = 0.0
         return result
+
+    def seen(self, tape: int, array: Array, values: Array) -> Array:
+        """Numbers for the rows of an array itself, with these values for a sample."""
+        own, width = self.tapes[tape], int(np.prod(np.shape(array)[1:]))
+        return own.given(own.source(self.array(array), width), values[own.sampled]) if own.n else np.empty(0)
 
     def uniform(self, values: Any) -> Array:
         """Numbers for an array that is the same for all cells."""
@@ -211,20 +250,26 @@ class Program:
             (self.counts[kind] + (-self.counts[kind] % self.tapes[kind].lanes if beside else 0)) for kind, _ in parts
         ]
         ends = np.cumsum([0, *(size * width for size, (_, width) in zip(sizes, parts, strict=True))])
-        whole, first = _padded(ends[-1]), len(self.arrays)
+        whole, first = padded((ends[-1],)), len(self.arrays)
         self.arrays += [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
         self._wholes[first] = whole
         return first
+
+    def repeat(self, specs: list[Any]) -> None:
+        """Make the arrays of a program that was recorded, for the numbers of cells of this one."""
+        for beside, parts in specs:
+            self.rows(*parts, beside=beside)
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
         return self._wholes[first]
 
-    def sink(self, tape: int, array: int, values: Any, first: int = 0, width: int | None = None) -> Sink:
-        """Values of a kind that go to an array, from a column on; zeros are there."""
+    def sink(self, tape: int, array: int, values: Any) -> Sink:
+        """Values of a kind that go to an array; zeros are there."""
         own, flat = self.tapes[tape], np.asarray(values, object).ravel()
-        places = [(first + k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
-        return Sink(tape, array, len(flat) if width is None else width, places)
+        return Sink(
+            tape, array, len(flat), [(k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
+        )
 
     def outcome(
         self,
@@ -270,15 +315,12 @@ class Program:
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
-    def line(self, outputs: Sequence[Sink], functions: Sequence[str] = (), after: Between | None = None) -> str:
-        """The program that fills sinks; its guards are those recorded since the last, and those that all share.
-
-        ``functions`` are texts of what statements call.
-        """
+    def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
+        """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
         collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)])
         if after is not None:
             collected.betweens.append(after)
-        return collected.text(functions)
+        return collected.text()
 
     # how it runs
 
@@ -299,9 +341,15 @@ class Program:
         self._addresses[place] = address
 
 
-def _padded(size: int) -> Array:
+def address(array: Array | IntArray) -> int:
+    """Where an array lies."""
+    return array.__array_interface__["data"][0]
+
+
+def padded(shape: tuple[int, ...]) -> Array:
     """Zeros, behind which lanes may read on."""
-    return np.zeros(size + machine.lanes())[:size]
+    size = int(np.prod(shape))
+    return np.zeros(size + machine.lanes())[:size].reshape(shape)
 
 
 class _Collected:
@@ -356,7 +404,7 @@ class _Collected:
             for operand in operands:
                 self._need(number, operand, tape.stages[place])
 
-    def text(self, functions: Sequence[str]) -> str:
+    def text(self) -> str:
         """The program."""
         program, texts, declared = self._program, list[str](), set[str]()
         places = {}
@@ -385,11 +433,11 @@ class _Collected:
                 if (number, stage) in keys:
                     name, given = f"cells{number}.{stage}", self._inputs(tape, stage, places)
                     guards = self._guards[number, stage]
-                    text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, 0, tape.lanes)
+                    text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, tape.lanes)
                     texts.append(text)
                     declared |= more
                     counts[number] = None
-                    body.append(f" call void @{name}(i64 %n{number}, ptr %arrays, ptr %arrays)")
+                    body.append(f" call void @{name}(i64 %n{number}, ptr %arrays)")
             for own in self.betweens:
                 for k, (name, products, pointers) in enumerate(own.statements if own.stage == stage else ()):
                     mark = f"{len(body)}.{k}"
@@ -405,7 +453,8 @@ class _Collected:
         for k in arrays:
             head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
         head.append(f" store i64 0, ptr %p{GUARD}")
-        for text in functions:
+        called = {statement.name for own in self.betweens for statement in own.statements}
+        for text in (program.functions[name] for name in sorted(called)):
             declared |= {line for line in text.splitlines() if line.startswith("declare")}
             lines = [line for line in text.splitlines() if not line.startswith("declare")]
             texts.append("\n".join(lines).replace("define void", "define internal void"))
@@ -429,13 +478,3 @@ class _Collected:
                 array, width, column = places[tape.number, place]
                 result[place] = InputRows(array, width, lanes=tape.lanes), column
         return result
-
-
-ADDED = """\
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define void @clear(i64 %n, ptr %values) {
- %bytes = mul i64 %n, 8
- call void @llvm.memset.p0.i64(ptr %values, i8 0, i64 %bytes, i1 false)
- ret void
-}
-"""

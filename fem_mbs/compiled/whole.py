@@ -20,8 +20,8 @@ from fem_mbs.compiled import band
 from fem_mbs.compiled.band import CompiledBand
 from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.nodes import compiled
-from fem_mbs.compiled.one_cell import OneCell, Untouchable, rows_in_order
-from fem_mbs.compiled.program import ADDED, EQUATIONS, NODES, Program, Sink, Statement
+from fem_mbs.compiled.one_cell import BatchCells, Untouchable
+from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities, State, StepEnd
 from fem_mbs.linear.solvers import DENSE_SIZE, Factors
@@ -108,55 +108,6 @@ def whole(system: System) -> Whole | None:
     return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
-class BatchCells(OneCell):
-    """The cells of a batch, on a tape of their own."""
-
-    def __init__(self, program: Program, cells: Alike) -> None:
-        batch, equations = cells
-        self._lines, self.number = program, len(program.tapes)
-        self._own = program.cells(len(batch.nodes), np.zeros(1, np.intp))
-        self._index = {NODES: batch.nodes, EQUATIONS: equations}
-        self.tables = {of: program.array(index.astype(np.int64)) for of, index in self._index.items()}
-        self.each, self.b = equations.shape[1], 6 * batch.nodes.shape[1]
-        if isinstance(batch, ConstraintBatch):
-            if batch.geometric_blocks is not None or not rows_in_order(batch.cell, len(batch.nodes)):
-                raise CannotRecordError("its constraints have different equations")
-        super().__init__(batch, self._own)
-        program.kind += [self.kind, self.each]
-
-    def gathered(self, values: Array, of: int = NODES) -> Array:
-        """What cells read ``(p, ...)`` of values ``(1, ...)`` of nodes, or of equations."""
-        flat, index = np.asarray(values, object).reshape(-1), self._index[of]
-        positions = np.searchsorted(self._lines.tapes[of].sampled, index[0]).tolist()
-        result = np.empty((index.shape[1], len(flat)), object)
-        for j, position in enumerate(positions):
-            rows = self.tables[of], index.shape[1], j
-            result[j] = [self._own.read(value, rows, [position]) for value in flat]
-        return result.reshape(index.shape[1], *np.shape(values)[1:])
-
-    def row(self, values: Array) -> Array:
-        """Components ``(1, b)`` of the nodes of a cell."""
-        return self.gathered(values.reshape(1, 6)).reshape(1, self.b)
-
-    def of_equations(self, values: Array) -> Array:
-        """Values ``(each,)`` of the equations of a cell."""
-        return self.gathered(values, EQUATIONS).reshape(-1)
-
-    def motion(self, motion: Motion) -> Motion:
-        """The motion of the nodes of a cell, and that of its inertia forces."""
-        inertial = None if motion.momentum is None else self.motion(motion.momentum)
-        x, R, V, A = map(self.gathered, (motion.x, motion.R, motion.V, motion.A))
-        none = np.empty(0)
-        return Motion(motion.t, x, R, V, A, motion.gravity, none, none, none, none, inertial)
-
-    def follow(self, rates: RateSensitivities) -> RateSensitivities:
-        """Of the nodes of a cell."""
-        return RateSensitivities(self.gathered(rates.nodes), np.empty(0))
-
-    def _of_cell(self, name: str, place: int, value: Array) -> Array:
-        return self._lines.given(self.number, value)[None]
-
-
 def factors_at(place: int) -> Factors:
     """Factors that stand in an array of a program."""
     return Factors(None, (place,))  # type: ignore[arg-type]
@@ -172,9 +123,10 @@ class RecordedSystem(System):
         equations = [rows[0] for _, rows in whole.joints]
         program.cells(own.n, np.unique(np.concatenate(firsts)) if firsts else np.zeros(1, np.intp))
         program.cells(own.m, np.sort(np.concatenate([np.empty(0, np.intp), *equations])))
+        program.cells(0, np.empty(0, np.intp))
         self.kinematics = type(own.kinematics)()
-        self.element_kinds = [BatchCells(program, cells) for cells in whole.elements]
-        self.joint_kinds = [BatchCells(program, cells) for cells in whole.joints]
+        self.element_kinds = [BatchCells(program, *cells) for cells in whole.elements]
+        self.joint_kinds = [BatchCells(program, *cells) for cells in whole.joints]
         self.n, self.N, self.m = 1, 6, min(own.m, 1)
         self.weight, self._free = self._of_nodes(own.weight), self._of_nodes(own.free.astype(float))
         self.constraint_mass, self.constraint_weight = np.empty((2, 0)), np.empty(0)
@@ -223,7 +175,7 @@ class RecordedSystem(System):
         sizes = [rows.size * rows.shape[1] for rows in self._components]
         ends = np.cumsum([*sizes, *(2 * [rows.size for rows in self._gradients])])
         self._matrix_slots = [program.array(part) for part in np.split(solver.spread(slots), ends[:-1])]
-        self.functions = [*band.functions(solver.width, lanes()), band.ADD, ADDED]
+        program.functions |= band.functions(solver.width, lanes())
         program.kind += [solver.width]
 
     def _of_nodes(self, values: Array) -> Array:
@@ -295,8 +247,7 @@ class RecordedSystem(System):
         result = []
         values = evaluation.gradients, evaluation.constraint_contexts
         for kind, B, context in zip(self.joint_kinds, *values, strict=True):
-            nodes, V = np.arange(kind.b // 6)[None], kind.row(evaluation.velocity)
-            moved = kind.follow(dV).after(B[None], nodes, None)[0] + kind.cell.rate_gradient(context, V)
+            moved = kind.after(B, dV) + kind.cell.rate_gradient(context, kind.row(evaluation.velocity))
             if kind.cell.driven:
                 moved = moved + matrices.given_rate_gradient(kind.cell, context)
             result.append(factor * moved)

@@ -259,7 +259,7 @@ def sensitivities(
             if how == "direct":
                 raise
     solution, others = _copies(own.model(), variations, t_end, step, method)
-    return Sensitivities(solution, own, others, [], compared=True)
+    return Sensitivities(solution, own, others, _unlike(solution, others))
 
 
 def _apart(here: Any, answers: Sequence[Any]) -> float:
@@ -268,6 +268,19 @@ def _apart(here: Any, answers: Sequence[Any]) -> float:
     half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
     bend = np.abs(before - 2.0 * middle + after).max(initial=0.0)
     return float(bend / half) if bend > ROUNDING * np.abs(here).max(initial=0.0) else 0.0
+
+
+def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
+    """What is to be known of copies: runs on the two sides of a parameter that differ by more than it makes."""
+    notes = []
+    for variation, runs in others:
+        states = [[getattr(own.history, name) for own in (solution, *runs)] for name in ("x", "v")]
+        if (apart := max(_apart(here, answers) for here, *answers in states)) > KINK:
+            notes.append(
+                f"the two sides of the difference against {variation.label} differ by {apart:.1g} of it, as where one "
+                "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"
+            )
+    return notes
 
 
 def _numbers(value: Any) -> Any:

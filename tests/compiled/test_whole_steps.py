@@ -19,6 +19,7 @@ pytest.importorskip("llvmlite")
 from fem_mbs.alpha import whole_step  # noqa: E402
 from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
 from fem_mbs.compiled import machine  # noqa: E402
+from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
 
 
 @pytest.fixture
@@ -182,8 +183,11 @@ def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
     assert np.abs(first.multipliers_all - compiled.multipliers_all).max() > 1.0
 
 
-def test_what_takes_too_many_operations_is_compiled_by_batches(monkeypatch, fast: Path) -> None:
-    monkeypatch.setattr("fem_mbs.compiled.program.MOST", 100)
+def test_what_is_not_recorded_as_a_whole_is_compiled_by_batches(monkeypatch, fast: Path) -> None:
+    def refuse(*given: object) -> None:
+        raise CannotRecordError("it takes too many operations")
+
+    monkeypatch.setattr(whole_step, "record", refuse)
     monkeypatch.setattr("fem_mbs.compiled.batches.LEAST", 0)
     compiled, plain = both(lambda: mbs.simulate(top_on_joint(), 0.02, 1e-3), monkeypatch)
     assert compiled.stats.compiled == ("RigidBody", "SphericalJoint")
