@@ -29,9 +29,10 @@ ROOMS = {
     "fem_mbs/lie": "lie",
     "fem_mbs/alpha": f"{DYNAMICS} {METHODS} engine dynamics/test_reactions.py",
     "fem_mbs/methods": "dynamics/test_radau.py dynamics/test_runge_kutta.py dynamics/test_tableaus.py " + METHODS,
-    "fem_mbs/initial": "engine dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
+    "fem_mbs/initial": "errors/test_singular.py errors/test_failed_run.py look/test_check.py engine "
+    "dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
     "fem_mbs/newton.py": f"engine/test_newton.py engine/test_iteration_matrix.py {DYNAMICS}",
-    "fem_mbs/linear": "engine dynamics/test_modes.py statics/test_buckling.py dynamics/test_redundant.py",
+    "fem_mbs/linear": "engine/test_linear.py engine/test_large.py engine/test_assembly.py dynamics/test_redundant.py",
     "fem_mbs/solution": "contracts/test_channels.py look/test_queries.py library/test_results_stay.py "
     "library/test_nodal_forces.py store/test_tables.py store/test_same_answers.py engine/test_interpolation.py "
     "dynamics/test_reactions.py dynamics/test_energy.py library/test_joint_motions.py shells",

@@ -189,7 +189,7 @@ class FlexibleBody(ReducedBody):
         angular_velocity: Vector3 = (0.0, 0.0, 0.0),
         name: Name = "body",
     ) -> FlexibleBody:
-        """A body and its nodes, called ``name.interface``; the body is still to be added.
+        """A body and its nodes, called ``name`` and ``name.interface``; the body is still to be added.
 
         Parameters
         ----------
@@ -221,8 +221,9 @@ class FlexibleBody(ReducedBody):
     ) -> list[FlexibleBody]:
         """Bodies in a row, each with its first interface on the last one of that before, axes of the meshes parallel.
 
-        Interfaces at one place have one node, that of the body before. Nodes are called ``name 1.interface``; the
-        bodies are still to be added. Parts of one mesh stay where they are, equal ones may be given several times.
+        Interfaces at one place have one node, that of the body before. Bodies are called ``name 1`` and so on, nodes
+        ``name 1.interface``; the bodies are still to be added. Parts of one mesh stay where they are, equal ones may be
+        given several times.
 
         Parameters
         ----------
@@ -272,7 +273,9 @@ class FlexibleBody(ReducedBody):
             new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
             nodes.append(next(near, None) or model.add_node(origin + at, R, **new))
         shared += [node for node in nodes if node not in shared]
-        return cls(nodes, reduction, position=origin, rotation=rotation)
+        body = cls(nodes, reduction, position=origin, rotation=rotation)
+        body.default_name = name
+        return body
 
     @checked
     def node(self, interface: Name) -> Node:

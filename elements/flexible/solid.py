@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import bsr_array, coo_array, csr_array
+from scipy.sparse import block_array, coo_array, csr_array, kron
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import number, shown
@@ -178,34 +178,22 @@ def _refuse_cells(m: Any, places: Array) -> None:
 
 def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array, csr_array]:
     """Stiffness and mass ``(3n, 3n)``, x, y, z of one node after the other."""
-    nodes = basis.element_dofs.T
-    cells, k = nodes.shape
-    blocks, shared = np.empty((cells, k, k, 3, 3)), np.empty((cells, k, k))
-    for some in _chunks(cells, k):
-        values = np.stack([np.broadcast_to(np.asarray(own[0]), basis.dx.shape)[some] for own in basis.basis], axis=1)
-        slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=0).transpose(2, 0, 1, 3)
-        size, dx = len(values), basis.dx[some][:, None]
-        flat = slopes.reshape(size, 3 * k, -1)
-        # A[i, j, a, b] = int N_i,a N_j,b
-        A = ((flat * dx) @ flat.mT).reshape(size, k, 3, k, 3).swapaxes(2, 3)
-        lame, shear = (part[some][:, None, None, None, None] for part in material)
-        within = shear[..., 0] * np.trace(A, axis1=3, axis2=4)[..., None]
-        blocks[some] = lame * A + shear * A.swapaxes(3, 4)
-        blocks[some][..., range(3), range(3)] += within
-        shared[some] = ((values * dx) @ values.mT) * density[some][:, None, None]
-    n = int(nodes.max()) + 1
-    i, j = np.repeat(nodes, k, axis=1).ravel(), np.tile(nodes, k).ravel()
-    keys = i.astype(np.int64) * n + j
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    i, j = i[order][starts], j[order][starts]
-    rows = np.append(0, np.cumsum(np.bincount(i, minlength=n)))
-    mass = np.add.reduceat(shared.ravel()[order], starts)
-    stiff = np.add.reduceat(blocks.reshape(-1, 3, 3)[order], starts)
-    masses = mass[:, None, None] * np.eye(3)
-    K, M = (csr_array(bsr_array((data, j, rows), shape=(3 * n, 3 * n))) for data in (stiff, masses))
-    M.eliminate_zeros()
-    return K, M
+    skfem = _package()
+    lame, shear, rho = (part[:, None] for part in (*material, density))
+
+    def works(a: int, b: int) -> Any:
+        """Forces along ``a`` of displacements along ``b``."""
+
+        def of_slopes(u: Any, v: Any, _: Any) -> Any:
+            alike = shear * skfem.helpers.dot(u.grad, v.grad) if a == b else 0.0
+            return lame * u.grad[b] * v.grad[a] + shear * u.grad[a] * v.grad[b] + alike
+
+        return skfem.BilinearForm(of_slopes).assemble(basis)
+
+    K = block_array([[works(a, b) for b in range(3)] for a in range(3)], format="csr")
+    M = skfem.BilinearForm(lambda u, v, _: rho * u * v).assemble(basis)
+    one_by_one = np.arange(K.shape[0]).reshape(3, -1).T.ravel()
+    return K[one_by_one][:, one_by_one], csr_array(kron(M, np.eye(3)))
 
 
 def _chunks(cells: int, k: int) -> Iterator[slice]:

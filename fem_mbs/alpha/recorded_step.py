@@ -17,11 +17,10 @@ from fem_mbs.alpha.local_error import defect, defect_of_velocities, lasting_erro
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.compiled.elimination import Elimination
-from fem_mbs.compiled.tape import Number
-from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole
+from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, Program
+from fem_mbs.compiled.tape import CannotRecordError, Number, sample_of
+from fem_mbs.compiled.whole import RecordedSystem, Whole, factors_at
 from fem_mbs.contracts import Report, State
-from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate
 from fem_mbs.system.system import System
 
@@ -31,32 +30,46 @@ SHAPES = ("x", (3,)), ("R", (3, 3)), ("v", (6,)), ("vdot", (6,))
 """Parts of a state, and their shapes for a node."""
 
 
+STATE = {"multipliers": (EQUATIONS, 1), "x": (NODES, 3), "R": (NODES, 9), "v": (NODES, 6), "vdot": (NODES, 6)}
+MEMORY = {"a": (NODES, 6), "missed 0": (NODES, 6), "missed 1": (NODES, 6), "old": (NODES, 6)}
+MEMORY |= {"missed multipliers 0": (EQUATIONS, 1), "missed multipliers 1": (EQUATIONS, 1)}
+ROW = STATE | MEMORY
+"""What a step begins and ends with, one after the other, with kinds and widths: a state, then what is remembered.
+``old`` are the accelerations one step before the state."""
+UNKNOWNS = (NODES, 6), (EQUATIONS, 1), (NODES, 6), (ALL, 1)
+"""Increments, multipliers, and what the formulation has beyond them."""
+
+
 class Columns:
-    """Where what a step begins and ends with stands in a row: a state first, from ``memory`` on the rest."""
+    """Where each of these stands in a row of numbers."""
 
     def __init__(self, one: System) -> None:
-        n, N, m = one.n, one.N, one.m
-        sizes = {"multipliers": m, "x": 3 * n, "R": 9 * n, "v": N, "vdot": N}
-        sizes |= {"a": N, "missed": 2 * N, "old": N, "missed_multipliers": 2 * m}
-        ends = np.cumsum([0, *sizes.values()]).tolist()
-        self.of = {name: slice(*pair) for name, pair in zip(sizes, pairwise(ends), strict=True)}
-        """By names; ``old`` are the accelerations one step before the state."""
+        counts = {NODES: one.n, EQUATIONS: one.m}
+        ends = np.cumsum([0, *(counts[kind] * width for kind, width in ROW.values())]).tolist()
+        self.of = {name: slice(*pair) for name, pair in zip(ROW, pairwise(ends), strict=True)}
         self.memory, self.width = self.of["a"].start, ends[-1]
-        self.basis = slice(self.of["v"].start, self.of["missed"].stop)
+        self.basis = slice(self.of["v"].start, self.of["missed 1"].stop)
         """``v``, ``vdot``, ``a`` and what the last two guesses missed: what the formulas of a step are linear in."""
 
 
 class Recording(NamedTuple):
     """What has been recorded of the steps of a kind of systems: the same for all numbers in them."""
 
-    programs: list[str]
-    """Of the matrix, a trial, a state, and the error that lasts."""
-    stored: int
-    """Numbers that a correction needs of the matrix."""
-    lengths: list[tuple[int, ...]]
-    """Of the results of each."""
-    simplified: bool
-    """Whether corrections leave something out."""
+    matrix: str
+    """Programs of the iteration matrix,"""
+    trials: list[str]
+    """of a trial, without a further round of corrections and with it,"""
+    end: str
+    """of the state at any other trial,"""
+    look: str
+    """and of the error that lasts."""
+    specs: list[Any]
+    """Arrays, see :class:`~fem_mbs.compiled.program.Program`."""
+    places: dict[str, int]
+    """Where what is of interest stands among them."""
+    simplified: list[bool]
+    """Whether corrections leave something out, of each trial."""
+    end_checked: bool
 
 
 class Constants(NamedTuple):
@@ -68,7 +81,7 @@ class Constants(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What lines are recorded of, on a tape."""
+    """What lines are recorded of, on tapes."""
 
     unknown: Unknowns
     state: State
@@ -91,122 +104,147 @@ class Given(NamedTuple):
     """Those that are carried along ``(4, N)``."""
 
 
-def inputs(lines: Lines, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
+def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
     """The unknowns, and what a step begins with: near where the model is built, whatever the state is."""
-    one, c, system, columns, h = whole.one, whole.copies, whole.system, Columns(whole.one), equations.h
-    v = system.kinematics.from_body(system.R0, system.velocities).reshape(c, -1)
-    shaken, none, cut = np.random.default_rng(1), np.empty(0), one.N + one.m
+    system, h, random = whole.system, equations.h, np.random.default_rng(1).normal
+    v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
-    more = SHAKEN * shaken.normal(size=12)
-    numbers = lines.input(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]), uniform=True)
-    start = SHAKEN * shaken.normal(size=(c, columns.width))
+    more = SHAKEN * random(size=12)
+    numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
+    counts = {NODES: system.n, EQUATIONS: system.m, ALL: 1}
+    row = {name: (kind, SHAKEN * random(size=(counts[kind], width))) for name, (kind, width) in ROW.items()}
     for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
-        start[:, columns.of[name]] = built.reshape(c, -1)
-    linear = SHAKEN * shaken.normal(size=(c, 7, one.N))
-    linear[:, :3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)], 1)
-    linear[:, [3, 6]] += h * v[:, None]
-    rows = SHAKEN * shaken.normal(size=(c, cut + one.N + 1))
-    rows[:, : one.N] += h * v
-    rows[:, -1] = SHAKEN
-    errors = SHAKEN * shaken.normal(size=(c, 4, one.N))
-    row, weighted, unknowns, end, errors = map(lines.input, (start, linear, rows, start[:, : columns.memory], errors))
-    before = {name: row[own] for name, own in columns.of.items()}
-    ended = {name: end[own] for name, own in columns.of.items() if own.stop <= columns.memory}
-    D, multipliers, Z, share = np.split(unknowns, [one.N, cut, cut + one.N])
+        row[name][1][...] += built.reshape(system.n, -1)
+    linear = SHAKEN * random(size=(7, system.n, 6))
+    linear[:3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)])
+    linear[[3, 6]] += h * v
+    unknowns = [(kind, SHAKEN * random(size=(counts[kind], width))) for kind, width in UNKNOWNS]
+    unknowns[0][1][...] += h * v
+    unknowns[3][1][...] = SHAKEN
+    before = dict(zip(ROW, program.joined(*row.values()), strict=True))
+    weighted = program.joined(*((NODES, own) for own in linear))
+    D, multipliers, Z, share = program.joined(*unknowns)
+    ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
+    errors = program.joined(*(4 * [(NODES, SHAKEN * random(size=(system.n, 6)))]))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
     t, h, *given = numbers
     return Given(
         unknown,
-        _state(t, before, none),
+        _state(t, before),
         h,
-        Newmark(np.array(given[:3])[:, None], weighted[:3], weighted[3]),
-        weighted[4:6],
+        Newmark(np.array(given[:3], object)[:, None], np.stack(weighted[:3]), weighted[3]),
+        np.stack(weighted[4:6]),
         before,
         ended,
         Constants(*given[3:6]),
         given[-1],
-        np.array(given[-4:-1]),
-        np.array(given[6:-4]).reshape(3, 3),
-        errors,
+        np.array(given[-4:-1], object),
+        np.array(given[6:-4], object).reshape(3, 3),
+        np.stack(errors),
     )
 
 
-def _state(t: Any, row: dict[str, Array], none: Array) -> State:
+def _state(t: Any, row: dict[str, Array]) -> State:
+    none = np.empty(0)
     x, R, v, vdot = (row[name].reshape(-1, *shape) for name, shape in SHAPES)
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(whole: Whole, equations: StepEquations, parameters: Parameters) -> Recording:
-    """The methods of the equations on a tape, one after the other."""
-    one, lines, none = whole.one, Lines(whole.copies, recorded=True), np.empty(0)
-    system = RecordedSystem(whole, lines, whole.system.prescribe(equations.h))
-    given = inputs(lines, whole, equations, parameters)
+def record(whole: Whole, equations: StepEquations, parameters: Parameters, prescribed: list[Any]) -> Recording:
+    """The methods of the equations on tapes, one after the other."""
+    program = Program()
+    system = RecordedSystem(whole, program, prescribed)
+    given = inputs(program, whole, equations, parameters)
+    first, places, closes = len(program.specs), dict[str, int](), equations.closes_velocities
     unknown, state, h = given.unknown, given.state, given.h
-    step = type(equations)(system, state, h, given.formulas, system.kinematics, equations.matrix)
+    step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
     scheme = Scheme(system, system.kinematics, given.parameters, type(equations))  # type: ignore[arg-type]
+    end_checked = True
 
     def local_error(new: State) -> Any:
         slope = (new.vdot.reshape(-1) - given.before["old"]) * given.per_time
-        return h**3 * defect(scheme, new, slope, none)
+        return h**3 * defect(scheme, new, slope, np.empty(0))
 
-    def end(unknown: Unknowns) -> tuple[Array, list[Any]]:
+    def end(unknown: Unknowns) -> tuple[list[Any], list[Any]]:
+        nonlocal end_checked
         new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
-        system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
+        try:
+            system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
+        except CannotRecordError:
+            end_checked = False
         D, before = unknown.D - given.formulas.guess, given.before
-        squares = [(miss := system.weight * off) @ miss for off in (D, *(given.expected - D))]
+        squares = [np.dot(miss := system.weight * off, miss) for off in (D, *(given.expected - D))]
         local = np.maximum.reduce(np.abs(local_error(new) * system.weight))
         missed = new.multipliers - state.multipliers
-        ended = new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed"][: one.N], before["vdot"]
-        row = np.concatenate([*map(np.ravel, ended), missed, before["missed_multipliers"][: one.m]])
-        return row, [*squares, local]
+        row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"]]
+        return [*row, missed, before["missed multipliers 0"]], [*squares, local]
+
+    def sinks(name: str, kinds: Any, values: list[Any]) -> list[Any]:
+        kinds = list(kinds)
+        places[name] = program.rows(*kinds)
+        every = zip(kinds, values, strict=True)
+        return [program.sink(kind, places[name] + k, own) for k, ((kind, _), own) in enumerate(every)]
 
     residual = step.evaluate(unknown)
-    lines.share_guards()
+    program.share_guards()
     matrix = step.linearize(unknown, residual)
-    stored = Stored(matrix, residual.evaluation.motion.R)
-    of_matrix = lines.line(stored.values, *([matrix.T_inv, system.solver.values] if whole.copies == 1 else []))
-    factors, T_inv, gradients, _ = stored.again(lines, system.solver)
-    kept, first = Linearization(factors, T_inv), stored.again(lines, system.solver)
-    if equations.closes_velocities:
-        directions = first[0], first[1], first[3]
-        kept = Linearization(factors, T_inv, gradients, directions)
-    correction = step.correction(unknown, residual, kept)
-    after = step.corrected(unknown, residual, kept, correction, 1.0)
-    rest = (after.Z, [after.inertia_share]) if equations.closes_velocities else (np.zeros(one.N + 1),)
-    row, values = end(after)
-    values += [*step.size(residual), step.length(correction)]
-    of_trial = lines.line(np.concatenate([after.D, after.multipliers, *rest]), row, values)
-    of_end = lines.line(*end(unknown))
-    new = _state(step.t, given.ended, none)
+    R, joints = residual.evaluation.motion.R, system.joint_kinds
+    gradients = matrix.velocity_gradients or []
+    kinds = [(NODES, 36), (NODES, 9), *((kind.number, own.size) for kind, own in zip(joints, gradients, strict=False))]
+    outputs = sinks("matrix", kinds, [matrix.T_inv, R, *gradients])
+    places["first"] = program.rows((NODES, 36), (NODES, 9))
+    of_matrix = program.line(outputs, system.matrix)
+    T_inv, *gradients = (
+        _again(program, kind, places["matrix"] + k, own)
+        for k, (kind, own) in enumerate(zip([kind for kind, _ in kinds], [matrix.T_inv, R, *gradients], strict=True))
+        if k != 1
+    )
+    kept = Linearization(factors_at(system.lu), T_inv)
+    if closes:
+        directions = (
+            factors_at(system.first_lu),
+            _again(program, NODES, places["first"], matrix.T_inv),
+            _again(program, NODES, places["first"] + 1, R),
+        )
+        kept = Linearization(factors_at(system.lu), T_inv, gradients, directions)
+    trials, simplified = list[str](), list[bool]()
+    for program.answer in (False, True):
+        correction = step.correction(unknown, residual, kept)
+        after = step.corrected(unknown, residual, kept, correction, 1.0)
+        rest = [after.Z, after.inertia_share] if closes else [np.zeros(6), 0.0]
+        row, values = end(after)
+        values += [*step.size(residual), step.length(correction)]
+        number = str(len(trials))
+        outputs = sinks(f"after {number}", UNKNOWNS, [after.D, after.multipliers, *rest])
+        outputs += sinks(f"row {number}", ROW.values(), row)
+        outputs += sinks(f"numbers {number}", [(ALL, len(values))], [values])
+        trials.append(program.line(outputs))
+        simplified.append(bool(correction.simplified))
+        if not closes or system.damps:
+            break
+    row, values = end(unknown)
+    of_end = program.line(sinks("row", ROW.values(), row) + sinks("numbers", [(ALL, len(values))], [values]))
+    new = _state(step.t, given.ended)
     left = local_error(new)
-    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, factors))
+    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
     rates = given.of_rates @ given.errors[1:]
     rates[0] -= defect_of_velocities(system, third, new.v - state.v)
     errors = carry(step, residual, kept, given.errors[0], rates, left)
-    of_look = lines.line(np.concatenate([lasting, oscillating]), errors)
-    own = of_matrix, of_trial, of_end, of_look
-    texts, lengths = [text for text, _ in own], [length for _, length in own]
-    return Recording(texts, len(stored.values), lengths, bool(correction.simplified))
+    outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
+    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
+    return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 
-class Stored:
-    """The numbers of a linearization that are no constants: what one kernel writes for another to read."""
-
-    def __init__(self, matrix: Linearization, R: Array) -> None:
-        self._parts = [*matrix.factors.arrays, matrix.T_inv, *(matrix.velocity_gradients or ()), R]
-        self.values = [value for part in self._parts for value in part.flat if isinstance(value, Number)]
-
-    def again(self, lines: Lines, solver: Elimination) -> tuple[Factors, Array, list[Array], Array]:
-        """Factors, inverse tangent operators, gradients of velocities and rotations, of numbers that are given."""
-        given = iter(lines.input(np.tile([value.sample for value in self.values], (lines.copies, 1))))
-        parts = []
-        for part in self._parts:
-            parts.append(part.copy())
-            parts[-1].flat = [next(given) if isinstance(value, Number) else value for value in part.flat]
-        factors, T_inv, *gradients, R = parts
-        return solver.restore([factors]), T_inv, gradients, R
+def _again(program: Program, kind: int, array: int, values: Array) -> Array:
+    """Values that a line has written, as another one reads them; constants stay."""
+    tape = program.tapes[kind]
+    samples = np.stack([np.broadcast_to(sample_of(v), len(tape.sampled)) for v in values.flat], axis=1)
+    given = tape.given(tape.source(array, values.size), samples)
+    result = np.empty(values.size, object)
+    result[:] = [new if isinstance(v, Number) else v for new, v in zip(given.tolist(), values.flat, strict=True)]
+    return result.reshape(values.shape)

@@ -94,14 +94,14 @@ class StabilizedEquations(StepEquations):
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (system.product(G, d) - residual.hidden)
         Z, push = self.along_constraints(linearization, missed)
-        resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
-        rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
+        resistance = squared * self.beta * np.dot(system.diagonal_mass * Z, Z)
+        rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
-            share = -(more @ push).item() / ((push @ push).item() or 1.0)
+            share = -np.dot(more, push).item() / (np.dot(push, push).item() or 1.0)
             change, push = self.along_constraints(linearization, per_rate * system.product(G, d_more))
             Z = Z + change
         assert linearization.directions is not None

@@ -25,11 +25,13 @@ from fem_mbs.alpha.local_error import (
 )
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
-from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Columns, Recording, inputs, record
+from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.compiled.band import CompiledBand
+from fem_mbs.compiled.program import Program, address
 from fem_mbs.compiled.tape import CannotRecordError
-from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
+from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
 from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
 
@@ -66,7 +68,7 @@ def _step(
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
     solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
     end, report = lines.end(solution.unknown), solution.report
-    report.end_checked = True
+    report.end_checked = lines.end_checked
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     looks, carried = sudden or looked_at(memory.steps), memory.errors
@@ -77,8 +79,7 @@ def _step(
             errors, sizes = lines.look(solution.value.rows, end, carried)
             carried = None if carried is None else errors
             if looks:
-                lasting = np.maximum.reduce(sizes)
-                report.error_estimate = StepErrorEstimate(lasting[:2], lasting[2:], sudden)
+                report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         else:
             equations = plain()
             carried = errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory).carried
@@ -96,7 +97,9 @@ def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
             raise CannotRecordError("constraints repeat each other")
         equations = plain()
         lines = StepLines(whole, equations, scheme.parameters)
-        lines.compare(equations)
+        if lines.kind not in _COMPARED:
+            lines.compare(equations)
+            _COMPARED.add(lines.kind)
     except Exception as error:  # whatever code makes of numbers that it was not written for
         LOG.debug("steps are not compiled as a whole: %s: %s", type(error).__name__, error)
         whole.give_up()
@@ -110,7 +113,7 @@ class Trial(NamedTuple):
     """A trial, and the correction of it."""
 
     rows: Array
-    """The unknowns: increments, multipliers, and what the formulation has beyond them, a row for each copy."""
+    """The unknowns: increments, multipliers, and what the formulation has beyond them."""
     matrix: int
     """The number of the matrix in this step."""
     size: tuple[float, float]
@@ -122,10 +125,9 @@ class Trial(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """Where a step has led, a row for each copy, see :class:`Columns`."""
+    """Where a step has led, a row, see :class:`Columns`."""
 
-    state: Array
-    memory: Array
+    row: Array
     best: int
     """The guess that would have been best."""
     local: float
@@ -157,6 +159,8 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
 
 
 _RECORDINGS: dict[Any, Recording] = {}
+_COMPARED = set[Any]()
+"""Kinds whose lines do what NumPy does: numbers are all that systems of a kind differ in."""
 
 
 class StepLines:
@@ -166,45 +170,48 @@ class StepLines:
     """
 
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
-        self._whole, one, self._closes = whole, whole.one, equations.closes_velocities
-        self._columns, c, N = Columns(one), whole.copies, one.N
-        lines = Lines(c, recorded=False)
-        system = RecordedSystem(whole, lines, whole.system.prescribe(equations.h))
-        kind = type(equations), *lines.kind
-        made = _RECORDINGS.get(kind)
+        self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities
+        n, N, m = self._system.n, self._system.N, self._system.m
+        self._columns, program = Columns(self._system), Program()
+        prescribed = whole.prescribed(equations.h)
+        system = RecordedSystem(whole, program, prescribed)
+        first = len(program.arrays)
+        inputs(program, whole, equations, parameters)
+        self.kind = type(equations), *program.kind
+        made = _RECORDINGS.get(self.kind)
         if made is None:
-            with recorded(whole.system):
-                made = _RECORDINGS[kind] = record(whole, equations, parameters)
-        first = len(lines.arrays)
-        inputs(lines, whole, equations, parameters)
-        of_matrix = lines.results(*made.lengths[0])
-        self._read = len(lines.arrays)
-        for _ in range(2):  # those of the matrix, and of the first one of a step
-            lines.input(np.zeros((c, made.stored)))
-        of_trial, of_end, of_look = (lines.results(*lengths) for lengths in made.lengths[1:])
-        self._lines, self._simplified, self._written = lines, made.simplified, of_matrix.start
-        self._matrix, self._trial, self._end, self._look = lines.kernels(made.programs)
-        self._numbers, self._start, self._linear, self._unknown, self._ended, self._errors = lines.arrays[first:][:6]
-        self._prescribed = lines.arrays[system.given]
-        stored, *self._kept = lines.arrays[of_matrix]
-        self._places = stored, np.zeros_like(stored)
-        """Where the first matrix of a step is, and where later ones are."""
-        for place in (self._read, self._read + 1):
-            lines.put(place, stored)
-        (self._after, *self._after_trial), self._after_end = lines.arrays[of_trial], lines.arrays[of_end]
-        self._lasting, self._carried = lines.arrays[of_look]
+            with recorded(whole):
+                made = _RECORDINGS[self.kind] = record(whole, equations, parameters, prescribed)
+        program.repeat(made.specs)
+        self._program, self._places, self.end_checked = program, made.places, made.end_checked
+        self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
+        arrays, at = program.arrays, made.places
+        starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
+        self._numbers = arrays[first]
+        self._start, self._linear, self._unknown, self._ended, self._errors = map(program.whole, starts[1:].tolist())
+        self._linear = self._linear.reshape(7, N)
+        self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
+        self._trials: list[Any] = [
+            (run, made.simplified[k], *(program.whole(at[f"{name} {k}"]) for name in ("after", "row", "numbers")))
+            for k, run in enumerate(trials)
+        ]
+        self._variant = 0
+        self._after_end = program.whole(at["row"]), program.whole(at["numbers"])
+        self._lasting, self._carried = program.whole(at["lasting"]), program.whole(at["carried"])
+        self._lu = system.lu, system.first_lu
+        # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
+        self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
+        self._blocks = [(arrays[own], arrays[other]) for own, other in self._stored]
+        for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
+            program.put(place, address(block))
+        self._held: list[Array] = []
         own = self._columns.of
-        self._basis = self._start[:, self._columns.basis].reshape(c, 5, N)
-        self._missed_multipliers = self._start[:, own["missed_multipliers"]].reshape(c, 2, one.m)
-        self._multipliers = self._start[:, own["multipliers"]]
-        self._shapes = [(own[name], (-1, *shape)) for name, shape in SHAPES]
-        first = self._columns.memory
-        rest = (
-            slice(own[name].start - first, own[name].stop - first) for name in ("a", "missed", "missed_multipliers")
-        )
-        self._cuts = own["multipliers"], *rest
+        self._basis = self._start[self._columns.basis].reshape(5, N)
+        self._missed_multipliers = self._start[own["missed multipliers 0"].start :].reshape(2, m)
+        self._multipliers = self._start[own["multipliers"]]
+        self._shapes = [(own[name], (n, *shape)) for name, shape in SHAPES]
         self._guess = np.zeros_like(self._unknown)
-        self._guess_multipliers = self._guess[:, N : N + one.m]
+        self._guess_multipliers = self._guess[N : N + m]
         self._key: Any = None
         self._last: Any = None, None, None
         self._latest: Any = None, None, None
@@ -222,30 +229,23 @@ class StepLines:
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         if memory.errors is not None:
             numbers[-4:-1] = weights_of_third(parameters, h, state.t - last.t_old)
-        x, a, end = self._last
-        goes_on = x is state.x and a is memory.a
-        if goes_on:
-            self._start[:, : self._columns.memory], self._start[:, self._columns.memory :] = end.state, end.memory
+        x, a, row = self._last
+        if x is state.x and a is memory.a:
+            self._start[:] = row
         else:
             self._begin_at(state, memory)
-        formulas, guess, N = self._formulas, self._guess, linear.shape[2]
-        if len(linear) == 1:
-            formulas.weights.dot(self._basis[0], linear[0])
-        else:
-            np.matmul(formulas.weights, self._basis, out=linear)
+        formulas, guess, N = self._formulas, self._guess, linear.shape[1]
+        formulas.weights.dot(self._basis, linear)
         if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
             own = plain().formulas
-            linear[:, :3], linear[:, 3] = (
-                own.constants.reshape(3, len(linear), -1).swapaxes(0, 1),
-                own.guess.reshape(len(linear), -1),
-            )
-            linear[:, 6] = linear[:, 3] if missed.best == PLAIN else linear[:, 3] + linear[:, 3 + missed.best]
+            linear[:3], linear[3] = own.constants, own.guess
+            linear[6] = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
         if self._prescribed:
-            data = (data for every in self._whole.system.prescribe(state.t + h) for data in every if data is not None)
+            data = (own for part in self._whole.prescribed(state.t + h) for own in numbers_of(part).values())
             for own, values in zip(self._prescribed, data, strict=True):
-                own[...] = values.reshape(own.shape)
-        guess[:, :N] = linear[:, 6]
-        np.vecmat(formulas.of_multipliers, self._missed_multipliers, out=self._guess_multipliers)
+                own[...] = values
+        guess[:N] = linear[6]
+        formulas.of_multipliers.dot(self._missed_multipliers, self._guess_multipliers)
         self._guess_multipliers += self._multipliers
         if self._count > 1:
             self._use(0)
@@ -254,21 +254,11 @@ class StepLines:
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
         """From a state and a memory that the last step did not lead to."""
-        missed, last, c, equations = memory.predictor, memory.accelerations, self._whole.copies, self._whole.equations
+        missed, last = memory.predictor, memory.accelerations
         assert missed is not None
-        values = {
-            "multipliers": state.multipliers[equations],
-            "x": state.x,
-            "R": state.R,
-            "v": state.v,
-            "vdot": last.now,
-            "a": memory.a,
-            "missed": missed.D.reshape(2, c, -1).swapaxes(0, 1),
-            "old": last.old,
-            "missed_multipliers": missed.multipliers[:, equations].swapaxes(0, 1),
-        }
-        for name, value in values.items():
-            self._start[:, self._columns.of[name]] = value.reshape(c, -1)
+        of_state = state.multipliers, state.x, state.R, state.v, last.now
+        parts = *of_state, memory.a, missed.D, last.old, missed.multipliers
+        np.concatenate([np.ravel(part) for part in parts], out=self._start)
 
     # what Newton's method asks
 
@@ -279,7 +269,7 @@ class StepLines:
         return self._tried(rows)
 
     def size(self, trial: Trial) -> tuple[float, float]:
-        """Relative residuals of forces and constraints, the largest of all copies."""
+        """Relative residuals of forces and constraints."""
         return trial.size
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
@@ -304,21 +294,34 @@ class StepLines:
     def _make(self, rows: Array) -> None:
         """A matrix; that of the first one stays for the directions of the formulation."""
         self._count += 1
-        if self._count == 2:
-            self._use(1)
+        solver = self._system.solver
+        assert isinstance(solver, CompiledBand)
+        del self._held[min(self._count, 2) - 1 :]
+        factors, place = solver.zeros()
+        self._held.append(factors)
+        self._program.put(self._lu[0], place)
+        if self._count < 3:
+            self._program.put(self._lu[1], place) if self._count == 1 else self._use(1)
         self._run(self._matrix, rows)
+        if self._seen[0]:
+            raise OtherBranchError
 
-    def _use(self, place: int) -> None:
-        for own in (self._written, self._read):
-            self._lines.put(own, self._places[place])
+    def _use(self, number: int) -> None:
+        for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
+            self._program.put(place, address(blocks[number]))
 
     def _tried(self, rows: Array) -> Trial:
-        self._run(self._trial, rows)
-        row, numbers = self._after_trial
-        *values, force, constraint, length = self._of_copies(numbers)
-        after = self._after.copy()
+        try:
+            run, simplified, own, row, numbers = self._trials[self._variant]
+            self._run(run, rows)
+        except OtherBranchError:
+            self._variant = len(self._trials) - 1 - self._variant
+            run, simplified, own, row, numbers = self._trials[self._variant]
+            self._run(run, rows)
+        *values, force, constraint, length = numbers.tolist()
+        after = own.copy()
         self._latest = after, row, values
-        return Trial(rows, self._count, (force, constraint), length, self._simplified, after)
+        return Trial(rows, self._count, (force, constraint), length, simplified, after)
 
     def _run(self, kernel: Callable[[], bool], rows: Array) -> None:
         self._unknown[...] = rows
@@ -332,70 +335,47 @@ class StepLines:
         after, row, values = self._latest
         if after is not rows:
             self._run(self._end, rows)
-            row, numbers = self._after_end
-            values = self._of_copies(numbers)
-        first, (*squares, local) = self._columns.memory, values
-        return StepResult(row[:, :first].copy(), row[:, first:].copy(), squares.index(min(squares)), local)
-
-    @staticmethod
-    def _of_copies(values: Array) -> list[float]:
-        """The sums of the first three numbers of all copies, which are squares, and the largest of the others."""
-        if len(values) == 1:
-            return values[0].tolist()
-        return [*values[:, :3].sum(axis=0).tolist(), *np.maximum.reduce(values[:, 3:]).tolist()]
+            row, values = self._after_end[0], self._after_end[1].tolist()
+        *squares, local = values
+        return StepResult(row.copy(), squares.index(min(squares)), local)
 
     def parts(
         self, end: StepResult, state: State, h: float, memory: AlphaMemory
     ) -> tuple[State, Array, PredictorHistory]:
         """The state of rows, the algorithmic accelerations, and what guesses missed."""
-        c, rows, rest = self._whole.copies, end.state, end.memory
-        x, R, v, vdot = [rows[:, own].reshape(shape) for own, shape in self._shapes]
-        own, of_memory, of_D, of_multipliers = self._cuts
-        multipliers = self._of_equations(rows[:, None, own])[0]
-        new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        a, D = rest[:, of_memory].reshape(-1), rest[:, of_D].reshape(c, 2, -1).swapaxes(0, 1).reshape(2, -1)
-        missed = self._of_equations(rest[:, of_multipliers].reshape(c, 2, -1))
-        self._last = x, a, end
+        row, own = end.row, self._columns.of
+        x, R, v, vdot = [row[place].reshape(shape) for place, shape in self._shapes]
+        new = State(state.t + h, x, R, v, vdot, row[own["multipliers"]], state.u, state.udot, state.uddot)
+        a, D = row[own["a"]], row[own["missed 0"].start : own["missed 1"].stop].reshape(2, -1)
+        missed = row[own["missed multipliers 0"].start :].reshape(2, -1)
+        self._last = x, a, row
         assert memory.predictor is not None
         return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
 
-    def _of_equations(self, rows: Array) -> Array:
-        """Values ``(.., m)`` of the equations of all copies, from those ``(copies, .., m)`` of each."""
-        if len(rows) == 1:
-            return rows[0]
-        result = np.empty((rows.shape[1], self._whole.system.m))
-        result[:, self._whole.equations] = rows.swapaxes(0, 1)
-        return result
-
-    def kept(self) -> tuple[Array, ...] | None:
-        """Inverse tangent operators and the last matrix, for a later step; None of copies side by side."""
-        if not self._kept:
-            return None
-        T_inv, values = self._kept
-        return T_inv.reshape(-1, 6, 6).copy(), values[0].copy()
+    def kept(self) -> tuple[Array, ...]:
+        """Inverse tangent operators and the factors of the last matrix, for a later step."""
+        return self._blocks[0][self._count > 1].reshape(-1, 6, 6).copy(), self._held[-1]
 
     def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
-        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(copies, 4)``.
+        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
 
         See ``StepErrorEstimate``.
         """
-        c, _, N = self._errors.shape
         if errors is not None:
-            self._errors[...] = errors.reshape(4, c, N).swapaxes(0, 1)
-        self._ended[...] = end.state
+            self._errors[...] = errors.reshape(-1)
+        self._ended[...] = end.row[: self._columns.memory]
         self._run(self._look, rows)
-        return self._carried.reshape(c, 4, N).swapaxes(0, 1).reshape(4, -1).copy(), self._lasting
+        return self._carried.reshape(4, -1).copy(), self._lasting.copy()
 
     # the same by NumPy
 
     def plain(self, rows: Array) -> Unknowns:
         """Unknowns of rows."""
-        N, m = self._linear.shape[2], self._multipliers.shape[1]
-        D, multipliers = rows[:, :N].reshape(-1), self._of_equations(rows[:, None, N : N + m])[0]
+        N, m = self._linear.shape[1], len(self._multipliers)
+        D, multipliers = rows[:N], rows[N : N + m]
         if not self._closes:
             return Unknowns(D, multipliers)
-        Z = rows[:, N + m : -1].reshape(-1)
-        return Unknowns(D, multipliers, Z, inertia_share=float(rows[:, -1].max()))
+        return Unknowns(D, multipliers, rows[N + m : -1], inertia_share=float(rows[-1]))
 
     def plain_solution(self, plain: StepEquations, solution: Iterate[Array, Trial, int]) -> Iterate[Any, Any, Any]:
         """A solution with its equations and its matrix."""
@@ -409,17 +389,15 @@ class StepLines:
 
         So that a run that is gone on with takes the lines that it began with, this does not depend on its state.
         """
-        start, linear, rows, system = self._start, self._linear, self._unknown.copy(), self._whole.system
-        x, R, v, vdot = [start[:, own].reshape(shape) for own, shape in self._shapes]
-        multipliers, none = self._of_equations(self._multipliers[:, None])[0].copy(), np.empty(0)
-        state = State(0.0, x, R, v, vdot, multipliers, none, none, none)
-        formulas = equations.formulas._replace(
-            constants=linear[:, :3].swapaxes(0, 1).reshape(3, -1), guess=linear[:, 3].reshape(-1)
-        )
+        start, linear, rows, system = self._start, self._linear, self._unknown.copy(), self._system
+        x, R, v, vdot = [start[own].reshape(shape) for own, shape in self._shapes]
+        none = np.empty(0)
+        state = State(0.0, x, R, v, vdot, self._multipliers.copy(), none, none, none)
+        formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         before, after = self.plain(rows), self.evaluate(rows).after
         own, end = self.plain(after), self.end(after)
-        x, R, v, _ = [end.state[:, place].reshape(shape) for place, shape in self._shapes]
+        x, R, v, _ = [end.row[place].reshape(shape) for place, shape in self._shapes]
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
@@ -427,7 +405,7 @@ class StepLines:
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (x, expected.x, system.length)]
-        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.memory[:, self._cuts[1]].reshape(-1), a, a_rate)]
+        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.row[self._columns.of["a"]], a, a_rate)]
         for one, other, rate in pairs:
             if not np.abs(one - other).max(initial=0.0) <= AGREES * rate * max(size, SHAKEN):
                 raise CannotRecordError("the recorded lines do something else")

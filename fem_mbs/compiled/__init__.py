@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
+from fem_mbs.linear.solvers import DENSE_SIZE
 from fem_mbs.system.system import System
 
 
@@ -20,5 +21,5 @@ def accelerate(system: System) -> None:
         from fem_mbs.compiled.whole import whole
 
         system.whole = whole(system)
-        if system.whole is None:
+        if system.whole is None or system.size > DENSE_SIZE:
             compiled(system)

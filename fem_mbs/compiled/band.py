@@ -9,7 +9,7 @@ factorises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 
@@ -17,9 +17,10 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import address, unheld
-from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.linear.solvers import NARROW, BandedSolver, Factors, LinearSolver, band_of_pivots
+from fem_mbs.compiled.batches import unheld
+from fem_mbs.compiled.machine import lanes
+from fem_mbs.compiled.program import Between, Program, Statement, address
+from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
 LEAST = 1e-11
@@ -28,39 +29,16 @@ correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
+define void @factor(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- %seen = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %slots = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %entries = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %count = load i64, ptr %table3
- %some = icmp ugt i64 %count, 0
- br i1 %some, label %add, label %summed
-add:
- %k = phi i64 [0, %entry], [%k1, %add]
- %slot_at = getelementptr i64, ptr %slots, i64 %k
- %slot = load i64, ptr %slot_at
- %value_at = getelementptr double, ptr %entries, i64 %k
- %value = load double, ptr %value_at
- %sum_at = getelementptr double, ptr %lu, i64 %slot
- %before = load double, ptr %sum_at
- %sum = fadd double %before, %value
- store double %sum, ptr %sum_at
- %k1 = add i64 %k, 1
- %adding = icmp ult i64 %k1, %count
- br i1 %adding, label %add, label %summed
-summed:
  %storage = mul i64 %n, {ld}
  %outside = getelementptr double, ptr %lu, i64 %storage
  store double 0.0, ptr %outside
  br label %look
 look:
- %m = phi i64 [0, %summed], [%m1, %look]
+ %m = phi i64 [0, %entry], [%m1, %look]
  %m_start = mul i64 %m, {ld}
  %m_place = add i64 %m_start, {W}
  %m_at = getelementptr double, ptr %lu, i64 %m_place
@@ -127,19 +105,12 @@ end:
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
-Entries are added where they are stored, in the order of NumPy's ``bincount``. ``seen`` gets the sizes of the diagonal,
+``seen`` gets the sizes of the diagonal,
 to which those of all subtractions are added; in the end it begins with 1 if a pivot is lost.
 """
 SOLVE = """\
-define void @kernel(i64 %n, ptr noalias %lu, ptr noalias %table) {{
+define void @solve(i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
 entry:
- %order = load ptr, ptr %table
- %table1 = getelementptr ptr, ptr %table, i64 1
- %b = load ptr, ptr %table1
- %table2 = getelementptr ptr, ptr %table, i64 2
- %x = load ptr, ptr %table2
- %table3 = getelementptr ptr, ptr %table, i64 3
- %y = load ptr, ptr %table3
  br label %fill
 fill:
  %k = phi i64 [0, %entry], [%k1, %fill]
@@ -206,8 +177,8 @@ end:
 
 
 @cache
-def programs(width: int, lanes: int) -> tuple[str, str]:
-    """LLVM text that factorises a band of a half width, and that which solves with the factors."""
+def functions(width: int, lanes: int) -> dict[str, str]:
+    """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
     V, K = lanes, -(-width // lanes)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
     down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
@@ -283,7 +254,7 @@ def programs(width: int, lanes: int) -> tuple[str, str]:
             *load("u", "%back_column"), "%g{k} = fmul {vector} %u{k}, %xis", "%q_next{k} = fadd {vector} %t{k}, %g{k}"
         ),
     )
-    return factor, solve
+    return {"factor": factor, "solve": solve}
 
 
 class CompiledBand(LinearSolver):
@@ -300,40 +271,60 @@ class CompiledBand(LinearSolver):
     def __init__(self, plain: BandedSolver, rows: IntArray, columns: IntArray) -> None:
         self._plain, self.size, self.kind, self.place = plain, plain.size, plain.kind, plain.place
         V = lanes()  # noqa: N806
+        self.width = plain.width
         self._width = W = -(-plain.width // V) * V  # noqa: N806
         self._ld = 2 * W + 1
         self.storage = self._ld * self.size
-        outside, place = (rows < 0) | (columns < 0), plain.place
-        self.slots = np.where(outside, self.storage, place[columns] * (self._ld - 1) + W + place[rows])
-        self._factor, self._solve = map(kernel, programs(plain.width, V))
-        self._shape = self.size + W, self._ld
-        self._seen, self._entries = np.zeros(self.size + W), np.zeros(len(rows))
-        of_matrix = address(self._seen), address(self.slots), address(self._entries), len(rows)
-        self._of_matrix = np.array(of_matrix, np.int64)
-        self._right, self._x = np.zeros((2, self.size))
-        self._arrays = plain.order.astype(np.int64), self._right, self._x, np.zeros(self.size + W)
-        self._of_solution = np.array([address(array) for array in self._arrays], np.intp)
-        self._addresses = address(self._of_matrix), address(self._of_solution)
+        self.slots = self.slots_of(rows, columns)
+        self._shape, self._program = (self.size + W, self._ld), Program()
+        program = self._program
+        program.functions |= functions(plain.width, V)
+        size, count = program.count(self.size), program.count(len(rows))
+        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
+        """The order, and where functions write the sizes of pivots and parts of solutions."""
+        order, seen, y = map(program.array, self.arrays)
+        self._lu, self._entries = program.array(np.zeros(1)), program.array(np.zeros(len(rows)))
+        right, x = (program.array(np.zeros(self.size)) for _ in range(2))
+        self._right, self._x, self._seen = program.arrays[right], program.arrays[x], self.arrays[1]
+        add = Statement("add", [(count, 1)], [program.array(self.slots), self._entries, self._lu])
+        statements = [
+            [add, Statement("factor", [(size, 1)], [self._lu, seen])],
+            [Statement("factor", [(size, 1)], [self._lu, seen])],
+            [Statement("solve", [(size, 1)], [self._lu, order, right, x, y])],
+        ]
+        self._sum, self._factor, self._solve = program.kernels(
+            [program.line([], Between([], own, 0)) for own in statements]
+        )
         self._storages, self._places = list[Array](), list[int]()
+
+    def spread(self, slots: IntArray) -> IntArray:
+        """Slots of which those outside are many: no sum there has to wait for the one before."""
+        unused = self.storage + self._width + np.arange(len(slots)) % (self._width + 1)
+        return np.where(slots == self.storage, unused, slots)
+
+    def slots_of(self, rows: IntArray, columns: IntArray) -> IntArray:
+        """Where entries are stored."""
+        outside, place = (rows < 0) | (columns < 0), self.place
+        return np.where(outside, self.storage, place[columns] * (self._ld - 1) + self._width + place[rows])
 
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self._storage()
+            lu, place = self.zeros()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            if (factors := self._factorized(lu, place, 0)) is not None:
+            if (factors := self._factorized(self._factor, lu, place)) is not None:
                 return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
     def factorized(self, entries: Array) -> Factors:
         if entries.dtype == float:
-            if entries is not self._entries:
-                self._entries = np.ascontiguousarray(entries)
-                self._of_matrix[2] = address(self._entries)
-            if (factors := self._factorized(*self._storage(), len(self.slots))) is not None:
+            if entries is not self._program.arrays[self._entries]:
+                self._program.arrays[self._entries] = entries = np.ascontiguousarray(entries)
+                self._program.put(self._entries, address(entries))
+            if (factors := self._factorized(self._sum, *self.zeros())) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
 
-    def _storage(self) -> tuple[Array, int]:
+    def zeros(self) -> tuple[Array, int]:
         """Zeros, where factors were that nobody holds any more, and where that is."""
         for k in unheld(self._storages):
             self._storages[k].fill(0.0)
@@ -343,10 +334,10 @@ class CompiledBand(LinearSolver):
         self._places = [*self._places[-2:], address(storage)]
         return storage, self._places[-1]
 
-    def _factorized(self, lu: Array, place: int, entries: int) -> Factors | None:
+    def _factorized(self, kernel: Callable[[], bool], lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
-        self._of_matrix[3] = entries
-        self._factor(self.size, place, self._addresses[0])
+        self._program.put(self._lu, place)
+        kernel()
         return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
@@ -367,7 +358,8 @@ class CompiledBand(LinearSolver):
         if right.ndim == 2:
             return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
         np.copyto(self._right, right)  # which refuses complex ones
-        self._solve(self.size, place, self._addresses[1])
+        self._program.put(self._lu, place)
+        self._solve()
         return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:
@@ -379,10 +371,9 @@ class CompiledBand(LinearSolver):
 
 
 def compiled(system: System) -> None:
-    """Put a compiled solver in the place of LAPACK's for a narrow band."""
-    if isinstance(system.solver, BandedSolver):
-        pattern, plain = system.pattern, system.solver
-        if system.m:
-            plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
-        if plain.width <= NARROW:
-            system.solver = CompiledBand(plain, pattern.rows, pattern.columns)
+    """Put a compiled solver in the place of LAPACK's for a narrow band, which small systems have."""
+    plain, pattern = system.solver, system.pattern
+    if isinstance(plain, DenseSolver) or isinstance(plain, BandedSolver) and system.m:
+        plain = band_of_pivots(pattern.rows, pattern.columns, system.blocks, system.n_free)
+    if isinstance(plain, BandedSolver) and plain.width <= NARROW:
+        system.solver = CompiledBand(plain, pattern.rows, pattern.columns)

@@ -10,16 +10,15 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled import one_cell as at
-from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.compiled.one_cell import OneCell, rows_in_order
+from fem_mbs.arrays import Array
+from fem_mbs.compiled.one_cell import BatchCells
+from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, VARIABLES, Program, address, padded
 from fem_mbs.compiled.tape import CannotRecordError, recording
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.lie import so3
@@ -35,15 +34,10 @@ LEAST = 2000
 SHAKEN = 0.01
 """How far from where it was built a model is recorded: shares of its extent, and rad."""
 RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
-_PROGRAMS: dict[Any, list[str]] = {}
-"""LLVM text by the kind of a batch."""
+_RECORDINGS: dict[Any, RecordedBatch] = {}
+"""By the kind of a batch."""
 _COMPARED = set[Any]()
 """Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
-
-
-def address(array: Array | IntArray) -> int:
-    """Where an array lies."""
-    return array.__array_interface__["data"][0]
 
 
 def unheld(arrays: list[Array]) -> list[int]:
@@ -61,65 +55,68 @@ def _references(arrays: list[Array], k: int) -> int:
 _ALONE = _references([np.zeros(1)], 0)
 
 
-class Addresses:
-    """Where arrays lie, for kernels. Small ones are copied to where one has been before, which is faster."""
+class RecordedBatch(NamedTuple):
+    """What has been recorded of a kind of batches."""
 
-    def __init__(self, size: int) -> None:
-        self.addresses = np.zeros(size, np.intp)
-        self._arrays, self._small = dict[int, Any](), dict[int, Any]()
-        self.pointer = int(self.addresses.ctypes.data)
-
-    def __setitem__(self, place: int, array: Array | IntArray) -> None:
-        known = self._small.get(place)
-        if known is not None and known.shape == array.shape:
-            known[...] = array
-        elif array.size <= COPIED:
-            self._small[place] = array = np.array(array, order="C")  # type: ignore[assignment]
-            self.at(place, array)
-        else:
-            self._small.pop(place, None)
-            self.at(place, np.ascontiguousarray(array))  # type: ignore[arg-type]
-
-    def at(self, place: int, array: Array | IntArray) -> None:
-        """Have kernels work on an array itself."""
-        self._arrays[place] = array
-        self.addresses[place] = address(array)
+    programs: list[str]
+    specs: list[Any]
+    """Arrays, see :class:`~fem_mbs.compiled.program.Program`."""
+    results: list[list[int]]
+    """Where those of each program are."""
 
 
-class Arrays:
-    """The arrays of a model that its kernels read: a motion, and how rates follow increments."""
+class Motions:
+    """The arrays of a model that kernels of its batches read: a motion, and how rates follow increments."""
 
     def __init__(self, system: System, least: int) -> None:
-        self.least = least
-        self.addresses = Addresses(at.SHARED)
-        self._own, self._read, self._t = bool(system.k), bool(system.readers), np.zeros(1)
-        self.addresses.at(at.T, self._t)
+        n, k, self.least = system.n, system.k, least
+        shapes = [(ALL, (1, 1)), (ALL, (1, 3)), (NODES, (n, 3)), (NODES, (n, 3, 3)), *(3 * [(NODES, (n, 6))])]
+        shapes += [*(4 * [(VARIABLES, (k,))]), (EQUATIONS, (system.m,))]
+        shapes += 2 * [(NODES, (n, 6, 6)), (VARIABLES, (k,))]
+        self._kinds, self._arrays = [kind for kind, _ in shapes], [padded(shape) for _, shape in shapes]
         self._motion: Motion | None = None
         self._rates: list[RateSensitivities | None] = [None, None]
 
+    @staticmethod
+    def _values(motion: Motion, rates: Sequence[RateSensitivities]) -> list[Any]:
+        inertial = motion.momentum or motion
+        values = motion.t, motion.gravity, motion.x, motion.R, motion.V, motion.A, inertial.V, motion.u, motion.udot
+        return [*values, motion.uddot, inertial.udot, motion.multipliers, *(own for rate in rates for own in rate)]
+
     def take(self, motion: Motion) -> None:
         """Have kernels read a motion."""
-        if self._motion is motion:
-            return
-        here, inertial = self.addresses, motion.momentum or motion
-        self._t[0] = motion.t
-        here[at.X], here[at.R], here[at.V], here[at.A] = motion.x, motion.R, motion.V, motion.A
-        here[at.INERTIAL_V], here[at.GRAVITY] = inertial.V, motion.gravity
-        if self._read:
-            here[at.MULTIPLIERS] = motion.multipliers
-        if self._own:
-            here[at.U], here[at.UDOT], here[at.UDDOT] = motion.u, motion.udot, motion.uddot
-            here[at.INERTIAL_UDOT] = inertial.udot
-        self._motion = motion
+        if self._motion is not motion:
+            self._motion = motion
+            for array, values in zip(self._arrays, self._values(motion, ()), strict=False):
+                if array.size and np.size(values):
+                    array[...] = values
 
     def take_rates(self, *rates: RateSensitivities) -> None:
         """Have kernels read how velocities, and accelerations, follow."""
         for k, follow in enumerate(rates):
             if self._rates[k] is not follow:
                 self._rates[k] = follow
-                self.addresses[at.DV + 2 * k] = follow.nodes
-                if self._own:
-                    self.addresses[at.DV_OWN + 2 * k] = follow.own
+                nodes, own = self._arrays[12 + 2 * k : 14 + 2 * k]
+                nodes[...], own[...] = follow
+
+    def numbers(
+        self, program: Program, motion: Motion, rates: Sequence[RateSensitivities]
+    ) -> tuple[Motion, list[RateSensitivities]]:
+        """The same on tapes of a program, with a motion and derivatives for a sample."""
+        values = self._values(motion, rates)
+        samples = [np.broadcast_to(value, array.shape) for value, array in zip(values, self._arrays, strict=True)]
+        every = zip(self._kinds, self._arrays, samples, strict=True)
+        t, gravity, x, R, V, A, inertial, u, udot, uddot, other, multipliers, *rates_ = (
+            program.seen(kind, array, sample) for kind, array, sample in every
+        )
+        x, R, V, A, inertial = (own.reshape(1, *own.shape) for own in (x, R, V, A, inertial))
+        u, udot, uddot, other, multipliers = (own.reshape(-1) for own in (u, udot, uddot, other, multipliers))
+        momentum = Motion(t[0], x, R, inertial, A, gravity, u, other, uddot, multipliers)
+        follow = []
+        for nodes, own in zip(rates_[::2], rates_[1::2], strict=True):
+            nodes[3:, :3] = 0.0
+            follow.append(RateSensitivities(nodes[None], own.reshape(-1)))
+        return Motion(t[0], x, R, V, A, gravity, u, udot, uddot, multipliers, momentum), follow
 
 
 class LaterContext:
@@ -139,48 +136,57 @@ def resolved(context: Any) -> Any:
 
 
 class _Compiled:
-    """Kernels of a batch and the arrays they work on."""
+    """The program of a batch.
+
+    ``given`` are widths of arrays that are handed to its kernels, a row for each cell; ``record`` returns the results
+    of each kernel for the cells of the batch, a motion, derivatives and rows of these arrays.
+    """
 
     def __init__(
         self,
         batch: ElementBatch | ConstraintBatch,
-        arrays: Arrays,
-        recorder: OneCell,
-        programs: list[str],
-        *results: Sequence[tuple[int, ...]],
+        samples: Samples,
+        given: Sequence[int],
+        record: Callable[..., list[list[Any]]],
+        shapes: Sequence[Sequence[tuple[int, ...]]],
     ) -> None:
-        self.n, self.arrays = len(batch.nodes), arrays
-        self.addresses = here = Addresses(at.PARAMETERS - at.SHARED + len(recorder.parameters))
-        self.guard = np.zeros(1, np.int64)
-        here.at(0, self.guard)
-        self[at.NODES] = batch.nodes.astype(np.int64)
-        if batch.own is not None:
-            self[at.OWN] = batch.own.astype(np.int64)
-        if isinstance(batch, ElementBatch) and batch.reads is not None:
-            self[at.READS] = batch.reads.astype(np.int64)
-        for k, value in enumerate(recorder.parameters):
-            self[at.PARAMETERS + k] = value
-        if self.n * programs[0].count(" = f") < arrays.least:
+        self.motions, system, self._program = samples.motions, samples.system, Program()
+        program = self._program
+        reads = batch.reads if isinstance(batch, ElementBatch) else None
+        for count, index in ((system.n, batch.nodes), (system.m, reads), (system.k, batch.own)):
+            program.cells(count, np.empty(0, np.intp) if index is None else np.unique(index[0]))
+        cells = BatchCells(program, batch)
+        motion, follow = self.motions.numbers(program, samples.sample, samples.rates)
+        self._first = len(program.arrays)
+        rows = [program.given(cells.number, np.ones((cells.n, width)))[None] for width in given]
+        self.kind = type(self), *program.kind
+        made, self.n = _RECORDINGS.get(self.kind), cells.n
+        first = len(program.specs)
+        if made is None:
+            programs, places = list[str](), list[list[int]]()
+            for results in record(cells, motion, follow, rows):
+                flat = [np.asarray(result, object).ravel() for result in results]
+                places.append([program.rows((cells.number, own.size)) for own in flat])
+                pairs = zip(places[-1], flat, strict=True)
+                programs.append(program.line([program.sink(cells.number, place, own) for place, own in pairs]))
+            made = _RECORDINGS[self.kind] = RecordedBatch(programs, program.specs[first:], places)
+        else:
+            program.repeat(made.specs)
+        if self.n * made.programs[0].count(" = f") < self.motions.least:
             raise CannotRecordError("it is so small that NumPy is as fast")
-        self.kernels = [partial(kernel(text), self.n, arrays.addresses.pointer, here.pointer) for text in programs]
-        self._results = [[np.empty(shape) for shape in own] for own in results]
-        for k, own in enumerate(self._results):
-            for place in range(len(own)):
-                self._write(k, place)
+        self.kernels, self._places = program.kernels(made.programs), made.results
+        parts = zip(self._places, shapes, strict=False)
+        self._results = [[program.whole(k).reshape(own) for k, own in zip(*pair, strict=True)] for pair in parts]
         self._small = [all(result.size <= COPIED for result in own) for own in self._results]
-
-    def __setitem__(self, place: int, array: Array) -> None:
-        self.addresses[place - at.SHARED] = array
 
     def run(self, k: int) -> list[Array] | None:
         """The results of a kernel; None if a cell went another way than the recorded one."""
         results = self._results[k]
         if not self._small[k] and len(free := unheld(results)) < len(results):
             for place in set(range(len(results))).difference(free):
-                results[place] = np.empty(results[place].shape)
-                self._write(k, place)
-        self.kernels[k]()
-        if self.guard[0]:
+                results[place] = np.zeros(results[place].shape)
+                self._program.put(self._places[k][place], address(results[place]))
+        if not self.kernels[k]():
             return None
         return [result.copy() for result in results] if self._small[k] else results.copy()
 
@@ -190,17 +196,13 @@ class _Compiled:
         """The result of a kernel in the motion of a context; None where the batch itself has to answer."""
         if not isinstance(context, LaterContext):
             return None
-        self.arrays.take(context.motion)
-        self.arrays.take_rates(*rates)
-        for place, array in enumerate(given, at.GIVEN):
+        self.motions.take(context.motion)
+        self.motions.take_rates(*rates)
+        for place, array in enumerate(given, self._first):
             if array is not None:
-                self[place] = array
+                self._program.arrays[place].reshape(-1)[...] = array.reshape(-1)
         results = self.run(k)
         return results[0] if results else None
-
-    def _write(self, k: int, place: int) -> None:
-        """Have a kernel write a result where the array for it is."""
-        self.addresses.addresses[at.RESULT - at.SHARED + 2 * k + place] = address(self._results[k][place])
 
 
 class CompiledElements(ElementBatch):
@@ -212,25 +214,23 @@ class CompiledElements(ElementBatch):
         self.batch = batch
         self.nodes, self.own, self.owners, self.reads = batch.nodes, batch.own, batch.owners, batch.reads
         self.terms, self.kinked, self.damps = batch.terms, batch.kinked, batch.damps
-        recorder = OneCell(batch)
-        self.kind = recorder.kind
-        b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
-        programs = _PROGRAMS.get(recorder.kind)
-        if programs is None:
-            cell = recorder.cell
-            force, context = cell.force(recorder.motion(samples.sample), None)
-            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, samples.rates[0])
-            dA = recorder.sensitivities("dA", at.DA, at.DA_OWN, samples.rates[0])
-            product = cell.rate_force(context, *(recorder.given(k, b) for k in range(3)))
-            results = [force, cell.tangent(context, dV, dA), *([] if product is None else [product])]
-            programs = [recorder.program(lanes(), k, result) for k, result in enumerate(results)]
-            _PROGRAMS[recorder.kind] = programs
-        force_shape, n = (len(self.nodes), self.terms, b) if self.terms > 1 else (len(self.nodes), b), len(self.nodes)
-        self._compiled = _Compiled(batch, samples.arrays, recorder, programs, [force_shape], [(n, b, b)], [(n, b)])
+        (n, p), s = self.nodes.shape, 0 if self.own is None else self.own.shape[1]
+        b, force_shape = 6 * p + s, (n, self.terms, 6 * p + s) if self.terms > 1 else (n, 6 * p + s)
+
+        def record(
+            cells: BatchCells, motion: Motion, follow: list[RateSensitivities], rows: list[Array]
+        ) -> list[list[Any]]:
+            force, context = cells.cell.force(cells.motion(motion), None)
+            product = cells.cell.rate_force(context, *rows)
+            results = [[force], [cells.cell.tangent(context, *map(cells.follow, follow))]]
+            return results if product is None else [*results, [product]]
+
+        self._compiled = _Compiled(batch, samples, [b, b, b], record, [[force_shape], [(n, b, b)], [(n, b)]])
+        self.kind = self._compiled.kind
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         compiled = self._compiled
-        compiled.arrays.take(motion)
+        compiled.motions.take(motion)
         if (results := compiled.run(0)) is None:
             return self.batch.force(motion, prescribed)
         return results[0], LaterContext(motion, lambda: self.batch.force(motion, prescribed)[1])
@@ -255,33 +255,25 @@ class CompiledConstraints(ConstraintBatch):
         self.length, self.velocity, self.geometric_blocks = batch.length, batch.velocity, batch.geometric_blocks
         if batch.driven or type(batch).at is not ConstraintBatch.at:
             raise CannotRecordError("it depends on time")
-        if batch.geometric_blocks is not None or not rows_in_order(batch.cell, n):
-            raise CannotRecordError("its constraints have different equations")
-        recorder, each = OneCell(batch), len(batch.cell) // n
-        self.kind = recorder.kind
-        b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
-        programs = _PROGRAMS.get(recorder.kind)
-        if programs is None:
-            cell = recorder.cell
-            phi, B, context = cell.evaluate(recorder.motion(samples.sample).momentum, None)
-            stiffness = cell.stiffness(context, recorder.given(0, each)[0])
-            bent = cell.rate_gradient(context, recorder.given(1, b))
-            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, samples.rates[0])
-            cells, own = (
-                np.arange(self.nodes.shape[1])[None],
-                None if self.own is None else np.arange(len(dV.own))[None],
-            )
-            both = dV.after(B[None], cells, own)[0] + bent
-            results = (phi, B), (stiffness,), (bent,), (both,)
-            programs = [recorder.program(lanes(), k, *result) for k, result in enumerate(results)]
-            _PROGRAMS[recorder.kind] = programs
-        m = len(self.cell)
-        shapes = [(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]
-        self._compiled = _Compiled(batch, samples.arrays, recorder, programs, *shapes)
+        b, m = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1]), len(self.cell)
+
+        def record(
+            cells: BatchCells, motion: Motion, follow: list[RateSensitivities], rows: list[Array]
+        ) -> list[list[Any]]:
+            cell, inertial = cells.cell, motion.momentum
+            assert inertial is not None
+            phi, B, context = cell.evaluate(cells.motion(inertial), None)
+            bent = cell.rate_gradient(context, rows[1])
+            both = cells.after(B, follow[0]) + bent
+            return [[phi, B], [cell.stiffness(context, rows[0][0])], [bent], [both]]
+
+        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]]
+        self._compiled = _Compiled(batch, samples, [m // n, b], record, shapes)
+        self.kind = self._compiled.kind
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
         compiled = self._compiled
-        compiled.arrays.take(motion)
+        compiled.motions.take(motion)
         if (results := compiled.run(0)) is None:
             return self.batch.evaluate(motion, prescribed)
         phi, B = results
@@ -328,7 +320,7 @@ class Samples:
     """What batches of a system are recorded with and compared on: it in some motion near where it was built."""
 
     def __init__(self, system: System, least: int = 0) -> None:
-        self._system, self.arrays = system, Arrays(system, least)
+        self.system, self.motions = system, Motions(system, least)
 
     @cached_property
     def sample(self) -> Motion:
@@ -343,9 +335,9 @@ class Samples:
     @cached_property
     def rates(self) -> list[RateSensitivities]:
         """How velocities and accelerations follow."""
-        blocks = np.random.default_rng(3).normal(size=(2, self._system.n, 6, 6))
+        blocks = np.random.default_rng(3).normal(size=(2, self.system.n, 6, 6))
         blocks[:, :, 3:, :3] = 0.0
-        return [RateSensitivities(nodes, np.ones(self._system.k)) for nodes in blocks]
+        return [RateSensitivities(nodes, np.ones(self.system.k)) for nodes in blocks]
 
     def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
         """A compiled batch, or :class:`CannotRecordError`."""
@@ -386,7 +378,7 @@ class Samples:
         return max(_difference(*pair) for pair in zip(*results, strict=True))
 
     def _motion(self, seed: int) -> Motion:
-        system, normal = self._system, np.random.default_rng(seed).normal
+        system, normal = self.system, np.random.default_rng(seed).normal
         rest = system.at_rest()
         x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
         R = np.asarray(rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape)), float)  # while something is recorded, too

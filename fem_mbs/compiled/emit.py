@@ -23,7 +23,7 @@ EXTREMES = {"larger": "uge", "smaller": "ule"}
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
 KERNEL = """\
-define void @kernel(i64 %cells, ptr noalias %of_model, ptr noalias %of_batch) {{
+define internal void @{name}(i64 %cells, ptr noalias %arrays) {{
 entry:
  %values = alloca [{values} x double], align 64
  %out = alloca [{results} x double], align 64
@@ -63,8 +63,10 @@ written:
  %next = add i64 %first, {lanes}
  br label %blocks
 done:
- %all = load i64, ptr %seen
+ %own = load i64, ptr %seen
 {guard}
+ %others = load i64, ptr %array{place}
+ %all = or i64 %own, %others
  store i64 %all, ptr %array{place}
  ret void
 }}
@@ -83,6 +85,8 @@ class InputRows(NamedTuple):
     """Rows by an array of integers: its number, its width, and the column; the number of the cell if None."""
     uniform: bool = False
     """One row for all."""
+    lanes: int = 0
+    """Of an array in which so many cells stand side by side, column after column; 0 for rows one after the other."""
 
 
 class OutputRows(NamedTuple):
@@ -92,47 +96,61 @@ class OutputRows(NamedTuple):
     width: int
     results: Sequence[tuple[int, int]]
     """Columns and the operations that go there."""
+    how: str = ""
+    """``larger`` or ``fadd`` for one row, of the largest of all cells or of their sums, with what it has before."""
+    rows: int | None = None
+    """The number of an array of integers that has the place of each result; those of the row of the cell if None."""
+    lanes: int = 0
+    """As of :class:`InputRows`."""
 
 
-def program(
+def function(
+    name: str,
     tape: Tape,
-    sources: dict[str, InputRows],
+    inputs: dict[int, tuple[InputRows, int]],
     sinks: Sequence[OutputRows],
     guards: Sequence[Guard],
     guard: int,
-    shared: int,
     lanes: int,
-) -> str:
-    """LLVM text of ``void kernel(i64 cells, ptr of_model, ptr of_batch)``.
+) -> tuple[str, set[str]]:
+    """LLVM text of ``void name(i64 cells, ptr arrays)``, and what is to be declared.
 
-    The pointers lead to the addresses of arrays, the first ``shared`` of them to those of the model. The integer at
-    ``guard`` is not zero afterwards if a cell would have gone another way than the sample, by the ``guards``.
+    ``inputs`` are read from these rows and columns of arrays. The integer at ``guard`` has other bits set afterwards if
+    a cell would have gone another way than the sample, by the ``guards``.
     """
-    needed = tape.needed([place for sink in sinks for _, place in sink.results], guards)
-    inputs = [place for place in needed if tape.operations[place].name == "input"]
-    results = [(sink, column, place) for sink in sinks for column, place in sink.results]
-    line = _Line(tape, needed, inputs, [place for _, _, place in results], guards, lanes)
-    gathers = [_gather(tape, sources, part, shared, lanes) for part in _parts(list(enumerate(inputs)))]
-    scatters = [
-        _scatter([(k, *result) for k, result in part], shared, lanes) for part in _parts(list(enumerate(results)))
-    ]
+    needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
+    results = [(sink, column, place) for sink in sinks if not sink.lanes for column, place in sink.results]
+    beside = [(sink, column, place) for sink in sinks if sink.lanes for column, place in sink.results]
+    used = {place: inputs[place] for place in needed if place in inputs}
+    given = [place for place, (source, _) in used.items() if not _is_beside(source)]
+    read = {place: rows for place, rows in used.items() if _is_beside(rows[0])}
+    line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
+    gathers = [_gather(part, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
+    scatters = [_scatter([(k, *result) for k, result in part], lanes) for part in _parts(list(enumerate(results)))]
     text = KERNEL.format(
+        name=name,
         values=max(1, len(line.kept)) * lanes,
         results=max(1, len(results)) * lanes,
         lanes=lanes,
-        gather=_calls("gather", "ptr %of_model, ptr %of_batch, i64 %cell, i64 %lane, ptr %values", len(gathers)),
-        line=_calls("line", "ptr %values, ptr %out, ptr %seen", len(line.parts)),
-        scatter=_calls("scatter", "ptr %of_model, ptr %of_batch, i64 %target, i64 %of, ptr %out", len(scatters)),
-        guard="\n".join(_array(guard, shared)),
+        gather=_calls(f"{name}.gather", "ptr %arrays, i64 %cell, i64 %lane, ptr %values", len(gathers)),
+        line=_calls(f"{name}.line", "ptr %arrays, i64 %first, ptr %values, ptr %out, ptr %seen", len(line.parts)),
+        scatter=_calls(f"{name}.scatter", "ptr %arrays, i64 %target, i64 %of, ptr %out", len(scatters)),
+        guard="\n".join(_array(guard)),
         place=guard,
     )
-    functions = [("line", "ptr noalias %values, ptr noalias %out, ptr noalias %seen", line.parts)]
-    tables = "ptr noalias %of_model, ptr noalias %of_batch, i64 %cell, i64 %lane, ptr noalias"
+    buffers = "ptr noalias %values, ptr noalias %out, ptr noalias %seen"
+    functions = [("line", f"ptr noalias %arrays, i64 %first, {buffers}", line.parts)]
+    tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
     functions += [("gather", f"{tables} %values", gathers), ("scatter", f"{tables} %out", scatters)]
-    for name, given, bodies in functions:
+    for part, own, bodies in functions:
         for k, body in enumerate(bodies):
-            text += "\n".join([f"define internal void @{name}{k}({given}) {{", *body, " ret void", "}", ""])
-    return text + "\n".join([*sorted(line.declared), ""])
+            text += "\n".join([f"define internal void @{name}.{part}{k}({own}) {{", *body, " ret void", "}", ""])
+    return text, line.declared
+
+
+def _is_beside(source: InputRows) -> bool:
+    """Whether lanes read a vector."""
+    return source.lanes > 0 and source.rows is None and not source.uniform
 
 
 def _parts(every: list[Any]) -> Iterator[list[Any]]:
@@ -143,31 +161,26 @@ def _calls(name: str, given: str, count: int) -> str:
     return "\n".join(f" call void @{name}{k}({given})" for k in range(count))
 
 
-def _array(array: int, shared: int) -> list[str]:
+def _array(array: int) -> list[str]:
     """Where an array lies."""
-    table, place = ("model", array) if array < shared else ("batch", array - shared)
     return [
-        f" %at{array} = getelementptr ptr, ptr %of_{table}, i64 {place}",
+        f" %at{array} = getelementptr ptr, ptr %arrays, i64 {array}",
         f" %array{array} = load ptr, ptr %at{array}",
     ]
 
 
-def _gather(
-    tape: Tape, sources: dict[str, InputRows], inputs: list[tuple[int, int]], shared: int, lanes: int
-) -> list[str]:
+def _gather(inputs: list[tuple[int, InputRows, int]], lanes: int) -> list[str]:
     """Inputs of one lane, each with its place in the buffer."""
     lines: list[str] = []
     known: dict[Any, str] = {}
-    for k, place in inputs:
-        name, column = tape.operations[place].operands
-        source = sources[name]
+    for k, source, column in inputs:
         for array in (source.array, *([] if source.rows is None else source.rows[:1])):
             if array not in known:
                 known[array] = f"%array{array}"
-                lines += _array(array, shared)
+                lines += _array(array)
         row = "0" if source.uniform else _row(source, known, lines)
         lines += [
-            f" %place{k} = add i64 {row}, {column}",
+            f" %place{k} = add i64 {row}, {column * max(source.lanes, 1)}",
             f" %from{k} = getelementptr double, ptr %array{source.array}, i64 %place{k}",
             f" %value{k} = load double, ptr %from{k}",
             f" %slot{k} = add i64 %lane, {k * lanes}",
@@ -179,7 +192,7 @@ def _gather(
 
 def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
     """Where in its array the row of a cell begins."""
-    key = source.width, source.rows
+    key = source.width, source.rows, source.lanes
     if key not in known:
         k, row = len(known), "%cell"
         if source.rows is not None:
@@ -191,25 +204,57 @@ def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
                 f" %pointer{k} = getelementptr i64, ptr %array{array}, i64 %column{k}",
                 f" {row} = load i64, ptr %pointer{k}",
             ]
-        lines.append(f" %row{k} = mul i64 {row}, {source.width}")
+        if source.lanes > 1:
+            lines += [
+                f" %lane{k} = and i64 {row}, {source.lanes - 1}",
+                f" %first{k} = sub i64 {row}, %lane{k}",
+                f" %block{k} = mul i64 %first{k}, {source.width}",
+                f" %row{k} = add i64 %block{k}, %lane{k}",
+            ]
+        else:
+            lines.append(f" %row{k} = mul i64 {row}, {source.width}")
         known[key] = f"%row{k}"
     return known[key]
 
 
-def _scatter(results: list[tuple[int, OutputRows, int, int]], shared: int, lanes: int) -> list[str]:
+def _scatter(results: list[tuple[int, OutputRows, int, int]], lanes: int) -> list[str]:
     """Results of one lane, each with its place."""
     lines: list[str] = []
-    for array, width in {sink.array: sink.width for _, sink, _, _ in results}.items():
-        lines += [*_array(array, shared), f" %row_of{array} = mul i64 %cell, {width}"]
+    for array, sink in {sink.array: sink for _, sink, _, _ in results}.items():
+        lines += [*_array(array), f" %row_of{array} = mul i64 %cell, {0 if sink.how else sink.width}"]
+    for rows in {sink.rows for _, sink, _, _ in results if sink.rows is not None}:
+        lines += _array(rows)
     for k, sink, column, _ in results:
         lines += [
             f" %taken{k} = add i64 %lane, {k * lanes}",
             f" %get{k} = getelementptr double, ptr %out, i64 %taken{k}",
             f" %result{k} = load double, ptr %get{k}",
             f" %index{k} = add i64 %row_of{sink.array}, {column}",
-            f" %into{k} = getelementptr double, ptr %array{sink.array}, i64 %index{k}",
-            f" store double %result{k}, ptr %into{k}",
         ]
+        place = f"%index{k}"
+        if sink.rows is not None:
+            place = f"%placed{k}"
+            lines += [
+                f" %pointer{k} = getelementptr i64, ptr %array{sink.rows}, i64 %index{k}",
+                f" {place} = load i64, ptr %pointer{k}",
+            ]
+        lines.append(f" %into{k} = getelementptr double, ptr %array{sink.array}, i64 {place}")
+        value = f"%result{k}"
+        if sink.how:
+            lines.append(f" %before{k} = load double, ptr %into{k}")
+        if sink.how == "larger":
+            # what is not a number stays so
+            lines += [
+                f" %there{k} = fcmp ord double %before{k}, %before{k}",
+                f" %over{k} = fcmp ugt double {value}, %before{k}",
+                f" %both{k} = and i1 %there{k}, %over{k}",
+                f" %most{k} = select i1 %both{k}, double {value}, double %before{k}",
+            ]
+            value = f"%most{k}"
+        elif sink.how:
+            lines.append(f" %sum{k} = {sink.how} double %before{k}, {value}")
+            value = f"%sum{k}"
+        lines.append(f" store double {value}, ptr %into{k}")
     return lines
 
 
@@ -231,13 +276,17 @@ class _Line:
         tape: Tape,
         needed: Sequence[int],
         inputs: Sequence[int],
+        read: dict[int, tuple[InputRows, int]],
         results: Sequence[int],
+        beside: Sequence[tuple[OutputRows, int, int]],
         guards: Sequence[Guard],
         lanes: int,
     ) -> None:
+        self._read = read
         self._tape, self._lanes, self._vector = tape, lanes, f"<{lanes} x double>"
         self.kept, self.declared = {place: k for k, place in enumerate(inputs)}, set[str]()
-        worked_off = [place for place in needed if tape.operations[place].name not in ("input", "constant")]
+        there = {*self.kept, *read}
+        worked_off = [own for own in needed if own not in there and tape.operations[own].name != "constant"]
         part_of = {place: k // PART for k, place in enumerate(worked_off)}
         asked, written = defaultdict[int, list[Guard]](list), defaultdict[int, list[tuple[int, int]]](list)
         uses = [(part_of[place], tape.operations[place].operands) for place in worked_off]
@@ -247,15 +296,24 @@ class _Line:
             uses.append((part, (own.left, own.right)))
         for k, place in enumerate(results):
             written[part_of.get(place, 0)].append((k, place))
+        stored = defaultdict[int, list[tuple[OutputRows, int, int]]](list)
+        for sink, column, place in beside:
+            stored[part_of.get(place, 0)].append((sink, column, place))
         for part, operands in uses:
             for place in operands:
                 if part_of.get(place, part) != part:
                     self.kept.setdefault(place, len(self.kept))
         parts = list(_parts(worked_off)) or [[]]
-        self.parts = [self._part(part, asked[k], written[k]) for k, part in enumerate(parts)]
+        self.parts = [self._part(part, asked[k], written[k], stored[k]) for k, part in enumerate(parts)]
 
-    def _part(self, places: list[int], guards: list[Guard], results: list[tuple[int, int]]) -> list[str]:
-        self._lines, self._names = list[str](), dict[int, str]()
+    def _part(
+        self,
+        places: list[int],
+        guards: list[Guard],
+        results: list[tuple[int, int]],
+        stored: list[tuple[OutputRows, int, int]],
+    ) -> list[str]:
+        self._lines, self._names, self._known = list[str](), dict[int, str](), set[str]()
         for place in places:
             self._names[place] = self._operation(place)
             if place in self.kept:
@@ -263,7 +321,24 @@ class _Line:
         self._ask(guards)
         for k, place in results:
             self._store(self._name(place), "out", k)
+        for sink, column, place in stored:
+            name, pointer = self._name(place), self._beside(sink, column)
+            self._lines.append(f" store {self._vector} {name}, ptr {pointer}, align 8")
         return self._lines
+
+    def _beside(self, rows: InputRows | OutputRows, column: int) -> str:
+        """Where the cells of the lanes stand side by side in a column of an array."""
+        block, pointer = f"%block{rows.array}", f"%column{rows.array}.{column}"
+        if block not in self._known:
+            self._known.add(block)
+            self._lines += [*_array(rows.array), f" {block} = mul i64 %first, {rows.width}"]
+        if pointer not in self._known:
+            self._known.add(pointer)
+            self._lines += [
+                f" %beside{rows.array}.{column} = add i64 {block}, {column * self._lanes}",
+                f" {pointer} = getelementptr double, ptr %array{rows.array}, i64 %beside{rows.array}.{column}",
+            ]
+        return pointer
 
     def _store(self, name: str, buffer: str, slot: int) -> None:
         pointer = f"%{buffer}.{slot}"
@@ -279,6 +354,9 @@ class _Line:
             self._names[place] = f"%t{place}"
             if name == "constant":
                 self._names[place] = _constant(operands[0], self._lanes)
+            elif place in self._read:
+                pointer = self._beside(*self._read[place])
+                self._lines.append(f" %t{place} = load {self._vector}, ptr {pointer}, align 8")
             else:
                 self._lines += [
                     f" %from{place} = getelementptr double, ptr %values, i64 {self.kept[place] * self._lanes}",

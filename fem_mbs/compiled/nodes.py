@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import band, batches
-from fem_mbs.compiled.batches import COPIED, address, unheld
-from fem_mbs.compiled.emit import InputRows, OutputRows, program
-from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.compiled.tape import Number, Tape, recording
+from fem_mbs.compiled.batches import RecordedBatch
+from fem_mbs.compiled.program import NODES, Program
+from fem_mbs.compiled.tape import recording
 from fem_mbs.system.kinematics import Chart, SingleGroup
 from fem_mbs.system.system import System
 
@@ -27,58 +26,63 @@ METHODS: dict[str, tuple[tuple[int, ...], ...]] = {
     "from_body": (FRAMES, VECTORS),
     "step_derivatives": (VECTORS, RATES, RATES, FACTORS),
 }
-GUARD, TABLE, FIRST = range(3)
-"""Places of arrays: the guard, the rows of rates (n, 2), and from where on arguments and results lie."""
+RESULTS = {
+    "retract": (POINTS, FRAMES),
+    "motion": (RATES,),
+    "from_body": (VECTORS,),
+    "step_derivatives": 3 * ((1, 6, 6),),
+}
+_RECORDINGS: dict[Any, RecordedBatch] = {}
 
 
 class NodeKernel:
-    """A method of the group of ``n`` nodes; of other shapes, and in other branches than the recorded one, NumPy's.
-
-    What few nodes are given is copied to where kernels read it, and what they return from where they write it: that is
-    faster than to find addresses. Zeros are not written.
-    """
+    """A method of the group of ``n`` nodes; of other shapes, and in other branches than the recorded one, NumPy's."""
 
     def __init__(self, group: SingleGroup, name: str, n: int) -> None:
         kind: Any = type(group)
-        text, results = recorded(kind, name)
-        self.plain, self.kernel, self.n = getattr(group, name), kernel(text), n
-        self.given, self.results = (
-            [np.zeros(shape if shape == FACTORS else _of_all(shape, n)) for shape in own]
-            for own in (METHODS[name], results)
-        )
-        self.small = all(array.size <= COPIED for array in (*self.given, *self.results))
-        self._guard, rows = np.zeros(1, np.int64), np.arange(n)[:, None] + [0, n]
-        self._kept = self._guard, rows
-        self._pair = results == [RATES]
-        every: list[Any] = [self._guard, rows, *self.given, *self._rows(self.results)]
-        self.addresses = np.array([address(array) for array in every])
-        self.pointer = address(self.addresses)
+        self.plain, program, arguments, self._given = getattr(group, name), Program(), list[Array](), list[Array]()
+        tape = program.cells(n, np.zeros(1, np.intp))
+        for shape in METHODS[name]:
+            sample, place = 0.1 * np.sin(1.0 + np.arange(np.prod(shape))).reshape(shape), len(program.arrays)
+            if shape == FACTORS:
+                arguments.append(program.uniform(sample))
+                self._given.append(program.arrays[place])
+            else:
+                rows = sample.reshape(_parts(shape), 1, -1)
+                numbers = program.joined(*((NODES, np.repeat(own, n, 0)) for own in rows))
+                arguments.append(np.stack(numbers).reshape(shape))
+                self._given.append(program.whole(place).reshape(_of_all(shape, n)))
+        key = kind, name, tape.lanes
+        places = [program.rows(*(_parts(own) * [(NODES, int(np.prod(own)) // _parts(own))])) for own in RESULTS[name]]
+        self._results = [
+            program.whole(k).reshape(_of_all(own, n)) for k, own in zip(places, RESULTS[name], strict=True)
+        ]
+        first = len(program.specs)
+        if key not in _RECORDINGS:
+            own_modules = "fem_mbs.lie", kind.__module__
+            with recording([module for path, module in list(sys.modules.items()) if path.startswith(own_modules)]):
+                result = getattr(kind(), name)(*arguments)
+            cells = [cell for array in (result if isinstance(result, tuple) else (result,)) for cell in array]
+            sinks = [program.sink(NODES, places[0] + k, cell) for k, cell in enumerate(cells)]
+            _RECORDINGS[key] = RecordedBatch([program.line(sinks)], program.specs[first:], [places])
+        else:
+            program.repeat(_RECORDINGS[key].specs)
+        (self._run,) = program.kernels(_RECORDINGS[key].programs)
 
     def __call__(self, *given: Array) -> Any:
-        for own, array in zip(self.given, given, strict=True):
+        for own, array in zip(self._given, given, strict=True):
             if array.shape != own.shape:
                 return self.plain(*given)
-        results = self.results
-        if self.small:
-            for own, array in zip(self.given, given, strict=True):
-                own[...] = array
-        else:
-            arrays, free = [np.ascontiguousarray(array) for array in given], unheld(results)
-            for k, own in enumerate(results):
-                if k in free:
-                    own.fill(0.0)
-                else:
-                    results[k] = np.zeros(own.shape)
-            self.addresses[FIRST:] = [address(array) for array in (*arrays, *self._rows(results))]
-        self.kernel(self.n, self.pointer, self.pointer)
-        if self._guard[0]:
+            own[...] = array
+        if not self._run():
             return self.plain(*given)
-        results = [own.copy() for own in results] if self.small else results
+        results = [own.copy() for own in self._results]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _rows(self, results: list[Array]) -> list[Array]:
-        """Arrays with a row for each node: of rates, those of velocities and of accelerations."""
-        return list(results[0]) if self._pair else results
+
+def _parts(shape: tuple[int, ...]) -> int:
+    """Arrays with a row for each node: of rates, those of velocities and of accelerations."""
+    return 2 if shape == RATES else 1
 
 
 def _of_all(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -94,34 +98,3 @@ def compiled(system: System) -> None:
         names = [name for name in METHODS if n >= LEAST[name] and not (name == "from_body" and group.coupled)]
         vars(group).update({name: NodeKernel(group, name, n) for name in names})
         vars(group).update(end_of_step=partial(Chart.end_of_step, group))  # which retracts
-
-
-@cache
-def recorded(group: type[SingleGroup], name: str) -> tuple[str, list[tuple[int, ...]]]:
-    """The program of a method, and the shapes of its results for one node."""
-    tape, sources, arguments = Tape(), dict[str, InputRows](), []
-    for place, shape in enumerate(METHODS[name], FIRST):
-        sample = 0.1 * np.sin(1.0 + np.arange(np.prod(shape))).reshape(shape)
-        for k in range(len(sample)):
-            rows = (TABLE, 2, k) if shape == RATES else None
-            sources[f"{place} {k}"] = InputRows(place, sample[k].size, rows)
-        if shape == FACTORS:
-            sources[f"{place}"] = InputRows(place, 2, uniform=True)
-            arguments.append(tape.inputs(f"{place}", sample))
-        else:
-            arguments.append(np.stack([tape.inputs(f"{place} {k}", row) for k, row in enumerate(sample)]))
-    own = "fem_mbs.lie", group.__module__
-    with recording([module for path, module in list(sys.modules.items()) if path.startswith(own)]):
-        result = getattr(group(), name)(*arguments)
-    results = result if isinstance(result, tuple) else (result,)
-    cells = [cell.ravel() for array in results for cell in array]
-    sinks = [
-        OutputRows(
-            FIRST + len(arguments) + k,
-            cell.size,
-            [(c, tape.number_of(value)) for c, value in enumerate(cell) if isinstance(value, Number) or value],
-        )
-        for k, cell in enumerate(cells)
-    ]
-    text = program(tape, sources, sinks, list(tape.guards), GUARD, 0, lanes())
-    return text, [array.shape for array in results]

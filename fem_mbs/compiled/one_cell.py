@@ -11,15 +11,10 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.emit import InputRows, OutputRows, program
-from fem_mbs.compiled.tape import CannotRecordError, Tape
+from fem_mbs.compiled.program import EQUATIONS, NODES, VARIABLES, Program
+from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
 
-# arrays of the model, whose addresses all kernels share
-T, X, R, V, A, INERTIAL_V, INERTIAL_UDOT, GRAVITY, U, UDOT, UDDOT, MULTIPLIERS = range(12)
-DV, DV_OWN, DA, DA_OWN, SHARED = range(12, 17)
-# arrays of a batch
-GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 15))
 LAST = "_last"
 """What a part remembers of the last motion."""
 PARTS = "fem_mbs.elements.", "fem_mbs.contracts."
@@ -40,105 +35,79 @@ class Untouchable:
         return self._refuse()
 
 
-class OneCell:
-    """A tape, and where the inputs of a cell lie.
+class BatchCells:
+    """The cells of a batch as a kind of a program, of which one is recorded.
 
     Attributes
     ----------
     cell : ElementBatch or ConstraintBatch
         A copy of the batch that has one cell, with numbers on the tape for its parameters.
-    parameters : list of (n, ...)
-        Arrays of the batch with a row for each cell.
     kind : tuple
-        All else that the line depends on: batches of equal kinds have the same.
+        All else that lines depend on: batches of equal kinds have the same.
+    each, b : int
+        Numbers of equations, and of components, of a cell.
     """
 
-    def __init__(self, batch: ElementBatch | ConstraintBatch) -> None:
-        self.tape, self.sources = Tape(), dict[str, InputRows]()
-        self.batch, self.n = batch, len(batch.nodes)
-        self.parameters: list[Array] = []
-        self._kind: list[Any] = [batch.nodes.shape[1], None if batch.own is None else batch.own.shape[1]]
+    def __init__(
+        self, program: Program, batch: ElementBatch | ConstraintBatch, equations: IntArray | None = None
+    ) -> None:
+        self._lines, self.number, self.batch, self.n = program, len(program.tapes), batch, len(batch.nodes)
+        self._own, none = program.cells(self.n, np.zeros(1, np.intp)), np.empty((self.n, 0), np.intp)
+        if equations is None:
+            reads = batch.reads if isinstance(batch, ElementBatch) else None
+            equations = none if reads is None else reads
+        self._index = {NODES: batch.nodes, EQUATIONS: equations, VARIABLES: none if batch.own is None else batch.own}
+        self.tables = {of: program.array(index.astype(np.int64)) for of, index in self._index.items()}
+        self.each = equations.shape[1]
+        if isinstance(batch, ConstraintBatch):
+            if batch.geometric_blocks is not None or not rows_in_order(batch.cell, self.n):
+                raise CannotRecordError("its constraints have different equations")
+            self.each = len(batch.cell) // self.n
+        self.b = 6 * batch.nodes.shape[1] + self._index[VARIABLES].shape[1]
+        self._kind: list[Any] = [batch.nodes.shape[1], self._index[VARIABLES].shape[1], self.each]
         self.cell: Any = copied([batch], "", self._kind, self._numbers, self._rows_of_one)
         self.kind = tuple(self._kind)
+        program.kind.append(self.kind)
+
+    def gathered(self, values: Array, of: int = NODES) -> Array:
+        """What cells read ``(p, ...)`` of values ``(1, ...)`` of nodes, of equations, or of internal variables."""
+        flat, index = np.asarray(values, object).reshape(-1), self._index[of]
+        positions = np.searchsorted(self._lines.tapes[of].sampled, index[0]).tolist()
+        result = np.empty((index.shape[1], len(flat)), object)
+        for j, position in enumerate(positions):
+            rows = self.tables[of], index.shape[1], j
+            result[j] = [self._own.read(value, rows, [position]) for value in flat]
+        return result.reshape(index.shape[1], *np.shape(values)[1:])
+
+    def row(self, values: Array) -> Array:
+        """Components ``(1, b)`` of the nodes of a cell."""
+        return self.gathered(values.reshape(1, 6)).reshape(1, self.b)
+
+    def of_equations(self, values: Array) -> Array:
+        """Values of the equations of a cell, or of those that it reads."""
+        return self.gathered(values, EQUATIONS).reshape(-1)
 
     def motion(self, motion: Motion) -> Motion:
-        """The motion of the cell, and that of its inertia forces."""
-        nodes = self.batch.nodes
-        x, R_, A_ = (
-            self._gathered(name, place, value, NODES, nodes)
-            for name, place, value in (("x", X, motion.x), ("R", R, motion.R), ("A", A, motion.A))
-        )
-        t, gravity = self._uniform("t", T, np.array([motion.t]))[0], self._uniform("gravity", GRAVITY, motion.gravity)
-        u, udot, uddot, other = (
-            self.own(name, place, value)
-            for name, place, value in (
-                ("u", U, motion.u),
-                ("udot", UDOT, motion.udot),
-                ("uddot", UDDOT, motion.uddot),
-                ("inertial udot", INERTIAL_UDOT, motion.udot),
-            )
-        )
-        multipliers = np.empty(0)
-        if isinstance(self.batch, ElementBatch) and self.batch.reads is not None:
-            read = motion.multipliers[:, None]
-            multipliers = self._gathered("multipliers", MULTIPLIERS, read, READS, self.batch.reads)[:, 0]
-        rates = self._gathered("V", V, motion.V, NODES, nodes)
-        of_inertia = self._gathered("inertial V", INERTIAL_V, motion.V, NODES, nodes)
-        momentum = Motion(t, x, R_, of_inertia, A_, gravity, u, other, uddot, multipliers)
-        return Motion(t, x, R_, rates, A_, gravity, u, udot, uddot, multipliers, momentum)
+        """The motion of the nodes and internal variables of a cell, and that of its inertia forces."""
+        inertial = None if motion.momentum is None else self.motion(motion.momentum)
+        x, R, V, A = map(self.gathered, (motion.x, motion.R, motion.V, motion.A))
+        u, udot, uddot = (self.gathered(own, VARIABLES).reshape(-1) for own in (motion.u, motion.udot, motion.uddot))
+        multipliers = self.of_equations(motion.multipliers) if isinstance(self.batch, ElementBatch) else np.empty(0)
+        return Motion(motion.t, x, R, V, A, motion.gravity, u, udot, uddot, multipliers, inertial)
 
-    def sensitivities(self, name: str, nodes: int, own: int, value: RateSensitivities) -> RateSensitivities:
-        """Of the nodes and variables of the cell."""
-        blocks = self._gathered(name, nodes, value.nodes, NODES, self.batch.nodes)
-        blocks[:, 3:, :3] = 0.0
-        return RateSensitivities(blocks, self.own(f"own {name}", own, value.own))
+    def follow(self, rates: RateSensitivities) -> RateSensitivities:
+        """Of the nodes and internal variables of a cell."""
+        return RateSensitivities(self.gathered(rates.nodes), self.gathered(rates.own, VARIABLES).reshape(-1))
 
-    def own(self, name: str, place: int, value: Array) -> Array:
-        """Those of values ``(k,)`` that belong to internal variables of the cell, ``(s,)``."""
-        if self.batch.own is None:
-            return np.empty(0)
-        return self._gathered(name, place, value[:, None], OWN, self.batch.own)[:, 0]
-
-    def given(self, k: int, width: int) -> Array:
-        """A row ``(1, width)`` of the ``k``-th array that is handed to a kernel, with one for each cell."""
-        return self._of_cell(f"given {k}", GIVEN + k, np.ones((self.n, width)))
-
-    def program(self, lanes: int, number: int, *results: Any) -> str:
-        """LLVM text of the ``number``-th kernel, to at most two results, each of which has an array of its own."""
-        sinks = []
-        for k, result in enumerate(results):
-            values = np.asarray(result, object).ravel()
-            sinks.append(
-                OutputRows(
-                    RESULT + 2 * number + k, len(values), [(c, self.tape.number_of(v)) for c, v in enumerate(values)]
-                )
-            )
-        return program(self.tape, self.sources, sinks, list(self.tape.guards), GUARD, SHARED, lanes)
-
-    def _gathered(self, name: str, place: int, value: Array, table: int, index: IntArray) -> Array:
-        """Rows ``(p, ...)`` of an array, of which each cell takes those that ``index`` (n, p) says."""
-        rows = []
-        for k in range(index.shape[1]):
-            self.sources[f"{name} {k}"] = InputRows(place, value[0].size, (table, index.shape[1], k))
-            rows.append(self.tape.inputs(f"{name} {k}", value[index[0, k]]))
-        return np.stack(rows) if rows else np.empty((0, *value.shape[1:]), object)
-
-    def _uniform(self, name: str, place: int, value: Array) -> Array:
-        self.sources[name] = InputRows(place, np.size(value), uniform=True)
-        return self.tape.inputs(name, value)
-
-    def _of_cell(self, name: str, place: int, value: Array) -> Array:
-        self.sources[name] = InputRows(place, value[0].size)
-        return self.tape.inputs(name, value[:1])
+    def after(self, B: Array, rates: RateSensitivities) -> Array:
+        """Rows ``(m, b)`` of a cell times these derivatives."""
+        p, s = self.batch.nodes.shape[1], self._index[VARIABLES].shape[1]
+        return self.follow(rates).after(B[None], np.arange(p)[None], np.arange(s)[None] if s else None)[0]
 
     def _parameter(self, path: str, value: Array) -> Array:
-        """What is zero in all cells stays zero, so that kernels of like batches are the same."""
-        there = value.any(axis=0)
-        self._kind += [path, value.shape[1:], there.tobytes()]
-        self.parameters.append(np.ascontiguousarray(value))
-        row = self._of_cell(path, PARAMETERS + len(self.parameters) - 1, value)
-        row[:, ~there] = 0.0
-        return row
+        """What is zero in all cells stays zero, so that lines of like batches are the same."""
+        self._kind.append(path)
+        return self._lines.given(self.number, value, self._kind)[None]
 
     def _numbers(self, name: str, path: str, value: Any) -> Any:
         """Numbers on the tape for what has a row for each cell; rows of its own for a cell."""
@@ -168,7 +137,9 @@ class OneCell:
             each = len(value) // n
             if np.array_equal(value, np.arange(len(value))):
                 return np.arange(each)
-            if len(value) == n or name == "length":
+            if np.array_equal(value, self.batch.nodes[:, 0]):
+                return np.zeros(1, np.intp)
+            if len(value) == n or name in ("length", "velocity"):
                 first = value[:each]
                 if not (value.reshape(n, *first.shape) == first).all():
                     raise CannotRecordError(f"{path} differs between cells")

@@ -3,14 +3,14 @@
 The code runs as it is, on object arrays of :class:`Number`: NumPy itself broadcasts, slices and multiplies them. Zeros
 and ones that do not depend on inputs fold away, and what is computed twice is recorded once. A number has a value, that
 of a sample, so that the code may ask which of two is larger: it goes the way of the sample, and what it has asked is a
-guard, a condition under which the line is right.
+guard, a condition under which the line is right. The value may be an array, of some cells, which have to go the same
+way.
 """
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 from threading import RLock, get_ident
@@ -21,28 +21,28 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 
-FUNCTIONS: dict[str, Callable[..., float]] = {
-    "sqrt": math.sqrt,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "tanh": math.tanh,
-    "exp": math.exp,
-    "log": math.log,
-    "fabs": abs,
-    "atan": math.atan,
-    "rint": round,
-    "atan2": math.atan2,
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "log": np.log,
+    "fabs": np.abs,
+    "atan": np.arctan,
+    "rint": np.rint,
+    "atan2": np.arctan2,
 }
 """Names as in the C library."""
 _NAMES = {"atan": "arctan", "atan2": "arctan2", "fabs": "__abs__"}
-_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "fadd": lambda a, b: a + b,
-    "fsub": lambda a, b: a - b,
-    "fmul": lambda a, b: a * b,
-    "fdiv": lambda a, b: a / b if b else math.nan,
-    "larger": max,
-    "smaller": min,
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "fadd": operator.add,
+    "fsub": operator.sub,
+    "fmul": operator.mul,
+    "fdiv": np.divide,
+    "larger": np.maximum,
+    "smaller": np.minimum,
 }
 
 
@@ -68,16 +68,24 @@ class Guard(NamedTuple):
 
 
 class Tape:
-    """A straight line of operations, of which there may be so many."""
+    """A straight line of operations, of which there may be so many.
+
+    Stages are those of a program in which lines of several kinds of cells take turns: an operation is of the last one
+    of its operands.
+    """
+
+    of_all = False
+    """Whether its numbers are those of all cells of every kind."""
 
     def __init__(self, most: int = 10**6) -> None:
         self.most, self.full = most, False
         self.operations: list[Operation] = []
-        self.samples: list[float] = []
+        self.samples: list[Any] = []
+        self.stages: list[int] = []
         self.guards: dict[Guard, None] = {}
         self._known: dict[Operation, int] = {}
 
-    def add(self, name: str, *operands: Any, sample: float) -> int:
+    def add(self, name: str, *operands: Any, sample: Any, stage: int | None = None) -> int:
         """The number of an operation, which is recorded unless it has been.
 
         Of a full tape that of any other: NumPy's products of object arrays go on after an error, and free what is used.
@@ -92,6 +100,7 @@ class Tape:
             self._known[operation] = len(self.operations)
             self.operations.append(operation)
             self.samples.append(sample)
+            self.stages.append(max(self.stages[place] for place in operands) if stage is None else stage)
         return self._known[operation]
 
     def check(self) -> None:
@@ -102,18 +111,32 @@ class Tape:
     def number_of(self, value: Any) -> int:
         """The operation that has a value."""
         if isinstance(value, Number):
-            return value.place
-        return self.add("constant", float(value), sample=float(value))
+            return value.place if value.tape is self else self.taken(value)
+        return self.add("constant", float(value), sample=float(value), stage=0)
+
+    def taken(self, value: Number) -> int:
+        """The operation that has a value of another tape."""
+        raise CannotRecordError("numbers of different cells meet")
+
+    def outcome(self, outcomes: Any, of_two: bool) -> bool:
+        """How a comparison goes, of two numbers or of one with a constant."""
+        if np.any(outcomes) != np.all(outcomes):
+            raise CannotRecordError("cells go different ways")
+        return bool(np.all(outcomes))
+
+    def over_all(self, value: Number, how: str) -> Any:
+        """The largest value of all cells, ``larger``, or their sum, ``fadd``, where these are what NumPy goes over."""
+        return value
 
     def inputs(self, name: str, sample: Array) -> Array:
         """An object array of numbers that are given, called ``(name, k)``."""
         values = np.asarray(sample, float).ravel()
         result = np.empty(values.size, object)
-        result[:] = [Number(self, self.add("input", name, k, sample=v)) for k, v in enumerate(values.tolist())]
+        result[:] = [Number(self, self.add("input", name, k, sample=v, stage=0)) for k, v in enumerate(values.tolist())]
         return result.reshape(np.shape(sample))
 
-    def needed(self, results: Sequence[int], guards: Iterable[Guard]) -> list[int]:
-        """The operations that results and guards need, in order."""
+    def needed(self, results: Sequence[int], guards: Iterable[Guard], known: Container[int] = ()) -> list[int]:
+        """The operations that results and guards need, in order; not what those need that are known."""
         self.check()
         needed: set[int] = set()
         left = [*results, *(place for guard in guards for place in guard[1:3])]
@@ -122,7 +145,7 @@ class Tape:
             if place not in needed:
                 needed.add(place)
                 name, operands = self.operations[place]
-                if name not in ("input", "constant"):
+                if name not in ("input", "constant") and place not in known:
                     left += operands
         return sorted(needed)
 
@@ -140,12 +163,12 @@ class Number:
         self.tape, self.place = tape, place
 
     @property
-    def sample(self) -> float:
+    def sample(self) -> Any:
         """Its value for the sample."""
         return self.tape.samples[self.place]
 
     def _binary(self, name: str, left: Any, right: Any) -> Number:
-        tape, sample = self.tape, _ARITHMETIC[name](sample_of(left), sample_of(right))
+        tape, sample = _joined(left, right), _ARITHMETIC[name](sample_of(left), sample_of(right))
         operands = tape.number_of(left), tape.number_of(right)
         if name in ("fadd", "fmul"):
             operands = min(operands), max(operands)
@@ -197,17 +220,20 @@ class Number:
 
     def _apply(self, name: str, *others: Any) -> Number:
         operands = self, *others
-        try:
-            sample = FUNCTIONS[name](*map(sample_of, operands))
-        except ValueError:
-            sample = math.nan
-        return Number(self.tape, self.tape.add(name, *map(self.tape.number_of, operands), sample=sample))
+        tape, sample = _joined(*operands), FUNCTIONS[name](*map(sample_of, operands))
+        return Number(tape, tape.add(name, *map(tape.number_of, operands), sample=sample))
 
     def conjugate(self) -> Number:
         return self
 
-    def _compare(self, comparison: str, other: Any, outcome: bool) -> bool:
-        self.tape.guards[Guard(comparison, self.place, self.tape.number_of(other), outcome)] = None
+    def __invert__(self) -> Any:
+        """Of one that is 0 or 1."""
+        return 1.0 - self
+
+    def _compare(self, comparison: str, other: Any, outcomes: Any) -> bool:
+        tape = _joined(self, other)
+        outcome = tape.outcome(outcomes, isinstance(other, Number))
+        tape.guards[Guard(comparison, tape.number_of(self), tape.number_of(other), outcome)] = None
         return outcome
 
     def __ne__(self, other: object) -> bool:
@@ -230,7 +256,7 @@ def _function(name: str) -> Callable[..., Number]:
     return lambda number, *others: number._apply(name, *others)
 
 
-def _comparison(name: str, compare: Callable[[float, float], bool]) -> Callable[[Number, Any], bool]:
+def _comparison(name: str, compare: Callable[[Any, Any], Any]) -> Callable[[Number, Any], bool]:
     return lambda number, other: number._compare(name, other, compare(number.sample, sample_of(other)))
 
 
@@ -256,7 +282,15 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(Number, f"__{_name}__", _of_numbers(getattr(Number, f"__{_name}__")))
 
 
-def sample_of(value: Any) -> float:
+def _joined(one: Any, other: Any = None) -> Tape:
+    """The tape of what two numbers make: that of cells, if the other number is one of all cells."""
+    if not isinstance(one, Number):
+        one, other = other, one
+    tape: Tape = other.tape if isinstance(other, Number) and one.tape.of_all else one.tape
+    return tape
+
+
+def sample_of(value: Any) -> Any:
     """The value of a number, for the sample if it is on a tape."""
     return value.sample if isinstance(value, Number) else float(value)
 
@@ -272,11 +306,20 @@ def extreme(name: str, a: Any, b: Any) -> Any:
     return b._binary(name, b, a) if isinstance(b, Number) else _ARITHMETIC[name](a, b)
 
 
+def over_all(values: Any, how: str) -> Any:
+    """What NumPy makes of values of some cells, of all; see :meth:`Tape.over_all`."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        result = np.empty(values.size, object)
+        result[:] = [over_all(value, how) for value in values.ravel()]
+        return result.reshape(values.shape)
+    return values.tape.over_all(values, how) if isinstance(values, Number) else values
+
+
 class _Extreme:
     """``maximum`` or ``minimum``, without asking which number is larger."""
 
     def __init__(self, plain: np.ufunc, name: str) -> None:
-        self._plain, self._recorded = plain, np.frompyfunc(partial(extreme, name), 2, 1)
+        self._plain, self._name, self._recorded = plain, name, np.frompyfunc(partial(extreme, name), 2, 1)
 
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         return self._of(*arrays)(*arrays, **options)
@@ -285,11 +328,8 @@ class _Extreme:
         """As NumPy's."""
         if axis is None:
             array, axis = np.ravel(array), 0
-        return self._of(array).reduce(array, axis, **options)
-
-    def reduceat(self, array: Any, starts: Any) -> Any:
-        """As NumPy's."""
-        return self._of(array).reduceat(array, starts)
+        result = self._of(array).reduce(array, axis, **options)
+        return over_all(result, self._name) if np.asarray(array).dtype == object else result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._plain, name)
@@ -334,14 +374,15 @@ class RecordingNumPy(ModuleType):
         """As NumPy's; numbers on a tape may be other than zero."""
         return True if np.asarray(a).dtype == object else np.any(a, *how, **options)
 
-    def bincount(self, slots: Any, weights: Any = None, minlength: int = 0) -> Array:
-        """As NumPy's."""
-        if weights is None or np.asarray(weights).dtype != object:
-            return np.bincount(slots, weights, minlength)  # type: ignore[return-value]
-        result = np.full(minlength, 0.0, object)
-        for slot, weight in zip(slots.tolist(), weights.tolist(), strict=True):
-            result[slot] = result[slot] + weight
-        return result
+    def dot(self, a: Any, b: Any) -> Any:
+        """As NumPy's, which the engine takes for sums over all nodes or equations."""
+        return over_all(np.dot(a, b), "fadd")
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """As NumPy's; conditions on a tape are 0 or 1."""
+        if np.asarray(condition).dtype != object:
+            return np.where(condition, a, b)
+        return condition * a + ~condition * b
 
     def _records(self, dtype: Any) -> bool:
         return dtype is float and get_ident() == self._thread
@@ -357,17 +398,21 @@ _ONE_AT_A_TIME = RLock()
 
 
 @contextmanager
-def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
-    """Have modules that know NumPy as ``np`` make arrays that can hold numbers on a tape."""
-    with _ONE_AT_A_TIME:
-        spaces = [vars(module) for module in modules if vars(module).get("np") is np]
-        numpy = RecordingNumPy()
+def recording(modules: Sequence[ModuleType], replaced: Sequence[tuple[Any, Any]] = ()) -> Iterator[None]:
+    """Have modules that know NumPy as ``np`` make arrays that can hold numbers on a tape.
+
+    Functions that they know, by whatever name, are ``replaced``, pairs of these and of what stands for them.
+    """
+    with _ONE_AT_A_TIME, np.errstate(all="ignore"):
+        numpy, before = RecordingNumPy(), list[tuple[dict[str, Any], str, Any]]()
         _FULL.clear()
-        for space in spaces:
-            space.update(np=numpy, max=_max)
+        for space in (vars(module) for module in modules if vars(module).get("np") is np):
+            found = [(name, new) for old, new in replaced for name, value in space.items() if value is old]
+            before += [(space, name, space[name]) for name in ("np", *(name for name, _ in found))]
+            space.update(found, np=numpy, max=_max)
         try:
             yield
         finally:
-            for space in spaces:
-                space["np"] = np
-                del space["max"]
+            for space, name, value in before:
+                space[name] = value
+                space.pop("max", None)

@@ -1,265 +1,367 @@
-"""A small system as a whole, or copies of it side by side, on a tape: equations of all of it as a few straight lines.
+"""A system as a program: equations of all of it, recorded for one cell of each kind.
 
-Code of the engine runs as it is on a :class:`RecordedSystem`, whose parameters are inputs. What differs between copies
-is an input with a row for each; the line is that of one copy.
+Code of the engine runs as it is on a :class:`RecordedSystem`, of one node and one constraint equation, whose methods
+gather what cells of batches need, and sum what these return.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
+from copy import copy
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.elimination import Elimination
-from fem_mbs.compiled.emit import InputRows, OutputRows, program
-from fem_mbs.compiled.machine import kernel, lanes
+from fem_mbs.compiled import band
+from fem_mbs.compiled.band import CompiledBand
+from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.nodes import compiled
-from fem_mbs.compiled.one_cell import copied
-from fem_mbs.compiled.tape import CannotRecordError, Guard, Tape, recording
-from fem_mbs.linear.solvers import DENSE_SIZE
-from fem_mbs.system.system import Prescribed, System
+from fem_mbs.compiled.one_cell import BatchCells, Untouchable
+from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
+from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities, State, StepEnd
+from fem_mbs.linear.solvers import DENSE_SIZE, Factors
+from fem_mbs.system import matrices
+from fem_mbs.system.kinematics import SingleGroup
+from fem_mbs.system.pattern import TINY, components, triplets
+from fem_mbs.system.system import Evaluation, Prescribed, System, given_rate
 
-LARGEST = DENSE_SIZE
-"""Unknowns of a system beyond which lines are not tried: they grow with the cube, and are recorded in every process."""
-MOST = 30_000
-"""Operations beyond which they are given up."""
-LEAST = 2000
-"""Copies that are worth a thread."""
+larger = partial(extreme, "larger")
 ROOMS = tuple(f"fem_mbs.{room}." for room in ("lie", "contracts", "elements", "system", "linear", "alpha"))
-BATCHES = "batches", "constraint_batches"
+
+
+class Alike(NamedTuple):
+    """A batch whose cells are all alike, as it was made, whatever may stand in its place by now."""
+
+    batch: Any
+    equations: IntArray
+    """Rows ``(n, each)`` of the equations of joints."""
 
 
 class Whole:
-    """A small system, or some copies of it, whose steps are to be compiled.
+    """A system whose steps are to be compiled."""
 
-    Parameters
-    ----------
-    system : System
-        All copies together.
-    one : System
-        That of one copy; ``system`` itself if there is but one.
-    copies : int
-        How many.
-    """
-
-    def __init__(self, system: System, one: System, copies: int) -> None:
-        self.system, self.one, self.copies = system, one, copies
-        rows = zip(one.constraint_slices, system.constraint_slices, strict=True)
-        parts = [np.arange(every.start, every.stop).reshape(copies, own.stop - own.start) for own, every in rows]
-        self.equations = np.concatenate(parts or [np.zeros((copies, 0), np.intp)], axis=1)
-        """Rows ``(copies, m)`` of the constraint equations of each copy."""
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.elements = [Alike(batch, np.empty((len(batch.nodes), 0), np.intp)) for batch in system.batches]
+        self.joints = [own for batch in system.constraint_batches for own in _alike(system, batch)]
+        self.split = len(self.joints) > len(system.constraint_batches)
+        """Whether joints are in other batches than those of the system."""
         self.lines: dict[type, Any] = {}
         """What has been compiled, by the class of the equations of a step."""
 
-    def took(self) -> None:
-        """Say whose equations are compiled."""
-        self.system.compiled = tuple(
-            dict.fromkeys(type(owner).__name__ for batch in self.one.all_batches for owner in batch.owners)
-        )
+    def prescribed(self, t: float) -> list[Any]:
+        """What depends on time alone, of all batches."""
+        t = min(t, self.system.end)
+        return [batch.at(t) if type(batch).at not in _NEVER else None for batch, _ in (*self.elements, *self.joints)]
 
     def give_up(self) -> None:
         """Compile kernels of single batches in place of whole steps."""
         self.system.whole = None
-        compiled(self.system)
+        if self.system.size <= DENSE_SIZE:
+            compiled(self.system)
+
+    def took(self) -> None:
+        """Say whose equations are compiled."""
+        every = (owner for batch, _ in (*self.elements, *self.joints) for owner in batch.owners)
+        self.system.compiled = tuple(dict.fromkeys(type(owner).__name__ for owner in every))
+
+
+_NEVER = ElementBatch.at, ConstraintBatch.at
+
+
+def _alike(system: System, batch: ConstraintBatch) -> Iterator[Alike]:
+    """Joints with the same equations, which batches may have beside others."""
+    kinds: dict[Any, list[Any]] = {}
+    for joint in batch.owners:
+        kinds.setdefault((type(joint), joint.equations, joint.driven), []).append(joint)
+    for joints in kinds.values():
+        rows = [system.constraint_rows(joint).rows for joint in joints]
+        own = batch if len(kinds) == 1 else type(joints[0]).batch(joints, system.number)
+        yield Alike(own, np.array([np.arange(part.start, part.stop) for part in rows]))
+
+
+def numbers_of(data: Any) -> dict[str, Array]:
+    """The arrays of what depends on time alone."""
+    if data is None or isinstance(data, np.ndarray):
+        return {} if data is None else {"": data}
+    for name, value in vars(type(data)).items():
+        if isinstance(value, cached_property):
+            value.__get__(data)
+            assert name in vars(data)
+    parts = [(name, value if isinstance(value, tuple) else (value,)) for name, value in vars(data).items()]
+    return {
+        f"{name} {k}": own for name, several in parts for k, own in enumerate(several) if isinstance(own, np.ndarray)
+    }
 
 
 def whole(system: System) -> Whole | None:
-    """A system whose steps may be compiled as a whole."""
-    models = system.model.copies
-    one = System(models[0], system.end) if models else system
-    small = one.size <= LARGEST and not (one.k or one.watched or system.redundant is not None)
-    return Whole(system, one, len(models) or 1) if small and _are_copies(system, one, len(models) or 1) else None
+    """A system whose steps may be compiled as a whole: its matrix gets a compiled solver."""
+    plain = isinstance(system.kinematics, SingleGroup) and not (system.k or system.watched or system.readers)
+    if not plain or system.far or system.redundant is not None:
+        return None
+    band.compiled(system)
+    return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
-def _are_copies(system: System, one: System, copies: int) -> bool:
-    """Whether a system has so many times the parts of one, copy after copy."""
-    pairs = [pair for name in BATCHES for pair in zip(getattr(one, name), getattr(system, name), strict=False)]
-    steps = one.n * np.arange(copies)[:, None, None]
-    return (
-        (system.n, system.m, system.size) == (copies * one.n, copies * one.m, copies * one.size)
-        and len(pairs) == len(one.all_batches) == len(system.all_batches)
-        and bool((system.origin == one.origin).all())
-        and type(system.kinematics) is type(one.kinematics)
-        and bool((system.free.reshape(copies, -1) == one.free.reshape(1, -1)).all())
-        and all(type(own) is type(every) and len(every.nodes) == copies * len(own.nodes) for own, every in pairs)
-        and all((every.nodes.reshape(copies, *own.nodes.shape) == own.nodes + steps).all() for own, every in pairs)
-    )
-
-
-class Lines:
-    """Straight lines of one of ``copies``, the arrays they work on, and their kernels.
-
-    Every array has a row for each copy, and lies where it has been from the start: what kernels read is written into
-    it, what they return is read from it. The first, an integer, is the guard. Lines that are not ``recorded`` are those
-    of another system of the same kind.
-    """
-
-    def __init__(self, copies: int, recorded: bool) -> None:
-        self.copies, self.tape = copies, Tape(MOST) if recorded else None
-        self.arrays: list[Any] = [np.zeros(1, np.int64)]
-        self.kind: list[Any] = []
-        """What the lines depend on beside inputs."""
-        self._sources: dict[str, InputRows] = {}
-        self._uniform = {0}
-        self._guards, self._shared = 0, list[Guard]()
-
-    def input(self, sample: Any, uniform: bool = False) -> Array:
-        """Numbers on the tape for an array ``(copies, ...)``, or one for all copies, that is given."""
-        values = np.array(sample, float, order="C")
-        place, first = len(self.arrays), values if uniform else values[0]
-        self.arrays.append(values)
-        self._uniform |= {place} if uniform else set()
-        self._sources[f"{place}"] = InputRows(place, first.size, uniform=uniform)
-        return first if self.tape is None else self.tape.inputs(f"{place}", first)
-
-    def parameter(self, sample: Array) -> Array:
-        """The same of what stays: what is zero in all copies stays zero."""
-        there, numbers = sample.any(axis=0), self.input(sample)
-        self.kind += [there.shape, there.tobytes()]
-        if self.tape is not None:
-            numbers[~there] = 0.0
-        return numbers
-
-    def share_guards(self) -> None:
-        """Give all lines that follow the guards that were recorded so far."""
-        assert self.tape is not None
-        self._shared, self._guards = list(self.tape.guards), len(self.tape.guards)
-
-    def line(self, *results: Any) -> tuple[str, tuple[int, ...]]:
-        """The program of a kernel to results, of which each has an array of its own, and the lengths of these.
-
-        Its guards are those that were recorded since the line before, and those that all share.
-        """
-        tape, sinks = self.tape, []
-        assert tape is not None
-        first = len(self.arrays)
-        for k, result in enumerate(results):
-            values = np.asarray(result, object).ravel()
-            places = [(c, tape.number_of(value)) for c, value in enumerate(values)]
-            sinks.append(OutputRows(first + k, len(values), places))
-        guards = self._shared + list(tape.guards)[self._guards :]
-        self._guards = len(tape.guards)
-        text = program(tape, self._sources, sinks, guards, 0, 0, 1 if self.copies == 1 else lanes())
-        self.results(*(sink.width for sink in sinks))
-        return text, tuple(sink.width for sink in sinks)
-
-    def results(self, *lengths: int) -> slice:
-        """Arrays for the results of the next line, of these lengths: their places."""
-        self.arrays += [np.zeros((self.copies, length)) for length in lengths]
-        return slice(len(self.arrays) - len(lengths), len(self.arrays))
-
-    def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
-        """A function for each line; False where a copy takes another branch. Many copies are shared by the cores."""
-        opt, parts = (0, 1) if self.copies == 1 else (2, min(_cores(), self.copies // LEAST + 1))
-        first = np.arange(parts + 1) * self.copies // parts
-        guards = np.zeros((parts, 8), np.int64)  # each in a line of the cache
-        sizes = [0 if place in self._uniform else 8 * array[0].size for place, array in enumerate(self.arrays)]
-        self._ahead = first[:-1, None] * np.array(sizes)
-        self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp) + self._ahead
-        self._addresses[:, 0] = guards.ctypes.data + 64 * np.arange(parts)
-        tables = (self._addresses.ctypes.data + self._addresses.strides[0] * np.arange(parts)).tolist()
-        return [_call(kernel(text, opt), np.diff(first).tolist(), tables, guards) for text in programs]
-
-    def put(self, place: int, array: Array) -> None:
-        """Have kernels work on another array in a place, which the caller keeps."""
-        address = array.__array_interface__["data"][0]
-        if len(self._addresses) == 1:  # a number into its place takes a sixth of what arrays do
-            self._addresses[0, place] = address
-        else:
-            self._addresses[:, place] = address + self._ahead[:, place]
-
-
-def _call(compiled: Any, counts: list[int], tables: list[int], guards: IntArray) -> Callable[[], bool]:
-    if len(counts) == 1:
-        (cells,), (table,), guard = counts, tables, guards[0]
-
-        def alone() -> bool:
-            compiled(cells, table, table)
-            return not guard[0]
-
-        return alone
-
-    def shared() -> bool:
-        for done in [_threads().submit(compiled, *each) for each in zip(counts, tables, tables, strict=True)]:
-            done.result()
-        return not guards[:, 0].any()
-
-    return shared
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_cores(), "fem_mbs")
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+def factors_at(place: int) -> Factors:
+    """Factors that stand in an array of a program."""
+    return Factors(None, (place,))  # type: ignore[arg-type]
 
 
 class RecordedSystem(System):
-    """One copy of a system, with numbers on the tape of ``lines`` for its parameters."""
+    """One node and one equation of a system, with numbers on the tapes of a program for its parameters."""
 
-    solver: Elimination
-
-    def __init__(self, whole: Whole, lines: Lines, prescribed: Prescribed) -> None:
-        system, one, self._lines = whole.system, whole.one, lines
-        constraint_mass = system.constraint_mass[:, whole.equations].swapaxes(0, 1)
-        diagonal_mass = system.diagonal_mass.reshape(whole.copies, -1)
-        vars(self).update({name: value for name, value in vars(one).items() if name != "workspace"})
-        for name in BATCHES:
-            pairs = zip(getattr(one, name), getattr(system, name), strict=True)
-            vars(self)[name] = [copied(pair, f"{name}.", lines.kind, self._numbers) for pair in pairs]
-        joints = zip(self.constraint_batches, one.constraint_batches, strict=True)
-        recorded = {id(batch): own for own, batch in joints}
-        self.end_checks = [(recorded[id(batch)], rows) for batch, rows in one.end_checks]
-        self.diagonal_mass, self.constraint_mass = lines.parameter(diagonal_mass), lines.parameter(constraint_mass)
-        self.weight = lines.input(system.weight[: one.N], uniform=True)
-        self.constraint_weight = lines.input(system.constraint_weight[whole.equations[0]], uniform=True)
-        self.gravity = lines.input(system.gravity, uniform=True)
-        first = len(lines.arrays)
-        batches = system.batches, system.constraint_batches
-        pairs = zip(batches, prescribed, strict=True)
-        self._given = Prescribed(*(list(map(self._data, own, every)) for own, every in pairs))
-        self.given = slice(first, len(lines.arrays))
+    def __init__(self, whole: Whole, program: Program, prescribed: Sequence[Any]) -> None:
+        own, self._program = whole.system, program
+        vars(self).update({name: value for name, value in vars(own).items() if name != "workspace"})
+        firsts = [batch.nodes[0] for batch, _ in (*whole.elements, *whole.joints)]
+        equations = [rows[0] for _, rows in whole.joints]
+        program.cells(own.n, np.unique(np.concatenate(firsts)) if firsts else np.zeros(1, np.intp))
+        program.cells(own.m, np.sort(np.concatenate([np.empty(0, np.intp), *equations])))
+        program.cells(0, np.empty(0, np.intp))
+        self.kinematics = type(own.kinematics)()
+        self.element_kinds = [BatchCells(program, *cells) for cells in whole.elements]
+        self.joint_kinds = [BatchCells(program, *cells) for cells in whole.joints]
+        self.n, self.N, self.m = 1, 6, min(own.m, 1)
+        self.weight, self._free = self._of_nodes(own.weight), self._of_nodes(own.free.astype(float))
+        self.constraint_mass, self.constraint_weight = np.empty((2, 0)), np.empty(0)
+        if own.m:
+            self.diagonal_mass = self._of_nodes(own.diagonal_mass)
+            self.constraint_mass = program.given(EQUATIONS, own.constraint_mass.T).reshape(2, 1)
+            self.constraint_weight = program.given(EQUATIONS, own.constraint_weight[:, None])
+            vars(self)["velocity_level"] = program.given(EQUATIONS, own.velocity_level[:, None])
+        self.gravity = program.uniform(own.gravity)
+        vars(self)["solver"] = self
+        first = len(program.arrays)
+        given = [self._data(*pair) for pair in zip(self.element_kinds + self.joint_kinds, prescribed, strict=True)]
+        self._given = Prescribed(given[: len(self.element_kinds)], given[len(self.element_kinds) :])
+        self.given = slice(first, len(program.arrays))
         """The arrays of what is prescribed."""
-        pattern, free = one.pattern, one.free
-        self.solver = Elimination(pattern.rows, pattern.columns, one.blocks, one.n_free)
-        arrays = pattern.rows, pattern.columns, one.force_slots, one.velocity_level, free
-        lines.kind += [whole.copies, one.damps, *(node.group for node in one.nodes), *map(np.ndarray.tobytes, arrays)]
+        self._components = [components(kind.batch, own.n) for kind in (*self.element_kinds, *self.joint_kinds)]
+        slots = [
+            np.repeat(rows[:, None], batch.terms, 1)
+            for rows, (batch, _) in zip(self._components, whole.elements, strict=False)
+        ]
+        self._gradients = [
+            np.repeat(rows, kind.each, 0)
+            for rows, kind in zip(self._components[len(slots) :], self.joint_kinds, strict=True)
+        ]
+        self._slots = [program.array(rows.ravel().astype(np.int64)) for rows in (*slots, *self._gradients)]
+        self._band(whole)
+        program.kind += [own.damps, type(own.kinematics), own.m > 0, own.has_velocity_level]
+
+    def _band(self, whole: Whole) -> None:
+        """The arrays of the matrix."""
+        program, own, solver = self._program, whole.system, whole.system.solver
+        assert isinstance(solver, CompiledBand)
+        order, seen, y = solver.arrays
+        places = np.where(
+            order < own.n_free, own.free_rows[np.minimum(order, own.n_free - 1)], own.N + order - own.n_free
+        )
+        self._order, self.seen, self._y = map(program.array, (places.astype(np.int64), seen, y))
+        self.lu, self.first_lu = (program.array(np.zeros(1)) for _ in range(2))
+        self._unknowns = program.count(solver.size)
+        slots = solver.slots
+        if whole.split:
+            entries = triplets(self._components, self._gradients, [], own.equation, own.n_free)
+            numbers = [program.arrays[kind.tables[EQUATIONS]].ravel() for kind in self.joint_kinds]
+            equations = np.concatenate([np.arange(own.n_free), *(own.n_free + part for part in numbers)])
+            slots = solver.slots_of(*(np.where(part < 0, -1, equations[part]) for part in entries[:2]))
+        sizes = [rows.size * rows.shape[1] for rows in self._components]
+        ends = np.cumsum([*sizes, *(2 * [rows.size for rows in self._gradients])])
+        self._matrix_slots = [program.array(part) for part in np.split(solver.spread(slots), ends[:-1])]
+        program.functions |= band.functions(solver.width, lanes())
+        program.kind += [solver.width]
+
+    def _of_nodes(self, values: Array) -> Array:
+        return self._program.given(NODES, values.reshape(-1, 6))
+
+    def _data(self, kind: BatchCells, data: Any) -> Any:
+        """What depends on time alone, with numbers on the tape for its arrays."""
+        given = {}
+        for name, values in numbers_of(data).items():
+            if values.dtype != float or len(values) != kind.n:
+                raise CannotRecordError(
+                    "what depends on time alone has other arrays than those with numbers of each cell"
+                )
+            self._program.kind.append(values.shape[1:])
+            given[name] = self._program.given(kind.number, values)[None]
+        if data is None or isinstance(data, np.ndarray):
+            return given.get("")
+        result = copy(data)
+        for name, value in vars(data).items():
+            own = tuple(array for key, array in given.items() if key.split()[0] == name)
+            other = kind.cell if value is kind.batch else Untouchable(name)
+            vars(result)[name] = own if isinstance(value, tuple) else own[0] if own else other
+        return result
+
+    # what the engine asks
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         return self._given
 
-    def _data(self, batch: Any, data: Any) -> Any:
-        if data is None:
-            return None
-        c = self._lines.copies
-        if not (isinstance(data, np.ndarray) and data.dtype == float and (c == 1 or len(data) == len(batch.nodes))):
-            raise CannotRecordError("what depends on time alone is no array of numbers of each cell")
-        self._lines.kind.append(data.shape)
-        return self._lines.input(data.reshape(c, len(data) // c, *data.shape[1:]))
+    def accept(self, state: State) -> State:
+        return state
 
-    def _numbers(self, name: str, path: str, one: Any, every: Any) -> Any:
-        """Inputs for an array of numbers."""
-        if not (isinstance(one, np.ndarray) and one.dtype == float and one.ndim and one.size):
-            return None
-        copies = self._lines.copies
-        if every.shape != (copies * len(one), *one.shape[1:]):
-            raise CannotRecordError(f"{path} is not that of {copies} copies")
-        return self._lines.parameter(every.reshape(copies, *one.shape))
+    def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
+        contexts, parts = list[Any](), list[Array]()
+        for kind, data in zip(self.element_kinds, prescribed.elements, strict=True):
+            force, context = kind.cell.force(kind.motion(motion), data)
+            parts.append(force.reshape(-1, kind.b))
+            contexts.append(context)
+        inertial = motion.momentum or motion
+        phis, gradients, joint_contexts = list[Array](), list[Array](), list[Any]()
+        for kind, data in zip(self.joint_kinds, prescribed.constraints, strict=True):
+            phi, B, context = kind.cell.evaluate(kind.motion(inertial), data)
+            parts.append(kind.of_equations(multipliers)[:, None] * B)
+            phis.append(phi if kind.cell.velocity is None else np.where(kind.cell.velocity, 0.0, phi))
+            gradients.append(B)
+            joint_contexts.append(context)
+        residual, constraint = self._summed([*self.element_kinds, *self.joint_kinds], parts), self._of_equations(phis)
+        scale = self._largest(parts, 0), self._largest(parts, 1)
+        left = [self._largest([residual * self._free], column) for column in range(2)]
+        relative = larger(left[0] / scale[0], left[1] / scale[1])
+        velocity = inertial.V.reshape(-1)
+        own = inertial, multipliers, residual, constraint, scale, np.empty(0), relative, contexts, gradients
+        return Evaluation(*own, joint_contexts, velocity, phis)
+
+    def velocity_residual(self, evaluation: Evaluation) -> Array:
+        parts = []
+        values = evaluation.gradients, evaluation.phi, evaluation.constraint_contexts
+        for kind, B, phi, context in zip(self.joint_kinds, *values, strict=True):
+            rate = given_rate(kind.cell, phi, context) if kind.cell.driven else 0.0
+            parts.append(B @ kind.row(evaluation.velocity)[0] + rate)
+        return self._of_equations(parts)
+
+    def product(self, gradients: Sequence[Array], d: Array) -> Array:
+        pairs = zip(self.joint_kinds, gradients, strict=True)
+        return self._of_equations([B @ kind.row(d)[0] for kind, B in pairs])
+
+    def velocity_derivatives(self, evaluation: Evaluation, dV: RateSensitivities, factor: Any) -> list[Array]:
+        """See :func:`fem_mbs.system.matrices.velocity_derivatives`."""
+        result = []
+        values = evaluation.gradients, evaluation.constraint_contexts
+        for kind, B, context in zip(self.joint_kinds, *values, strict=True):
+            moved = kind.after(B, dV) + kind.cell.rate_gradient(context, kind.row(evaluation.velocity))
+            if kind.cell.driven:
+                moved = moved + matrices.given_rate_gradient(kind.cell, context)
+            result.append(factor * moved)
+        return result
+
+    def rate_product(self, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None) -> Array:
+        """See :func:`fem_mbs.system.matrices.rate_product`."""
+        kinds, parts = list[BatchCells](), list[Array]()
+        for kind, context in zip(self.element_kinds, evaluation.contexts, strict=True):
+            changes = map(kind.row, (dV, dA, dV if inertial is None else inertial))
+            if (force := kind.cell.rate_force(context, *changes)) is not None:
+                kinds.append(kind)
+                parts.append(force)
+        return self._summed(kinds, parts)
+
+    def entries(self, equations: Any, unknown: Any, residual: Any) -> tuple[Any, Array, RateSensitivities]:
+        """Of the iteration matrix, as :func:`fem_mbs.alpha.step.exact_entries`: those of a cell of each kind."""
+        T_inv, dV, dA = equations.derivatives(residual)
+        own, h2 = residual.evaluation, equations.h**2
+        blocks = [
+            h2 * kind.cell.tangent(context, kind.follow(dV), kind.follow(dA))
+            for kind, context in zip(self.element_kinds, own.contexts, strict=True)
+        ]
+        blocks += [
+            h2 * kind.cell.stiffness(context, kind.of_equations(own.multipliers))
+            for kind, context in zip(self.joint_kinds, own.constraint_contexts, strict=True)
+        ]
+        rows = own.gradients
+        if self.has_velocity_level:
+            moving = zip(self.joint_kinds, self.velocity_derivatives(own, dV, equations.h), rows, strict=True)
+            rows = [
+                B if (level := kind.cell.velocity) is None else np.where(level[:, None], derivative, B)
+                for kind, derivative, B in moving
+            ]
+        return [*blocks, *rows, *own.gradients], T_inv, dV
+
+    def factorized(self, entries: list[Array]) -> Factors:
+        """The matrix of these entries, as its own solver."""
+        program, kinds = self._program, [*self.element_kinds, *self.joint_kinds, *self.joint_kinds, *self.joint_kinds]
+        sinks, statements = list[Sink](), list[Statement]()
+        for kind, values, slots in zip(kinds, entries, self._matrix_slots, strict=True):
+            array = program.rows((kind.number, values.size))
+            sinks.append(program.sink(kind.number, array, values))
+            statements.append(Statement("add", [(kind.number, values.size)], [slots, array, self.lu]))
+        statements.append(Statement("factor", [(self._unknowns, 1)], [self.lu, self.seen]))
+        self.matrix = program.made(self.lu, sinks, statements)
+        return factors_at(self.lu)
+
+    def solve(self, factors: Factors, force: Array | None, constraint: Array | None) -> tuple[Array, Array]:
+        """See :func:`fem_mbs.system.matrices.solve_with_constraints`."""
+        program, shapes = self._program, [(NODES, 6), (EQUATIONS, 1)]
+        b, x = program.rows(*shapes), program.rows(*shapes)
+        sinks = [] if force is None else [program.sink(NODES, b, force)]
+        sinks += [] if constraint is None else [program.sink(EQUATIONS, b + 1, constraint)]
+        (lu,) = factors.arrays
+        arrays: list[Any] = [lu, self._order, b, x, self._y]
+        d = program.outcome(NODES, sinks, [Statement("solve", [(self._unknowns, 1)], arrays)], x, 6)
+        if not self.m:
+            return d, np.empty(0)
+        program.also(x, x + 1)
+        return d, program.outcome(EQUATIONS, [], [], x + 1, 1)
+
+    def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
+        for kind in self.joint_kinds:
+            if isinstance(kind.batch, ConstraintBatch) and type(kind.batch).astray is not ConstraintBatch.astray:
+                own = kind.gathered(R), u, kind.of_equations(multipliers)
+                kind.cell.astray(StepEnd(before, t, *own, slice(0, kind.each)))
+
+    # from kind to kind
+
+    def _summed(self, kinds: Sequence[BatchCells], parts: Sequence[Array]) -> Array:
+        """Forces on the nodes."""
+        program, every = self._program, [*self.element_kinds, *self.joint_kinds]
+        residual = program.rows((NODES, 6))
+        sinks, statements = list[Sink](), [Statement("clear", [(NODES, 6)], [residual])]
+        for kind, values in zip(kinds, parts, strict=True):
+            array = program.rows((kind.number, values.size))
+            sinks.append(program.sink(kind.number, array, values))
+            slots = self._slots[every.index(kind)]
+            statements.append(Statement("add", [(kind.number, values.size)], [slots, array, residual]))
+        return program.outcome(NODES, sinks, statements, residual, 6)
+
+    def _of_equations(self, parts: Sequence[Array]) -> Array:
+        """Values of the equations of all joints."""
+        if not self.m:
+            return np.empty(0)
+        program, tape = self._program, self._program.tapes[EQUATIONS]
+        array, sinks, samples = program.rows((EQUATIONS, 1)), list[Sink](), np.zeros((len(tape.sampled), 1))
+        for kind, values in zip(self.joint_kinds, parts, strict=True):
+            sinks.append(program.sink(kind.number, array, values)._replace(rows=kind.tables[EQUATIONS]))
+            rows = program.arrays[kind.tables[EQUATIONS]][0]
+            samples[np.searchsorted(tape.sampled, rows), 0] = [float(np.ravel(sample_of(value))[0]) for value in values]
+        return program.outcome(EQUATIONS, sinks, [], array, 1, samples)
+
+    def _largest(self, parts: Sequence[Array], column: int) -> Any:
+        """The largest single force, or moment."""
+        sizes = []
+        for values in parts:
+            every: list[Any] = values.reshape(-1, 2, 3)[:, column].ravel().tolist()
+            own = [value._apply("fabs") for value in every if isinstance(value, Number)]
+            if own:
+                sizes.append(self._program.over_all(reduce(larger, own), "larger"))
+        return reduce(larger, sizes, TINY)
 
 
 @contextmanager
-def recorded(system: System) -> Iterator[None]:
+def recorded(whole: Whole) -> Iterator[None]:
     """Have code of the engine, and that of the parts of a system, run on numbers on a tape."""
-    own = {type(batch).__module__ for batch in system.all_batches}
-    with recording([module for name, module in list(sys.modules.items()) if name in own or name.startswith(ROOMS)]):
+    own = {type(batch).__module__ for batch, _ in (*whole.elements, *whole.joints)}
+    of_system = [
+        (matrices.velocity_derivatives, RecordedSystem.velocity_derivatives),
+        (matrices.rate_product, RecordedSystem.rate_product),
+        (matrices.solve_with_constraints, RecordedSystem.solve),
+    ]
+    modules = [module for name, module in list(sys.modules.items()) if name in own or name.startswith(ROOMS)]
+    with recording(modules, of_system):
         yield

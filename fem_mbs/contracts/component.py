@@ -210,8 +210,11 @@ class Component(ModelPart):
         "rotation_free",
         "internal_variables",
         "keep_up",
+        "default_name",
     )
     name: str | None = None
+    default_name: str = ""
+    """What it is named where :meth:`Model.add` is given no name; by default its class and a number."""
     nodes: tuple[Node, ...] = ()
     internal_variables: tuple[InternalVariable, ...] = ()
     offset: Array = np.zeros(3)

@@ -119,6 +119,8 @@ class State(Public):
         What model it is a state of, where a run made it.
     """
 
+    _internal = ("rates",)
+
     t: float
     x: Array
     R: Array

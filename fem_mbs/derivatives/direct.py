@@ -32,7 +32,6 @@ from fem_mbs.derivatives.step import (
     linearised,
     taken_increment,
 )
-from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep
@@ -256,10 +255,10 @@ class DirectIntegration(KeptSteps):
             state = begun.state
             jumps = [next_jump(own, state.at(here.t), self.t_end) for own in (system, other)]
             if jumps[0] != jumps[1]:
-                raise ModelError(
-                    f"sensitivities: {self.varied[k].label} moves an instant at which something jumps, from "
-                    f"t = {jumps[0]:.9g} s to {jumps[1]:.9g} s: there is no derivative there; make the load a function "
-                    "without jumps, or take what the instant depends on out of the parameters"
+                raise NoDerivativeError(
+                    f"{self.asked} cannot be: {self.varied[k].label} moves an instant at which something jumps, from "
+                    f"t = {jumps[0]:.9g} s to {jumps[1]:.9g} s; how='copies' takes steps that end at both, or make the "
+                    "load a function without jumps"
                 )
             self._begun_with[other] = Beginning(state, begun.memory)
             nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)

@@ -32,8 +32,8 @@ from fem_mbs.system.system import System
 
 ONE = 1e-6
 """Relative distance of eigenvalues that count as one."""
-AT_REST = 1e-8
-"""Change of a stiffness, over its size, when a parameter doubles, that is none."""
+AT_REST, ROUNDING = 1e-8, np.finfo(float).eps / STEP
+"""Change of a stiffness, over its size, when a parameter doubles, that is none; over the largest there is."""
 
 Matrices: TypeAlias = list[csc_array]
 
@@ -178,8 +178,9 @@ def _rates(
         if s == 0.0:
             for variation, own, rate in zip(variations, changes, rates, strict=True):
                 change = variation.step / STEP * own[0]
-                largest = np.vecdot(abs(X).T, ((abs(matrices[0]) + abs(change)) @ abs(X)).T)
-                still = np.abs(np.vecdot(X.T, (change @ X).T)) <= AT_REST * largest
+                size = np.vecdot(abs(X).T, ((abs(matrices[0]) + abs(change)) @ abs(X)).T)
+                none = AT_REST * size + ROUNDING * abs(matrices[0]).max() * np.vecdot(X.T, X.T).real
+                still = np.abs(np.vecdot(X.T, (change @ X).T)) <= none
                 rate.values[group] = np.where(still, 0.0, np.nan)
             continue
         solver = _bordered(_at(matrices, s), _at(matrices, s, 1), X, ONE * abs(s))

@@ -22,8 +22,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.derivatives.together import Together
-from fem_mbs.linear.solvers import sums
-from fem_mbs.system.matrices import given_rate_gradient
+from fem_mbs.system.matrices import given_rate_gradient, whole
 from fem_mbs.system.system import System
 
 LEANS, PROBE = 1e-12, 1e-3
@@ -92,16 +91,6 @@ def total(*terms: Any) -> Any:
     """The sum of those that are not None; None if none is."""
     given = [term for term in terms if term is not None]
     return reduce(operator.add, given) if given else None
-
-
-def _whole(batch: Any, K: Array, count: int) -> Array:
-    """The geometric stiffness of joints against all of their components, ``(s c, b, b)``."""
-    if (blocks := batch.geometric_blocks) is None:
-        return K
-    cells, size = len(batch.nodes), 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
-    rows = (blocks.cells[:, None] * size + blocks.columns)[:, :, None] * size + blocks.columns[:, None, :]
-    places = rows.ravel() + cells * size * size * np.arange(count)[:, None]
-    return sums(places.ravel(), K.ravel(), count * cells * size * size).reshape(-1, size, size)
 
 
 class Residual:
@@ -190,7 +179,7 @@ class Residual:
         if level.any():
             closing = [np.where(level, at.h * turned, B[:, None]), np.where(level, at.h * moving, 0.0)]
         nodes, own = self._places_of(batch.one, steps, joint=False)
-        bending = at.h**2 * _whole(batch.one, K, steps)
+        bending = at.h**2 * whole(batch.one, K, steps)
         follows.append(Follow(self._of_bending[k], system.constraint_components[k], nodes, own, bending))
         follows.append(Follow(self._closing[k], components, *places, *closing))
         if self._hides:

@@ -239,8 +239,8 @@ def sensitivities(
     Raises
     ------
     ModelError
-        If a parameter changes the structure of the model, moves an instant at which something jumps, or has no model on
-        either side; if the model or the method has no direct derivatives: says why.
+        If a parameter changes the structure of the model, or has no model on either side; if the model, the method or
+        what a parameter does, as where it moves an instant at which something jumps, has no direct derivatives: why.
     FemMbsError
         As :func:`simulate`.
 
@@ -291,9 +291,22 @@ def sensitivities(
                 raise
     runs = partial(_copies, own.model(), t_end=t_end, step=step, method=method)
     solution, copies = runs(variations)
-    if isinstance(step, VariableStep):  # runs of fewer models have other steps
-        return Sensitivities(solution, own, copies, [], OF_RUNS)
-    return Sensitivities(solution, own, copies, [], OF_RUNS, lambda each: runs([each])[1][0][1])
+    # runs of fewer models have other steps where these vary
+    again = None if isinstance(step, VariableStep) else lambda each: runs([each])[1][0][1]
+    return Sensitivities(solution, own, copies, _unlike(solution, copies), OF_RUNS, again)
+
+
+def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
+    """What is to be known of copies: runs on the two sides of a parameter that differ by more than it makes."""
+    notes = []
+    for variation, runs in others:
+        states = [[getattr(own.history, name) for own in (solution, *runs)] for name in ("x", "v")]
+        if (apart := max(variation.bend(here, own, OF_RESULTS) for here, *own in states)) > KINK:
+            notes.append(
+                f"the two sides of the difference against {variation.label} differ by {apart:.1g} of it, as where one "
+                "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"
+            )
+    return notes
 
 
 def _numbers(value: Any) -> Any:

@@ -28,7 +28,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.se3 import bracket
 
 EPSILON = 1e-40
 """Its square is far below rounding, and its higher powers do not underflow, which would be slow."""
@@ -196,10 +195,6 @@ class ScrewRates:
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
         return frame_matrix(self._f.tangent(self._c))
-
-    def backward(self) -> Array:
-        """``T^-1(-d)``, shape ``(..., 6, 6)``."""
-        return self.forward() - bracket(self.d)
 
     def rate(self, d_dot: Array) -> Array:
         """Derivative of ``T^-1(d)`` along ``d_dot``."""

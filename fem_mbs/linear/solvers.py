@@ -77,27 +77,23 @@ def minimum_degree(graph: csr_array, sizes: IntArray, bare: BoolArray) -> tuple[
         factors = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=SYMMETRIC)
         place[~hub] = factors.perm_c
         fill += factors.L.nnz / rest.shape[0]
-    return _after_nodes(graph, place, sizes, bare), fill * float(sizes[sizes > 0].mean())
+    return _after_nodes(graph, place, bare), fill * float(sizes[sizes > 0].mean())
 
 
-def _after_nodes(graph: csr_array, place: IntArray, sizes: IntArray, bare: BoolArray) -> IntArray:
-    """The order with multipliers after the first of their nodes, or the last, where the first has enough of them."""
+def _after_nodes(graph: csr_array, place: IntArray, bare: BoolArray) -> IntArray:
+    """The order with multipliers after the first of their nodes that no joint before counts on, or after the last.
+
+    What two joints ask of one node may repeat itself, as that of the balls at both ends of a rod does.
+    """
     joints = np.flatnonzero(bare)
     held = graph[joints][:, ~bare]
-    joints, held = joints[np.diff(held.indptr) > 0], held[np.diff(held.indptr) > 0]
-    key = 2 * place
-    if len(joints):
-        of_nodes = place[~bare][held.indices]
-        first = np.minimum.reduceat(of_nodes, held.indptr[:-1])
-        last = np.maximum.reduceat(of_nodes, held.indptr[:-1])
-        node = np.argsort(place)
-        order = np.argsort(first, kind="stable")
-        taken = np.cumsum(sizes[joints[order]])
-        starts = np.flatnonzero(np.diff(first[order], prepend=-1))
-        before = np.repeat((taken - sizes[joints[order]])[starts], np.diff(np.append(starts, len(order))))
-        full = np.empty(len(order), np.bool_)
-        full[order] = taken - before > sizes[node[first[order]]]
-        key[joints] = 2 * np.where(full, last, first) + 1
+    key, taken, every = 2 * place, set[int](), place[~bare][held.indices]
+    of_joints = [sorted(own.tolist()) for own in np.split(every, held.indptr[1:-1])] if len(joints) else []
+    for joint, nodes in sorted(zip(joints.tolist(), of_joints, strict=True), key=lambda pair: pair[1]):
+        if nodes:
+            node = next((own for own in nodes if own not in taken), nodes[-1])
+            taken.add(node)
+            key[joint] = 2 * node + 1
     rank = np.empty(len(key), np.intp)
     rank[np.argsort(key, kind="stable")] = np.arange(len(key))
     return rank
@@ -196,7 +192,7 @@ def make_solver(
 def band_of_pivots(rows: IntArray, columns: IntArray, blocks: IntArray, n: int) -> BandedSolver:
     """A banded solver in an order in which pivots may stay on the diagonal: multipliers come after what they hold."""
     graph, sizes = graph_of(rows, columns, blocks), np.bincount(blocks)
-    place = _after_nodes(graph, narrow(graph), sizes, _bare(rows, columns, blocks, n))
+    place = _after_nodes(graph, narrow(graph), _bare(rows, columns, blocks, n))
     return BandedSolver(rows, columns, len(blocks), unknowns(place, blocks), band(graph, place, sizes))
 
 

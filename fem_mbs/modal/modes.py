@@ -29,6 +29,8 @@ OPEN = 1e-4
 """Gap of a joint against the extent of the model that cannot be meant."""
 DRIFT = 1e-3
 """Lengths, against the extent of the model, and angles by which a state may miss its equilibrium unnoticed."""
+ROUNDING = 1e-9
+"""Acceleration, extents per s^2, that may be one of rounding, where nothing swings that it could be compared with."""
 RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
 SEEN, SAME = 1e-6, 1e-9
@@ -162,14 +164,18 @@ def _warn(modes: Modes) -> None:
     # in steady motion, velocities turn with the axes
     turning = np.cross(np.vecmat(modes.linear.axes, motion.R[:, None]), motion.V.reshape(-1, 2, 3))
     rate = motion.A - turning.reshape(-1, 6)
-    drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / _lowest(modes) ** 2)
-    if drift > DRIFT:
+    largest, lowest = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max()), _lowest(modes)
+    swings = np.isfinite(lowest)
+    weight = float(np.linalg.norm(system.gravity)) / system.length
+    if largest > (DRIFT * lowest**2 if swings else max(DRIFT * weight, ROUNDING)):
         LOG.warning(
-            "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates, and would move by "
-            "%.2g of its extent in 1/omega of the lowest mode. The frequencies are those of the equations at this "
-            "instant; take the state from an equilibrium, or leave out the loads and the gravity",
+            "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates%s. The frequencies "
+            "are those of the equations at this instant; take the state from an equilibrium, or leave out the loads "
+            "and the gravity",
             state.t,
-            drift,
+            f", and would move by {largest / lowest**2:.2g} of its extent in 1/omega of the lowest mode"
+            if swings
+            else "",
         )
     if count := growing(modes):
         LOG.warning("modes: %d of %d modes grow: the state is not stable", count, len(modes.eigenvalues))

@@ -102,7 +102,7 @@ class TurnedModel:
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
             shape = self.rows[k := len(cells)].shape
             K = np.zeros((3, *shape, shape[1]))
-            K[0] = whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
+            K[0] = tangent.whole(batch, batch.stiffness(joint.context, multipliers[own]))
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
             cells.append(self._turned(k, self._turn(k, N, s), S, K, force))
         return TurnedMatrices(
@@ -283,16 +283,6 @@ def _of_components(force: Array, p: int) -> Array:
     for k in range(2 * p):
         turn = 6 * (k // 2) + 3
         result[:, 3 * k : 3 * k + 3, turn : turn + 3] = parts[:, k]
-    return result
-
-
-def whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
-    """Geometric stiffness ``(n, b, b)``, also of joints that give blocks of it."""
-    if batch.geometric_blocks is None:
-        return blocks
-    result = np.zeros((*shape, shape[1]))
-    cells, columns = batch.geometric_blocks
-    np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)
     return result
 
 

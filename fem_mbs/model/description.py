@@ -253,7 +253,7 @@ class ModelDescription(PartNames):
             self._own(node, str(element))
         check_internal_variables(element)
         kind = type(element)
-        element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
+        element.name = self._free_name(name, element.default_name or f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
         self._parts[element.name] = element
         complete(element)

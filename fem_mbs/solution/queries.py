@@ -65,6 +65,16 @@ Place = Annotated[Any, _place]
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
 
 
+def _stored(name: str, what: str) -> cached_property[Array]:
+    """An array of the history as it is, and what it is."""
+
+    def array(self: Queries) -> Array:
+        return np.asarray(getattr(self.history, name))
+
+    array.__doc__ = what
+    return cached_property(array)
+
+
 class Queries(Public):
     """Questions to states over time, whose answers have the time as first axis; each takes an object or its name."""
 
@@ -86,40 +96,13 @@ class Queries(Public):
         """Positions ``(nt, n, 3)``, world frame."""
         return in_world(self.system, np.asarray(self.history.x))
 
-    @cached_property
-    def R(self) -> Array:  # noqa: N802
-        """Rotations ``(nt, n, 3, 3)``, body to world."""
-        return np.asarray(self.history.R)
-
-    @cached_property
-    def v(self) -> Array:
-        """Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`."""
-        return np.asarray(self.history.v)
-
-    @cached_property
-    def vdot(self) -> Array:
-        """Their time derivatives ``(nt, n, 6)``."""
-        return np.asarray(self.history.vdot)
-
-    @cached_property
-    def multipliers_all(self) -> Array:
-        """Lagrange multipliers ``(nt, m)`` of all joints."""
-        return np.asarray(self.history.multipliers)
-
-    @cached_property
-    def u(self) -> Array:
-        """Internal variables ``(nt, k)`` of all elements and joints."""
-        return np.asarray(self.history.u)
-
-    @cached_property
-    def udot(self) -> Array:
-        """Their time derivatives ``(nt, k)``."""
-        return np.asarray(self.history.udot)
-
-    @cached_property
-    def uddot(self) -> Array:
-        """Their second time derivatives ``(nt, k)``."""
-        return np.asarray(self.history.uddot)
+    R = _stored("R", "Rotations ``(nt, n, 3, 3)``, body to world.")
+    v = _stored("v", "Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`.")
+    vdot = _stored("vdot", "Their time derivatives ``(nt, n, 6)``.")
+    multipliers_all = _stored("multipliers", "Lagrange multipliers ``(nt, m)`` of all joints.")
+    u = _stored("u", "Internal variables ``(nt, k)`` of all elements and joints.")
+    udot = _stored("udot", "Their time derivatives ``(nt, k)``.")
+    uddot = _stored("uddot", "Their second time derivatives ``(nt, k)``.")
 
     @checked
     def position(self, node: NodeOrName) -> Array:

@@ -34,6 +34,8 @@ PROBE, SHARE = 1e-3, 0.1
 """Load step of the first difference, by the largest motion in it, and of the second, by the lowest factor."""
 NOISE = 1e-8
 """Factors further away than the nearest by the inverse of this are rounding."""
+FARTHEST = 1e6
+"""Motion, against the extent of the model, before which whatever buckles has buckled: factors beyond are rounding."""
 REAL = 1e-6
 """Imaginary part, against its size, up to which a factor is real."""
 SPARE = 4
@@ -161,7 +163,8 @@ class _Stiffness:
         else:
             operator = LinearOperator((n, n), lambda x: -self.solve(rate @ x), dtype=float)
             theta, z = arpack(eigs, operator, count + SPARE, f"buckling: {count} factors", which="LR")
-        keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > NOISE * np.abs(theta).max())
+        least = max(NOISE * np.abs(theta).max(), self.motion / FARTHEST)
+        keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > least)
         if not keep.any():
             raise ModelError(
                 "buckling: these loads do not make the model buckle; turn them round if they should. Loads that follow "

@@ -204,6 +204,18 @@ def given_rate_gradient(joints: ConstraintBatch, context: Any) -> Array | float:
     return rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
 
 
+def whole(batch: ConstraintBatch, blocks: Array, count: int = 1) -> Array:
+    """Geometric stiffness of ``count`` copies of joints against all of their components, ``(count n, b, b)``."""
+    if batch.geometric_blocks is None:
+        return blocks
+    cells, columns = batch.geometric_blocks
+    n, b = len(batch.nodes), 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    result = np.zeros((count, n, b, b))
+    places: Any = (slice(None), cells[:, None, None], columns[:, :, None], columns[:, None])
+    np.add.at(result, places, blocks.reshape(count, *columns.shape, -1))
+    return result.reshape(-1, b, b)
+
+
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     """Stored values of ``[[L, B^T], [B, 0]]``: the derivative against what the equations determine at an instant.
 

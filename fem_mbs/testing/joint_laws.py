@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion, checked
 from fem_mbs.errors import MotionError
-from fem_mbs.modal.turned import whole
 from fem_mbs.system import constraints
+from fem_mbs.system.matrices import whole
 from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, LawReport, agree, derivative, hold, jacobian, laws, near
@@ -41,7 +41,7 @@ def it_is_closed_as_built(trial: JointTrial) -> str | None:
     """``Phi`` vanishes at t = 0 where nodes stand as built, wherever that is, and so do its coordinates."""
     for pose in (HOME, AWAY):
         own = JointTrial.of(trial.make, trial.seed, pose)
-        built = _as_built(own.system)
+        built = own.system.at_rest()
         position = np.where(own.system.velocity_level, 0.0, own.evaluate(built)[0])
         near(f"{trial.name}: Phi as built", position, 0.0, 1e-12 * max(1.0, own.system.length))
         if own.joint.coordinates:
@@ -107,7 +107,7 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> str | None:
     for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
         actual = getattr(trial.batch, name)(context, value)
         if name == "stiffness":
-            actual = whole(trial.batch, actual, (len(trial.batch.nodes), len(trial.rows)))
+            actual = whole(trial.batch, actual)
         expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
         near(
             f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
@@ -186,7 +186,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> str | None:
     own = trial.rows[-6:] if batch.own is None else trial.rows[6 * (batch.nodes.shape[1] - 1) :]
     columns = slice(len(trial.rows) - len(own), None)
     position = ~system.velocity_level
-    motion, direction = _as_built(system), np.random.default_rng(trial.seed + 4).normal(size=len(own))
+    motion, direction = system.at_rest(), np.random.default_rng(trial.seed + 4).normal(size=len(own))
     for _ in range(WALK):
         try:
             motion, direction = _stride(trial, motion, direction, own, columns, position)
@@ -304,11 +304,6 @@ def check_joint(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """
     trials = [JointTrial.of(make, seed) for seed in seeds]
     return hold(type(trials[0].joint).__name__, JOINT_LAWS, *trials)
-
-
-def _as_built(system: System) -> Motion:
-    zero = np.zeros((system.n, 6))
-    return Motion(0.0, system.x0, system.R0, zero, zero, system.gravity, system.u0, *np.zeros((2, system.k)))
 
 
 def _batches(trial: JointTrial) -> list[CoordinateBatch]:

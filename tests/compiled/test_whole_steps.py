@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,8 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
 from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
-from fem_mbs.compiled import machine, whole  # noqa: E402
-from fem_mbs.compiled.elimination import Elimination  # noqa: E402
-from fem_mbs.compiled.tape import CannotRecordError, Tape  # noqa: E402
+from fem_mbs.compiled import machine  # noqa: E402
+from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
 
 
 @pytest.fixture
@@ -29,6 +29,7 @@ def fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("FEM_MBS_CACHE", str(tmp_path))
     machine.kernel.cache_clear()
     whole_step._RECORDINGS.clear()
+    whole_step._COMPARED.clear()
     yield tmp_path
 
 
@@ -141,13 +142,14 @@ def counted(run: Callable[..., None], calls: list[bool]) -> Callable[..., None]:
 def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     """Whichever of its lines does not hold."""
     run, calls = StepLines._run, []
-    for refused in ("_matrix", "_trial", "_look"):
+    kernels = [lambda own: own._matrix, lambda own: own._trials[own._variant][0], lambda own: own._look]
+    for refused in kernels:
         calls.clear()
 
-        def refuse(self: StepLines, kernel: object, unknown: object, refused: str = refused) -> None:
+        def refuse(self: StepLines, kernel: object, unknown: object, refused: Any = refused) -> None:
             run(self, kernel, unknown)  # type: ignore[arg-type]
             calls.append(True)
-            if len(calls) > 4 and kernel is getattr(self, refused):
+            if len(calls) > 4 and kernel is refused(self):
                 raise OtherBranchError
 
         with monkeypatch.context() as context:
@@ -181,8 +183,11 @@ def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
     assert np.abs(first.multipliers_all - compiled.multipliers_all).max() > 1.0
 
 
-def test_what_takes_too_many_operations_is_compiled_by_batches(monkeypatch, fast: Path) -> None:
-    monkeypatch.setattr(whole, "MOST", 100)
+def test_what_is_not_recorded_as_a_whole_is_compiled_by_batches(monkeypatch, fast: Path) -> None:
+    def refuse(*given: object) -> None:
+        raise CannotRecordError("it takes too many operations")
+
+    monkeypatch.setattr(whole_step, "record", refuse)
     monkeypatch.setattr("fem_mbs.compiled.batches.LEAST", 0)
     compiled, plain = both(lambda: mbs.simulate(top_on_joint(), 0.02, 1e-3), monkeypatch)
     assert compiled.stats.compiled == ("RigidBody", "SphericalJoint")
@@ -203,7 +208,7 @@ def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> No
 
 @pytest.mark.parametrize("count", [3, 17])
 def test_copies_side_by_side_are_those_of_numpy(count: int, monkeypatch, fast: Path) -> None:
-    """Copies that differ in numbers are the lanes of one line; more of them than lanes, and a rest."""
+    """Copies that differ in numbers are further cells; more of them than lanes, and a rest."""
 
     def run() -> list[mbs.Solution]:
         models = [top_on_joint(spin=140.0 + k) for k in range(count)]
@@ -216,46 +221,7 @@ def test_copies_side_by_side_are_those_of_numpy(count: int, monkeypatch, fast: P
         np.testing.assert_allclose(own.multipliers_all, other.multipliers_all, rtol=1e-7, atol=1e-6)
 
 
-def test_many_copies_are_shared_by_threads(monkeypatch, fast: Path) -> None:
-    """The same to the bit, however many they are."""
-    models = [top_on_joint(spin=140.0 + k) for k in range(5)]
-    alone = mbs.simulate_many(models, 0.02, 1e-3)
-    monkeypatch.setattr(whole, "LEAST", 1)
-    monkeypatch.setattr(whole, "_cores", lambda: 3)
-    shared = mbs.simulate_many(models, 0.02, 1e-3)
-    for one, other in zip(alone, shared, strict=True):
-        np.testing.assert_array_equal(one.x, other.x)
-
-
 def test_models_of_different_structure_are_no_copies(monkeypatch, fast: Path) -> None:
     models = [top_on_joint(), double_pendulum()]
     for solution in mbs.simulate_many(models, 0.01, 1e-3):
         assert solution.success
-
-
-def test_elimination_solves() -> None:
-    """Against LAPACK, for the pattern of two masses with a joint between them and one to the ground."""
-    rng = np.random.default_rng(3)
-    M, B = np.diag(rng.uniform(1, 2, 6)), np.zeros((3, 6))
-    B[:2] = rng.normal(size=(2, 6))
-    B[2, :3] = rng.normal(size=3)
-    A = np.block([[M, B.T], [B, np.zeros((3, 3))]])
-    rows, columns = np.nonzero(A)
-    blocks = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3])
-    solver, tape = Elimination(rows, columns, blocks, 6), Tape()
-    values = np.full(81, 0.0, object)
-    values[solver.slots] = tape.inputs("A", A[rows, columns])
-    b = rng.normal(size=9)
-    x = [number.sample for number in solver.factor(values).solve(tape.inputs("b", b))]
-    np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-10)
-
-
-def test_elimination_refuses_what_has_no_pivot() -> None:
-    """A node without mass that joints alone hold."""
-    A = np.array([[0.0, 1.0], [1.0, 0.0]])
-    rows, columns = np.nonzero(A)
-    solver, tape = Elimination(rows, columns, np.array([0, 1]), 1), Tape()
-    values = np.full(4, 0.0, object)
-    values[solver.slots] = tape.inputs("A", A[rows, columns])
-    with pytest.raises(CannotRecordError, match="no pivot"):
-        solver.factor(values)

@@ -19,11 +19,13 @@ from fem_mbs.elements import (
     JointSpring,
     JointStop,
     Moment,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.lie import so3
 from fem_mbs.run import simulate
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
@@ -433,7 +435,7 @@ def test_structure_zero_and_edges() -> None:
 
 
 def test_a_jump_that_moves_is_named() -> None:
-    """An instant that depends on a parameter has no derivative of the run."""
+    """An instant that depends on a parameter is refused by direct derivatives; steps of copies end at all of them."""
 
     def later(at: float = 0.05) -> mbs.Model:
         model = two()
@@ -442,6 +444,16 @@ def test_a_jump_that_moves_is_named() -> None:
 
     with pytest.raises(mbs.ModelError, match="at moves an instant at which something jumps"):
         mbs.sensitivities(later, {"at": 0.05}, 0.1, 0.01, how="direct")
+
+    def pushed(at: float) -> mbs.Model:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(Force(body, switched(1.0, at)))
+        return model
+
+    rate = mbs.sensitivities(pushed, {"at": 0.053}, 0.1, 0.01).of(lambda s: s.position("body")[-1, 2])["at"]
+    np.testing.assert_allclose(rate, -0.047, rtol=1e-6)  # of (T - at)^2/2
 
 
 def test_laws_for_authors() -> None:
@@ -529,3 +541,41 @@ def test_a_kink_is_named() -> None:
 
     found = mbs.sensitivities(bending, {"offset": 0.0}, 0.1, 0.01, how="direct", scale={"offset": 1.0})
     assert len(found.notes) == 1 and "'law' has a kink within the difference of offset" in found.notes[0]
+
+
+def test_copies_on_both_sides_of_a_stop() -> None:
+    """One run beside meets a stop, the other does not: their difference is no derivative, and says so."""
+
+    def thrown(speed: float) -> mbs.Model:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), velocity=(speed, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(JointStop(model.add(PrismaticJoint(model.ground, body, (1, 0, 0))), None, 1.0, 1e6))
+        return model
+
+    found = [mbs.sensitivities(thrown, {"speed": speed}, 1.0, 0.1, how="copies") for speed in (1.0, 0.9)]
+    touched, free = (own.of(lambda s: s.velocity("body")[-1, 0])["speed"] for own in found)
+    assert "the two sides of the difference against speed differ by" in found[0].notes[0] and not found[1].notes
+    assert abs(free - 1.0) < 1e-8 < abs(touched - 1.0)
+
+
+def test_turned_and_shifted() -> None:
+    """The same model elsewhere and turned has the same derivatives, turned."""
+    turn, shift = so3.exp(np.array([0.4, -0.9, 1.3])), np.array([3.0, -2.0, 1.0])
+
+    def build(length: float, spring: float, Q: Any = turn, far: Any = shift) -> mbs.Model:  # noqa: N803
+        model = mbs.Model(gravity=Q @ (0, 0, -9.81))
+        arm = model.add_node(far + Q @ (length, 0, 0), Q, angular_velocity=(0, 2.0, 0.5), name="arm")
+        model.add(RigidBody(arm, 1.2, (0.02, 0.03, 0.04), (-0.4 * length, 0.0, 0.0)))
+        model.add(SphericalJoint(model.ground, arm, point=far))
+        model.add(SpringDamper(model.ground, arm, spring, 0.3, free_length=0.5, point_a=far + Q @ (0, 0.4, 0.9)))
+        mbs.project_velocities(model)
+        return model
+
+    values, there = {"length": 0.9, "spring": 40.0}, {"Q": np.eye(3), "far": np.zeros(3)}
+    turned, plain = (
+        mbs.sensitivities(partial(build, **own), values, 0.2, 0.01, how="direct").of(lambda s: s.position("arm"))
+        for own in ({}, there)
+    )
+    for name in values:
+        np.testing.assert_allclose(turned[name], plain[name] @ turn.T, atol=1e-8 * np.abs(plain[name]).max())

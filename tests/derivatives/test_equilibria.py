@@ -12,6 +12,7 @@ from fem_mbs.derivatives import parameters
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    Bearing,
     Force,
     JointSpring,
     Moment,
@@ -225,6 +226,40 @@ def test_damped_modes(of: Any, c: float) -> None:
     found = rates.of(lambda m: m.eigenvalues)
     np.testing.assert_allclose(found["k"], -1.0 / (2.0 * s + c), rtol=1e-4)
     np.testing.assert_allclose(found["c"], -s / (2.0 * s + c), rtol=1e-4)
+
+
+def rotor(k: float = 40.0, polar: float = 0.2, c: float = 0.3) -> mbs.Model:
+    """A disc under its weight that tilts on a bearing: a w'' + (c - i polar W) w' + k w = 0 at the speed W."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    disc = model.add_node((0, 0, 0))
+    model.add(RigidBody(disc, 10.0, (polar, 0.1, 0.1)))
+    model.add(Bearing(model.ground, disc, (1, 0, 0), (1e6, 1e6, 1e6, k, k), (0.0, 0.0, 0.0, c, c)))
+    return model
+
+
+def test_modes_of_what_turns() -> None:
+    """In axes that turn, where each is seen with W less, and in a Campbell diagram; critical speeds, free turning."""
+    values, speed, a = {"k": 40.0, "polar": 0.2, "c": 0.3}, 50.0, 0.1
+    b = values["c"] - 1j * values["polar"] * speed
+    s = np.roots([a, b, values["k"]])
+    exact = {name: -own / (2.0 * a * s + b) for name, own in {"k": 1.0, "polar": -1j * speed * s, "c": s}.items()}
+
+    spin = mbs.sensitivities(rotor, values, of=mbs.steady_spin, speed=speed)
+    modes = spin.about(mbs.modes, count=3, damped=True)
+    found, rates = modes.solution.eigenvalues, modes.of(lambda m: m.eigenvalues)
+    assert abs(found[0]) < 1e-12 and all(own[0] == 0.0 for own in rates.values())
+    for eigenvalue, *derivatives in zip(found[1:], *(rates[name][1:] for name in values), strict=True):
+        both = np.array([s - 1j * speed, (s - 1j * speed).conj()])
+        number, k = np.unravel_index(np.abs(both - eigenvalue).argmin(), both.shape)
+        for name, own in zip(values, derivatives, strict=True):
+            np.testing.assert_allclose(own if number == 0 else np.conj(own), exact[name][k], rtol=1e-6)
+
+    diagram = mbs.sensitivities(rotor, values, of=mbs.campbell, speeds=[speed], count=2)
+    rates = diagram.of(lambda d: d.angular)
+    order = np.argsort(np.abs(s.imag))
+    np.testing.assert_allclose(diagram.solution.angular[0], np.abs(s.imag)[order], rtol=1e-9)
+    for name in values:
+        np.testing.assert_allclose(rates[name][0], (np.sign(s.imag) * exact[name].imag)[order], rtol=1e-5)
 
 
 def test_shapes_beside_sensors() -> None:

@@ -13,7 +13,16 @@ from scipy.optimize import minimize
 
 import fem_mbs as mbs
 from fem_mbs.derivatives import adjoint, direct, objective, signals
-from fem_mbs.elements import FrictionSpring, JointSpring, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
+from fem_mbs.elements import (
+    FrictionSpring,
+    JointSpring,
+    Moment,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 from tests.catalogue import EVERYTHING
 from tests.derivatives.test_direct import Given, angle, arm, cantilever, rod, two
 from tests.derivatives.varied import END, FOLLOWS_HISTORY, STEP, builder, scale
@@ -340,3 +349,55 @@ def test_a_signal_that_looks_at_more_at_times() -> None:
         for how in ("adjoint", "direct")
     )
     np.testing.assert_allclose(adjoint, direct, rtol=1e-8, atol=1e-12)
+
+
+def test_optimum_of_a_control() -> None:
+    """An inertia of 1 turned by 1 in 1 s, from rest to rest, with the least integral of u^2, 12: u = 6 - 12 t."""
+
+    def build(u: Any) -> mbs.Model:
+        model = mbs.Model()
+        disc = model.add_node((0, 0, 0), name="disc")
+        model.add(RigidBody(disc, 1.0, (1.0, 1.0, 1.0)))
+        model.add(RevoluteJoint(model.ground, disc, (0, 0, 1)), name="hinge")
+        model.add(Moment(disc, lambda t: (0.0, 0.0, np.polyval(u, t))))
+        return model
+
+    goals = [
+        mbs.Integral(lambda s: s.history.vdot[:, -1, 5] ** 2),
+        mbs.Final("hinge"),
+        mbs.Final(lambda s: s.angular_velocity("disc")[:, 2]),
+    ]
+    f = mbs.objective(build, goals, {"u": np.ones(4)}, 1.0, 0.02, how="adjoint", scale={"u": 1.0})
+    ends = {"type": "eq", "fun": lambda u: f(u)[0][1:] - (1.0, 0.0), "jac": lambda u: f(u)[1][1:]}
+    found = minimize(
+        lambda u: (f(u)[0][0], f(u)[1][0]), np.ones(4), jac=True, method="SLSQP", constraints=ends,
+        options={"ftol": 1e-10},
+    )  # fmt: skip
+    t = np.linspace(0.0, 1.0, 11)
+    np.testing.assert_allclose(np.polyval(found.x, t), 6.0 - 12.0 * t, atol=0.05)
+    assert abs(found.fun - 12.0) < 0.02 and f.evaluations < 30
+
+
+def absorber(tuning: float = 0.9, damping: float = 0.15, share: float = 0.05) -> mbs.Model:
+    """A unit mass on a unit spring, struck, and an absorber on it."""
+    model = mbs.Model()
+    main, small = model.add_node((0, 0, 0), velocity=(1.0, 0, 0), name="main"), model.add_node((0, 0, 0))
+    for node, mass in ((main, 1.0), (small, share)):
+        model.add(RigidBody(node, mass, (1.0, 1.0, 1.0)))
+    model.add(JointSpring(model.add(PrismaticJoint(model.ground, main, (1, 0, 0))), 1.0))
+    between = model.add(PrismaticJoint(main, small, (1, 0, 0)))
+    model.add(JointSpring(between, share * tuning**2, 2.0 * damping * share * tuning))
+    return model
+
+
+@pytest.mark.slow
+def test_optimum_of_an_absorber() -> None:
+    """Under white noise on the main mass its variance is the integral of the squared response to a blow.
+
+    Asami et al. (2002): tuning sqrt(1 + m/2)/(1 + m), damping sqrt(m (4 + 3 m)/(8 (1 + m)(2 + m))).
+    """
+    goal = mbs.Integral(lambda s: s.position("main")[:, 0] ** 2)
+    f = mbs.objective(absorber, goal, ["tuning", "damping"], 160.0, 0.1)
+    found = minimize(f, [0.9, 0.15], jac=True, bounds=[(0.5, 1.5), (0.02, 0.5)], options={"gtol": 1e-8})
+    np.testing.assert_allclose(found.x, [0.9642122253, 0.1097722275], rtol=3e-3)
+    assert abs(found.fun / 4.4454364 - 1.0) < 3e-3 and np.abs(f(found.x)[1]).max() < 1e-5

@@ -381,6 +381,16 @@ def test_nodes_that_are_elsewhere_are_refused() -> None:
         FlexibleBody({"a": nodes[0]}, block())
 
 
+def test_a_placed_body_is_called_as_its_nodes() -> None:
+    model = mbs.Model()
+    body = model.add(FlexibleBody.place(model, block(modes=0), name="arm"))
+    assert (body.name, body.node("a").name) == ("arm", "arm.a") and model["arm"] is body
+    row = FlexibleBody.chain(model, [block(modes=0)] * 2, (0, 0, 9), name="row")
+    assert [own.name for own in model.add(row)] == ["row 1", "row 2"]
+    other = FlexibleBody.place(model, block(modes=0), (0, 9, 0), name="leg")
+    assert model.add(other, name="left").name == "left"
+
+
 def test_a_mesh_is_brought_to_its_nodes() -> None:
     R, at = so3.exp(np.array([0.3, -2.0, 1.0])), np.array([3.0, -1.0, 0.5])
     mesh, model = brick((2, 1, 1), (4.0, 2.0, 3.0), 2e3, 1.0), mbs.Model()

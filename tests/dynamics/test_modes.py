@@ -442,3 +442,17 @@ def test_damping_that_is_left_out_is_told() -> None:
         assert (told in str(plain)) == (told in plain._repr_html_()) == (damping > 0.0)
         assert told not in str(damped)
         np.testing.assert_allclose(damped.damping, damping / 20.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("angle", "still"), [(0.0, False), (0.5 * np.pi, True)])
+def test_a_pendulum_that_falls_has_no_frequency_without_a_word(
+    angle: float, still: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where it is level gravity has no stiffness, and it is no equilibrium; where it hangs it swings."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bar = model.add_node((0.5 * np.cos(angle), 0, -0.5 * np.sin(angle)))
+    model.add(RigidBody(bar, 2.0, (1 / 6, 1 / 6, 1 / 6)))
+    model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), (0, 0, 0)))
+    frequency = mbs.modes(model).frequencies[0]
+    assert frequency == pytest.approx(np.sqrt(1.5 * 9.81) / (2.0 * np.pi) if still else 0.0, rel=1e-9)
+    assert ("neither at rest nor in steady motion: it accelerates" in caplog.text) is not still

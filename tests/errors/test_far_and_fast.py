@@ -12,6 +12,7 @@ from typing import Any
 import meshio
 import numpy as np
 import pytest
+from meshes import brick
 from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
@@ -20,8 +21,11 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     FixedJoint,
+    FlexibleBody,
     Force,
+    Interface,
     Maxwell,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -57,6 +61,33 @@ def test_a_ruler_is_the_same_anywhere(far: float, group: str) -> None:
     np.testing.assert_allclose(there.displacement(b.nodes[-1]), here.displacement(a.nodes[-1]), atol=rounding)
     frequencies = [mbs.modes(own, 3).frequencies for own in (near, model)]
     np.testing.assert_allclose(frequencies[1], frequencies[0], rtol=1e-8)
+
+
+def test_the_mesh_of_a_body_is_the_same_anywhere() -> None:
+    """All points of a brick that bends as it swings, and its frame, to the rounding of its places in the world."""
+    points, K, M = brick((4, 1, 1), (1.0, 0.1, 0.1), 1e7, 1000.0)
+    ends = {
+        "root": Interface.rigid(lambda p: p[:, 0] == 0.0, (0, 0.05, 0.05)),
+        "tip": Interface.average(lambda p: p[:, 0] == 1.0, (1, 0.05, 0.05)),
+    }
+    reduction = Reduction(points, K, M, ends, modes=2)
+
+    def run(far: float) -> tuple[mbs.Solution, np.ndarray]:
+        place = far * np.array([1.0, 1 / 3, -0.5])
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        root, tip = (model.add_node(place + [x, 0.05, 0.05]) for x in (0.0, 1.0))
+        model.add(FlexibleBody({"root": root, "tip": tip}, reduction, position=place), name="brick")
+        model.add(RevoluteJoint(model.ground, root, (0, 1, 0)))
+        return mbs.simulate(model, 0.2, 0.01), place
+
+    (here, _), (there, place) = run(0.0), run(1e5)
+    for near, away in (
+        (here.surface("brick"), there.surface("brick")),
+        (here.point("brick", "tip"), there.point("brick", "tip")),
+        (here.frame("brick")[0], there.frame("brick")[0]),
+    ):
+        assert np.ptp(near[..., 2]) > 0.05
+        np.testing.assert_allclose(away - place, near, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("group", GROUPS)

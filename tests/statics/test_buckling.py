@@ -137,6 +137,9 @@ def test_columns_of_reduced_bodies(ends: str) -> None:
     coarse, fine = (mbs.buckling(reduced_column(ends, parts, False)).factors[0] for parts in (4, 8))
     assert coarse == pytest.approx(exact, rel=0.008)
     assert fine == pytest.approx(exact, rel=0.002)
+    if ends == "clamped":
+        with pytest.raises(mbs.ModelError, match="do not make the model buckle"):
+            mbs.buckling(reduced_column(ends, 1, False))
 
 
 def test_column_of_reduced_bodies_that_is_loaded_already() -> None:

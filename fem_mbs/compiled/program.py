@@ -1,0 +1,480 @@
+"""A program: lines for the cells of every kind, one after the other, with sums and solutions of equations in between.
+
+Code of the engine runs once, for one node, one constraint equation and one cell of each batch, on a tape for each kind
+(:class:`CellTape`). What goes from one kind to another, or over all cells, ends a stage: rows that are gathered, forces
+that are summed, entries that are factorised. The stages are worked off by one compiled function, which is called with
+the numbers of cells and with where arrays lie, so that one program serves models of any size.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled import machine
+from fem_mbs.compiled.emit import InputRows, OutputRows, function
+from fem_mbs.compiled.machine import kernel
+from fem_mbs.compiled.tape import Guard, Number, Tape
+
+GUARD = 0
+"""Place of the array of guards."""
+ALL, NODES, EQUATIONS, VARIABLES = range(4)
+"""Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
+FEW = 2
+"""So many cells are worked off one by one, and do not pay for lanes."""
+LARGE = 200
+"""Cells of a kind with which code that takes ten times as long to be made pays."""
+MOST = 100_000
+"""Operations of the cells of a kind beyond which programs are given up."""
+ROUGH = 1e-4
+"""Size of what stands for sums and solutions in the sample."""
+Rows = tuple[int, int, int]
+
+
+ADD = """\
+define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
+entry:
+ %some = icmp ugt i64 %n, 0
+ br i1 %some, label %add, label %end
+add:
+ %k = phi i64 [0, %entry], [%k1, %add]
+ %slot_at = getelementptr i64, ptr %slots, i64 %k
+ %slot = load i64, ptr %slot_at
+ %value_at = getelementptr double, ptr %values, i64 %k
+ %value = load double, ptr %value_at
+ %sum_at = getelementptr double, ptr %sums, i64 %slot
+ %before = load double, ptr %sum_at
+ %sum = fadd double %before, %value
+ store double %sum, ptr %sum_at
+ %k1 = add i64 %k, 1
+ %adding = icmp ult i64 %k1, %n
+ br i1 %adding, label %add, label %end
+end:
+ ret void
+}
+"""
+"""As NumPy's ``bincount``, in the same order."""
+CLEAR = """\
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @clear(i64 %n, ptr %values) {
+ %bytes = mul i64 %n, 8
+ call void @llvm.memset.p0.i64(ptr %values, i8 0, i64 %bytes, i1 false)
+ ret void
+}
+"""
+
+
+class Kept(NamedTuple):
+    """A number of another tape, of which a cell reads one by ``rows``, as :class:`InputRows` has them."""
+
+    tape: int
+    place: int
+    rows: Rows | None
+
+
+class Sink(NamedTuple):
+    """Numbers of one tape that go to columns of an array."""
+
+    tape: int
+    array: int
+    width: int
+    values: list[tuple[int, int]]
+    how: str = ""
+    rows: int | None = None
+    """As of :class:`OutputRows`."""
+
+
+class Statement(NamedTuple):
+    """A call of a function with products of counts, as ``(number, factor)``, and arrays."""
+
+    name: str
+    counts: list[tuple[int, int]]
+    arrays: list[int]
+
+
+class Between(NamedTuple):
+    """What is done between two stages."""
+
+    sinks: list[Sink]
+    """What has to be there."""
+    statements: list[Statement]
+    stage: int
+
+
+class CellTape(Tape):
+    """The tape of ``n`` cells of a kind, of which some are ``sampled``."""
+
+    def __init__(self, program: Program, number: int, n: int, sampled: IntArray) -> None:
+        super().__init__(MOST)
+        self.program, self.number, self.n, self.sampled = program, number, n, sampled
+        self.of_all = number == ALL
+        self.lanes = 1 if n <= FEW else machine.lanes()
+        self.shared_guards = 0
+        self.seen_guards = 0
+
+    def source(self, array: int, width: int) -> InputRows:
+        """An array with a row for each cell: columns alone have lanes side by side, however they are stored."""
+        return InputRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
+
+    def given(self, source: InputRows, samples: Array, stage: int = 0) -> Array:
+        """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
+        result = np.empty(int(np.prod(samples.shape[1:])), object)
+        columns = samples.reshape(len(samples), len(result)).T
+        result[:] = [
+            Number(self, self.add("input", source, k, sample=own, stage=stage)) for k, own in enumerate(columns)
+        ]
+        return result.reshape(samples.shape[1:])
+
+    def read(self, value: Any, rows: Rows | None, sampled: Any) -> Any:
+        """A number of another tape, by rows of it."""
+        if not isinstance(value, Number):
+            return value
+        other: Any = value.tape
+        name, operands = other.operations[value.place]
+        if name == "constant":
+            return operands[0]
+        if other.of_all:
+            rows, sampled = None, [0]
+        sample, stage = np.broadcast_to(value.sample, len(other.sampled))[sampled], other.stages[value.place]
+        if name == "input" and isinstance(operands[0], InputRows) and (operands[0].rows is None):
+            source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows, lanes=0)
+            return Number(self, self.add("input", source, operands[1], sample=sample, stage=stage))
+        kept = Kept(other.number, value.place, rows)
+        return Number(self, self.add("input", kept, 0, sample=sample, stage=stage + 1))
+
+    def taken(self, value: Number) -> int:
+        if not value.tape.of_all:
+            return super().taken(value)
+        return self.number_of(self.read(value, None, [0]))
+
+    def outcome(self, outcomes: Any, of_two: bool) -> bool:
+        return self.program.answer if self.of_all and of_two else super().outcome(outcomes, of_two)
+
+    def over_all(self, value: Number, how: str) -> Any:
+        """See :class:`Tape`; code of batches asks for single cells, and the smallest value decides in each."""
+        of_engine = self.number in (NODES, EQUATIONS) and how != "smaller"
+        return self.program.over_all(value, how) if of_engine else value
+
+
+class Program:
+    """Tapes, the arrays that lines work on, and what is done between stages.
+
+    Every array lies where it has been from the start. A program that is ``recorded`` is never run: those that run have
+    the same arrays, which follow from ``specs``, for their own numbers of cells.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = [np.zeros(1, np.int64)]
+        self.specs: list[tuple[bool, tuple[tuple[int, int], ...]]] = []
+        """Kinds and widths of arrays that stand one after the other, for each allocation, and whether lanes do so."""
+        self._wholes = dict[int, Array]()
+        self.counts, self.tapes = list[int](), list[CellTape]()
+        self.kind: list[Any] = []
+        """What lines depend on beside inputs."""
+        self.functions = {"add": ADD, "clear": CLEAR}
+        """What statements may call, as LLVM text."""
+        self.answer = True
+        """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
+        self._makers: dict[int, Between] = {}
+        self._rng = np.random.default_rng(4)
+        self.cells(1, np.zeros(1, np.intp))
+
+    # what is given
+
+    def cells(self, n: int, sampled: IntArray) -> CellTape:
+        """A further kind of cells."""
+        assert len(self.counts) == len(self.tapes)
+        self.tapes.append(CellTape(self, len(self.tapes), n, sampled))
+        self.counts.append(n)
+        self.kind.append(self.tapes[-1].lanes)
+        return self.tapes[-1]
+
+    def count(self, value: int) -> int:
+        """A further number that functions are called with, after those of cells."""
+        self.counts.append(value)
+        return len(self.counts) - 1
+
+    def array(self, values: Any) -> int:
+        """The place of an array that is given."""
+        self.arrays.append(np.ascontiguousarray(values))
+        return len(self.arrays) - 1
+
+    def given(self, tape: int, values: Any, kind: list[Any] | None = None) -> Array:
+        """Numbers for the rows ``(n, ...)`` of an array, one for each cell.
+
+        Of parameters, what is zero in all cells stays zero; ``kind`` gets what that is.
+        """
+        every = padded(np.shape(values))
+        every[...] = values
+        result = self.seen(tape, every, every)
+        if kind is not None:
+            there = every.any(axis=0)
+            kind += [there.shape, there.tobytes()]
+            result[~there] = 0.0
+        return result
+
+    def seen(self, tape: int, array: Array, values: Array) -> Array:
+        """Numbers for the rows of an array itself, with these values for a sample."""
+        own, width = self.tapes[tape], int(np.prod(np.shape(array)[1:]))
+        return own.given(own.source(self.array(array), width), values[own.sampled]) if own.n else np.empty(0)
+
+    def uniform(self, values: Any) -> Array:
+        """Numbers for an array that is the same for all cells."""
+        values = np.array(values, float)
+        return self.tapes[ALL].given(InputRows(self.array(values), values.size, uniform=True), values[None])
+
+    def joined(self, *parts: tuple[int, Array]) -> list[Array]:
+        """Numbers for arrays of kinds that stand one after the other, with the values that they have at first."""
+        first, result = self.rows(*((tape, values.shape[1]) for tape, values in parts)), []
+        for place, (tape, values) in enumerate(parts, first):
+            own = self.tapes[tape]
+            self.arrays[place][...] = values.ravel()
+            source = own.source(place, values.shape[1])
+            result.append(own.given(source, values[own.sampled]) if own.n else np.empty(0))
+        return result
+
+    # what is worked off
+
+    def rows(self, *parts: tuple[int, int], beside: bool = False) -> int:
+        """The place of the first of some arrays of kinds and widths, one after the other.
+
+        ``beside`` tells of one in which the cells of lanes stand side by side.
+        """
+        self.specs.append((beside, parts))
+        sizes = [
+            (self.counts[kind] + (-self.counts[kind] % self.tapes[kind].lanes if beside else 0)) for kind, _ in parts
+        ]
+        ends = np.cumsum([0, *(size * width for size, (_, width) in zip(sizes, parts, strict=True))])
+        whole, first = padded((ends[-1],)), len(self.arrays)
+        self.arrays += [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._wholes[first] = whole
+        return first
+
+    def repeat(self, specs: list[Any]) -> None:
+        """Make the arrays of a program that was recorded, for the numbers of cells of this one."""
+        for beside, parts in specs:
+            self.rows(*parts, beside=beside)
+
+    def whole(self, first: int) -> Array:
+        """All arrays of an allocation in a row."""
+        return self._wholes[first]
+
+    def sink(self, tape: int, array: int, values: Any) -> Sink:
+        """Values of a kind that go to an array; zeros are there."""
+        own, flat = self.tapes[tape], np.asarray(values, object).ravel()
+        return Sink(
+            tape, array, len(flat), [(k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
+        )
+
+    def outcome(
+        self,
+        tape: int,
+        sinks: list[Sink],
+        statements: list[Statement],
+        array: int,
+        width: int,
+        samples: Array | None = None,
+    ) -> Array:
+        """Numbers of a kind ``(width,)`` that are there once sinks are filled and statements are worked off."""
+        if array not in self._makers:
+            self.made(array, sinks, statements)
+        between, own = self._makers[array], self.tapes[tape]
+        if samples is None:
+            samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
+        return own.given(own.source(array, width), samples, between.stage + 1)
+
+    def over_all(self, value: Number, how: str) -> Number:
+        """The largest value of all cells of a kind, or their sum."""
+        own: Any = value.tape
+        array, sample = self.rows((ALL, 1)), np.max(value.sample) if how == "larger" else np.sum(value.sample)
+        sink = Sink(own.number, array, 1, [(0, value.place)], how)
+        result: Number = self.outcome(ALL, [sink], [], array, 1, np.full((1, 1), sample))[0]
+        return result
+
+    def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
+        """What makes an array."""
+        stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
+        self._makers[array] = Between(sinks, statements, max(stages, default=0))
+        return self._makers[array]
+
+    def made_by(self, array: int) -> Between | None:
+        """What makes an array, if it is not given."""
+        return self._makers.get(array)
+
+    def also(self, array: int, other: int) -> None:
+        """What makes an array makes another one, too."""
+        self._makers[other] = self._makers[array]
+
+    def share_guards(self) -> None:
+        """Give all lines that follow the guards that were recorded so far."""
+        for tape in self.tapes:
+            tape.shared_guards = tape.seen_guards = len(tape.guards)
+
+    def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
+        """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
+        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)])
+        if after is not None:
+            collected.betweens.append(after)
+        return collected.text()
+
+    # how it runs
+
+    def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
+        """A function for each line; False where a cell takes another branch."""
+        self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
+        self._counts = np.array(self.counts, np.int64)
+        tables = self._counts.ctypes.data, self._addresses.ctypes.data
+        opt = 2 if max(self.counts) > LARGE else 0
+        return [partial(self._run, kernel(text, opt), *tables) for text in programs]
+
+    def _run(self, compiled: Callable[[int, int, int], None], counts: int, table: int) -> bool:
+        compiled(0, counts, table)
+        return not self.arrays[GUARD][0]
+
+    def put(self, place: int, address: int) -> None:
+        """Have kernels work on another array in a place, which the caller keeps."""
+        self._addresses[place] = address
+
+
+def address(array: Array | IntArray) -> int:
+    """Where an array lies."""
+    return array.__array_interface__["data"][0]
+
+
+def padded(shape: tuple[int, ...]) -> Array:
+    """Zeros, behind which lanes may read on."""
+    size = int(np.prod(shape))
+    return np.zeros(size + machine.lanes())[:size].reshape(shape)
+
+
+class _Collected:
+    """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
+
+    def __init__(self, program: Program, sinks: list[Sink]) -> None:
+        self._program, self._sinks, self.betweens = program, sinks, list[Between]()
+        self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._guards: dict[tuple[int, int], list[Guard]] = defaultdict(list)
+        self._seen: dict[int, set[int]] = defaultdict(set)
+        self._left = [(sink.tape, place) for sink in sinks for _, place in sink.values]
+        for number, tape in enumerate(program.tapes):
+            tape.check()
+            every = list(tape.guards)
+            for guard in every[: tape.shared_guards] + every[tape.seen_guards :]:
+                stage = max(tape.stages[place] for place in guard[1:3])
+                self._guards[number, stage].append(guard)
+                for place in guard[1:3]:
+                    self._need(number, place, stage)
+            tape.seen_guards = len(every)
+        while self._left:
+            number, place = self._left.pop()
+            if place not in self._seen[number]:
+                self._seen[number].add(place)
+                self._visit(number, place)
+
+    def _need(self, number: int, place: int, stage: int) -> None:
+        """An operand, which is kept for a later stage."""
+        tape = self._program.tapes[number]
+        if tape.stages[place] < stage and tape.operations[place].name not in ("input", "constant"):
+            self._keep(number, place)
+        self._left.append((number, place))
+
+    def _keep(self, number: int, place: int) -> None:
+        kept = self._kept[number, self._program.tapes[number].stages[place]]
+        if place not in kept:
+            kept.append(place)
+
+    def _visit(self, number: int, place: int) -> None:
+        tape = self._program.tapes[number]
+        name, operands = tape.operations[place]
+        if name == "input":
+            source = operands[0]
+            if isinstance(source, Kept):
+                self._keep(source.tape, source.place)
+                self._left.append((source.tape, source.place))
+            elif (own := self._program.made_by(source.array)) and all(own is not other for other in self.betweens):
+                self.betweens.append(own)
+                self._sinks += own.sinks
+                self._left += [(sink.tape, place) for sink in own.sinks for _, place in sink.values]
+        elif name != "constant":
+            for operand in operands:
+                self._need(number, operand, tape.stages[place])
+
+    def text(self) -> str:
+        """The program."""
+        program, texts, declared = self._program, list[str](), set[str]()
+        places = {}
+        for key in sorted(self._kept):
+            width = len(self._kept[key])
+            array = program.rows((key[0], width), beside=True)
+            places.update({(key[0], place): (array, width, k) for k, place in enumerate(self._kept[key])})
+        sinks: dict[tuple[int, int], list[OutputRows]] = defaultdict(list)
+        body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
+        for sink in self._sinks:
+            stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
+            for column, place in sink.values:
+                stages[program.tapes[sink.tape].stages[place]].append((column, place))
+            for stage, values in stages.items():
+                sinks[sink.tape, stage].append(OutputRows(sink.array, sink.width, values, sink.how, sink.rows))
+            if sink.how:
+                arrays[sink.array] = None
+                body.append(f" store double 0.0, ptr %p{sink.array}")
+        for key in self._kept:
+            values = [(places[key[0], place][2], place) for place in self._kept[key]]
+            array, width, _ = places[key[0], self._kept[key][0]]
+            sinks[key].append(OutputRows(array, width, values, lanes=program.tapes[key[0]].lanes))
+        keys = {*sinks, *self._guards}
+        for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
+            for number, tape in enumerate(program.tapes):
+                if (number, stage) in keys:
+                    name, given = f"cells{number}.{stage}", self._inputs(tape, stage, places)
+                    guards = self._guards[number, stage]
+                    text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, tape.lanes)
+                    texts.append(text)
+                    declared |= more
+                    counts[number] = None
+                    body.append(f" call void @{name}(i64 %n{number}, ptr %arrays)")
+            for own in self.betweens:
+                for k, (name, products, pointers) in enumerate(own.statements if own.stage == stage else ()):
+                    mark = f"{len(body)}.{k}"
+                    for i, (number, factor) in enumerate(products):
+                        body.append(f" %q{mark}.{i} = mul i64 %n{number}, {factor}")
+                        counts[number] = None
+                    given_all = [f"i64 %q{mark}.{i}" for i in range(len(products))]
+                    body.append(f" call void @{name}({', '.join([*given_all, *(f'ptr %p{p}' for p in pointers)])})")
+                    arrays.update(dict.fromkeys(pointers))
+        head = ["define void @kernel(i64 %none, ptr %counts, ptr %arrays) {"]
+        for k in counts:
+            head += [f" %c{k} = getelementptr i64, ptr %counts, i64 {k}", f" %n{k} = load i64, ptr %c{k}"]
+        for k in arrays:
+            head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
+        head.append(f" store i64 0, ptr %p{GUARD}")
+        called = {statement.name for own in self.betweens for statement in own.statements}
+        for text in (program.functions[name] for name in sorted(called)):
+            declared |= {line for line in text.splitlines() if line.startswith("declare")}
+            lines = [line for line in text.splitlines() if not line.startswith("declare")]
+            texts.append("\n".join(lines).replace("define void", "define internal void"))
+        return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
+
+    def _inputs(
+        self, tape: CellTape, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]
+    ) -> dict[int, tuple[InputRows, int]]:
+        """What a line reads, by the operations that stand for it."""
+        result = {}
+        for place in self._seen[tape.number]:
+            name, operands = tape.operations[place]
+            if name == "input":
+                source, column = operands
+                if isinstance(source, Kept):
+                    array, width, column = places[source.tape, source.place]
+                    other = self._program.tapes[source.tape]
+                    source = InputRows(array, width, source.rows, other.of_all, other.lanes)
+                result[place] = source, column
+            elif tape.stages[place] < stage and (tape.number, place) in places:
+                array, width, column = places[tape.number, place]
+                result[place] = InputRows(array, width, lanes=tape.lanes), column
+        return result
