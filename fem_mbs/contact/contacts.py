@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
-from fem_mbs.contact.many import MANY, Matrix
+from fem_mbs.contact.many import FEW, MANY, Matrix
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
@@ -58,6 +58,11 @@ class Contacts:
         self.numbered: dict[bytes, Any] = {}
         """Those that have touched in a step (``touching.py``)."""
         self._fixed = self.carrying(system.u0) if all(b.whole is b for b in self.batches) else None
+
+    @cached_property
+    def of_many(self) -> bool:
+        """Whether the model falls apart into many islands, of which each contact is of two."""
+        return int(self.open.unknown_islands.max(initial=0)) > MANY
 
     def named(self, number: int) -> tuple[Any, int]:
         """The element of a contact, and its place there."""
@@ -297,7 +302,7 @@ class Selection:
     def spread(self, values: list[Array]) -> Matrix:
         """Rows ``(dk, N)`` of what each part has of its contacts, ``(n, d, b)``; of many they are sparse."""
         N, d = self.contacts.open.N, values[0].shape[1] if values else 3
-        if self.k > MANY:
+        if self.k > MANY or self.k > FEW and self.contacts.of_many:
             entries = []
             for part, own in zip(self.parts, values, strict=True):
                 row, column = (d * part.own[:, None] + np.arange(d))[..., None], part.components[:, None]

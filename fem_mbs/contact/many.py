@@ -26,9 +26,9 @@ from fem_mbs.system.system import System
 Matrix: TypeAlias = Any
 """An array of few contacts, a sparse one of many."""
 MANY = 100
-"""Contacts above which their matrices are sparse."""
+"""Contacts above which their matrices are sparse, and islands of a model of which those of a few are, too."""
 FEW = 12
-"""Contacts up to which islands are not looked for."""
+"""Contacts up to which they are not, and islands are not looked for."""
 SURPLUS = 1e-10
 """Singular values, over the largest, of constraints that say the same."""
 ADDED, REFINEMENTS = 1e-9, 8
