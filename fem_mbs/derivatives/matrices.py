@@ -158,8 +158,8 @@ class StepPoint(NamedTuple):
 class Turn(NamedTuple):
     """How directions of ``Z`` turn: points on both sides of the guess along ``w``."""
 
-    ahead: StepPoint
-    behind: StepPoint
+    beyond: StepPoint
+    """Ahead of the guesses of all steps, then behind."""
     weight: Array
     """Of their difference, ``(s, 1)``."""
     bend: Array
@@ -181,6 +181,7 @@ class StepMatrices:
         self.run, self.weights, self.count, self.here, self.guess, self.turn = run, weights, count, here, guess, turn
         self.one, self.none = np.ones(count * run.system.k), np.zeros(count * run.system.k)
         """Shares of internal variables."""
+        self.ones = np.ones(2 * count * run.system.k)
         self.moving = np.tile(run.system.order == 2, count).astype(float)
         """One where they have velocities."""
 
@@ -227,27 +228,26 @@ class StepMatrices:
             return
         for own, along in self.along_Z():
             yield run.rows, own.rows, j["Z"], own.components, along
-        ahead, behind, weight, _ = self.turn
+        beyond, weight, _ = self.turn
 
-        def difference(one: Any, other: Any) -> Any:
-            return None if one is None else (one - other).reshape(self.count, -1) * weight
+        def difference(values: Any) -> Any:
+            if values is None:
+                return None
+            ahead, behind = values.reshape(2, self.count, -1)
+            return (ahead - behind) * weight
 
         places = run.follow["q_before"], j["v"], j["vdot"], j["D"]
-        for own, other in zip(ahead.follows, behind.follows, strict=True):
-            here, there = self._beside(own, ahead), self._beside(other, behind)
-            for columns, values in zip(places, map(difference, here, there), strict=True):
+        for own in beyond.follows:
+            q = own.after(own.q, beyond.transport, self.ones)
+            parts = q, own.v, own.vdot, self._in_coordinates(own, beyond)
+            for columns, values in zip(places, map(difference, parts), strict=True):
                 yield run.rows_of_w, own.rows, columns, own.components, values
-        for push, past in zip(ahead.pushes, behind.pushes, strict=True):
-            values = difference(push.values, past.values)
-            yield run.rows_of_w, push.rows, j["multipliers"], push.equations, values
-
-    def _beside(self, own: Follow, there: StepPoint) -> tuple[Any, Any, Any, Any]:
-        """Against the configuration at the start, rates, and increments, of a point that is no end."""
-        return own.after(own.q, there.transport, self.one), own.v, own.vdot, self._in_coordinates(own, there)
+        for push in beyond.pushes:
+            yield run.rows_of_w, push.rows, j["multipliers"], push.equations, difference(push.values)
 
     def _in_coordinates(self, own: Follow, point: StepPoint) -> Any:
         """Against increments in the coordinates of the step, which rates follow."""
-        return total(own.after(own.q, point.to_body, self.one), own.of_rates(self.weights.factors[:2]))
+        return total(own.after(own.q, point.to_body, self.ones), own.of_rates(self.weights.factors[:2]))
 
     def of_parameters(self) -> Array:
         """``F_p``, ``(s, rows, P)``."""
@@ -255,7 +255,8 @@ class StepMatrices:
         result = np.zeros((self.count, run.size, self.here.explicit.shape[-1]))
         result[:, run.rows[:-1]] = self.here.explicit
         if self.turn is not None:
-            turned = self.turn.weight[..., None] * (self.turn.ahead.explicit - self.turn.behind.explicit)
+            ahead, behind = np.split(self.turn.beyond.explicit, 2)
+            turned = self.turn.weight[..., None] * (ahead - behind)
             inside = run.rows_of_w[:size] != NONE
             result[:, run.rows_of_w[:size][inside]] += turned[:, :size][:, inside]
         return result

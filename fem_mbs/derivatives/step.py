@@ -191,8 +191,8 @@ def _expected(predictor: Any, h: float) -> list[float]:
 class _Points:
     """What some steps of one length begin with; makes points of all of them."""
 
-    def __init__(self, run: RunDerivative, steps: Sequence[StepEquations]) -> None:
-        self.run, self.system = run, run.system
+    def __init__(self, run: RunDerivative, steps: list[StepEquations]) -> None:
+        self.run, self.system, self.steps = run, run.system, steps
         self.kinematics: Kinematics = run.system.stacked(len(steps))
         self.weights, self.times = run.weights(steps[0].h), np.array([own.t for own in steps])
         states, N = [own.state for own in steps], run.system.N
@@ -269,9 +269,10 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     pushed = solution[:, of_push] / h**2
-    ahead, behind = (points.at(D + by * w, multipliers + by * pushed) for by in (share, -share))
+    sides = [(D + by * w, multipliers + by * pushed) for by in (share, -share)]
+    beyond = _Points(run, 2 * points.steps).at(*map(np.concatenate, zip(*sides, strict=True)))
     bend = _bending(points.kinematics, *(own[:, :nodes].reshape(-1, 6) for own in (D, w)))
-    return guess, Turn(ahead, behind, 0.5 / share, bend)
+    return guess, Turn(beyond, 0.5 / share, bend)
 
 
 def _bending(kinematics: Kinematics, D: Array, w: Array) -> Array:

@@ -68,6 +68,10 @@ class Together:
         self._copies: dict[int, Any] = {}
         self._given: dict[float, Any] = {}
 
+    @cached_property
+    def _again(self) -> Callable[[int], Any]:
+        return copies(self._parts, self._number)
+
     def ask(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
         """What ``ask`` says of all instants ``times`` (s,), with multipliers ``(s, m)`` of its own joints."""
         count = len(times)
@@ -82,7 +86,7 @@ class Together:
     def _asked(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
         count, known = len(times), self._copies
         if count not in known:
-            known[count] = copies(self._parts, self._number, count)
+            known[count] = self._again(count)
         given = _joined([self._at(t) for t in times.tolist()], known[count])
         answers = list(ask(known[count], motion, given, multipliers.ravel()))
         for mine, other in zip(answers, self._of_one(ask, motion, times, multipliers, count - 1), strict=True):

@@ -186,8 +186,6 @@ class TimeIntegration:
         else:
             self._begin(initial)
         self._error = GlobalError(system, self.state)
-        if isinstance(control, FixedStep):
-            self.memory = method.carrying(system, self.memory, True)
         self._cut: CutSteps | None = None
         if system.watched and isinstance(control, FixedStep):
             self._cut = CutSteps(system, system.evaluate_at(self.state), control.h)
@@ -205,6 +203,8 @@ class TimeIntegration:
         if self._jump < math.inf:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = method.init(system, self.state, first)
+        if isinstance(control, FixedStep):
+            self.memory = method.carrying(system, self.memory, True)
 
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Where another run stands; another step control than its own begins anew."""

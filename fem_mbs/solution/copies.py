@@ -51,8 +51,8 @@ class LocalNumbering(Numbering):
         return self._all.multipliers(part) + self._shift * sum(map(len, self.equations.values()))
 
 
-def copies(parts: Sequence[Any], number: LocalNumbering, count: int) -> Any:
-    """The batch of ``count`` copies of parts that share one, which a numbering has numbered.
+def copies(parts: Sequence[Any], number: LocalNumbering) -> Callable[[int], Any]:
+    """The batch of so many copies of parts that share one, which a numbering has numbered.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def copies(parts: Sequence[Any], number: LocalNumbering, count: int) -> Any:
     one = make(parts, number.again())
     shifted = make(parts, number.again(shift=1))
     two = make([*parts, *parts], number.again())
-    return _Continued(count).of(one, shifted, two)
+    return lambda count: _Continued(count).of(one, shifted, two)
 
 
 class _Continued:
@@ -241,7 +241,7 @@ def _over_time(
         return np.concatenate([asked(one, times[k : k + 1], None) for k in range(len(times))])
 
     def together(count: int) -> Array:
-        many, last = copies(parts, number, count), nt - 1
+        many, last = copies(parts, number)(count), nt - 1
         blocks = (np.minimum(np.arange(first, first + count), last) for first in range(0, nt, count))
         result = np.concatenate([asked(many, times, NEVER) for times in blocks])[:nt]
         ends = np.array([0, nt // 2, last])

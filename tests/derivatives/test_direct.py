@@ -371,7 +371,7 @@ def test_laws_beside_their_rows_are_copied(name: str) -> None:
     model, (part,) = stage.build(EVERYTHING[name])
     system = mbs.System(model)
     batch = next(own for own in system.all_batches if part in own.owners)
-    many = copies([part], LocalNumbering(system.number), 3)
+    many = copies([part], LocalNumbering(system.number))(3)
     assert len(many.nodes) == 3 * len(batch.nodes) and len(many.owners) == 3 * len(batch.owners)
     t, rows = 0.3, len(batch.at(0.3))
     np.testing.assert_array_equal(many.at(t)[2 * rows :], batch.at(t))

@@ -7,14 +7,18 @@ import logging
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import fem_mbs as mbs
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
+    PID,
     Ball,
     Contact,
     Force,
+    JointActuator,
+    JointSensor,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
@@ -140,6 +144,22 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
     angle = solve_ivp(rates, (0.0, 3.0), [0.0, 1e-3], "DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
     told, error = solution.stats.error, abs(np.arctan2(solution.x[-1, 1, 0], solution.x[-1, 1, 2]) - angle)
     assert told is not None and 0.8 < told.angle / error < 1.25
+
+
+@pytest.mark.parametrize(("gain", "h"), [(60.0, 0.03), (60.0, 0.1), (20.0, 0.1)])
+def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
+    """A mass whose PID controller does not hold it, as its integral is too large for its rate, or does."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    place, rate = model.add(JointSensor(rail)), model.add(JointSensor(rail, "coordinate_rate"))
+    model.add(JointActuator(rail, model.add(PID(1.0 - 1.0 * place, 10.0, gain, 2.0, rate=-1.0 * rate))))
+    solution = mbs.simulate(model, 3.0, h)
+    A = np.array([[0, 1, 0, 0], [-10, -2, gain, 10], [-1, 0, 0, 1], [0, 0, 0, 0]], float)
+    told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - expm(3.0 * A)[0, 3])
+    assert told is not None and told.length > 0.5 * error
+    assert gain < 50.0 or told.length < 2.0 * error
 
 
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,15 @@ def test_index_3_warns_once_when_it_is_unstable(
     assert "RevoluteJoint 'hinge'" in said[0] and f"rho_inf = {rho_inf:g}" in said[0] and "rad a step" in said[0]
 
 
+def test_index_3_has_no_limit_without_joints() -> None:
+    """A body that turns freely by 1.5 rad a step leaves no constraint: at the end its spin is what it was."""
+    model = mbs.Model()
+    body = model.add_node((0, 0, 0), angular_velocity=(0, 0, 15.0), name="body")
+    model.add(RigidBody(body, 1.0, (1.0, 1.0, 2.0)))
+    solution = mbs.simulate(model, 1.0, 0.1, mbs.GeneralizedAlpha(0.9, "index3"))
+    np.testing.assert_allclose(solution.angular_velocity("body"), np.tile([0, 0, 15.0], (11, 1)), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_index_3_does_not_warn_where_it_is_stable(group: str, caplog: pytest.LogCaptureFixture) -> None:
     """The run of Bruels, Cardona, Arnold (2012), which turns by 0.3 rad a step."""

@@ -44,6 +44,19 @@ def test_a_row_of_balls() -> None:
     np.testing.assert_allclose([solution.velocity(b.nodes[0])[-1, 0] for b in balls], (0, 0, 0, 1), rtol=0, atol=1e-9)
 
 
+def test_many_gaps_are_asked_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten pairs, in parts of three, have the gaps that all have at once."""
+    model = mbs.Model()
+    model.add(contacts_between(row(model, (0, 0, 0, 0, 0))))
+    system = mbs.System(model)
+    (batch,) = [own for own in system.batches if own.unilateral]
+    gaps = batch.gaps(system.at_rest())  # type: ignore[attr-defined]
+    expected = sorted(0.201 * k - 0.2 for k, count in enumerate((4, 3, 2, 1), 1) for _ in range(count))
+    np.testing.assert_allclose(np.sort(gaps.ravel()), expected, rtol=0, atol=1e-15)
+    monkeypatch.setattr("fem_mbs.elements.contact.contact.MANY", 3)
+    assert np.array_equal(batch.gaps(system.at_rest()), gaps)  # type: ignore[attr-defined]
+
+
 def test_a_beam_falls_on_a_floor() -> None:
     """Its nodes meet the floor, as thick as it is, and it loses energy."""
     model = mbs.Model(gravity=(0, 0, -9.81))
