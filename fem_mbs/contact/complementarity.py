@@ -174,7 +174,7 @@ class Laws:
         across = own[:, 1:, 1:]
         largest_across = np.linalg.eigvalsh(0.5 * (across + across.mT))[:, -1]
         self.r_T = 1.0 / np.maximum(largest_across, least)
-        self.size = float(np.abs(c).max()) or 1e-300
+        self.size = self.own = float(np.abs(c).max()) or 1e-300
 
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""
@@ -235,7 +235,9 @@ class Laws:
         best, least = P, self.error(P)
         seen = [least]
         for count in range(NEWTON):
-            if count and least <= TOLERANCE * self.size:  # beside larger rates a guess may seem good enough
+            if least <= TOLERANCE * (
+                self.size if count else self.own
+            ):  # beside larger rates a guess may seem good enough
                 break
             P = self.branch(P).nearest(P, self.c)
             error = self.error(P)

@@ -27,8 +27,8 @@ Matrix: TypeAlias = Any
 """An array of few contacts, a sparse one of many."""
 MANY = 100
 """Contacts above which their matrices are sparse, and islands of a model of which those of a few are, too."""
-FEW = 12
-"""Contacts up to which they are not, and islands are not looked for."""
+FEW, TOGETHER = 12, 60
+"""Contacts up to which they are not, and up to which islands are solved together."""
 SURPLUS = 1e-10
 """Singular values, over the largest, of constraints that say the same."""
 ADDED, REFINEMENTS = 1e-9, 8
@@ -41,16 +41,16 @@ def dense(A: Matrix) -> Array:
 
 
 def islands(G: Matrix, k: int) -> list[IntArray]:
-    """Numbers of the contacts that a matrix ``(3k, 3k)`` connects, for each set of these."""
-    if k <= FEW:
+    """Numbers of the contacts that a matrix ``(3k, 3k)`` connects, for each set of these; small ones are together."""
+    if k <= TOGETHER:
         return [np.arange(k)]
     rows, columns = G.nonzero()
     graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
-    count, label = connected_components(graph, directed=False)
-    if count == 1:
-        return [np.arange(k)]
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(label))[:-1])
+    label = connected_components(graph, directed=False)[1]
+    order, sizes = np.argsort(label, kind="stable"), np.bincount(label)
+    ends = np.cumsum(sizes)
+    group = np.where(sizes > TOGETHER, -1 - np.arange(len(sizes)), ends // TOGETHER)
+    return np.split(order, ends[:-1][np.diff(group) != 0])
 
 
 def block(G: Matrix, contacts: IntArray) -> Matrix:
