@@ -644,7 +644,10 @@ def _contact(made: Assembly, **more: Any) -> None:
         made.add(library.Contact(made.model.ground, node, plane, library.Ball(0.1), **more))
     else:
         balls = (library.Ball(0.5 * apart), library.Ball(0.5 * apart - min(gap, 0.4 * apart)))
-        made.add(library.Contact(other, node, *balls, **more))
+        if "stiffness" in more or not more["friction"]:
+            made.add(library.Contact(other, node, *balls, **more))
+        else:
+            made.add(library.ContactGroup([other, node], list(balls), **more))
 
 
 def _away(node: mbs.Node, beam: library.Beam) -> float:

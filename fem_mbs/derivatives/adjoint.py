@@ -9,6 +9,7 @@ the last of these, derivatives are direct.
 
 from __future__ import annotations
 
+import logging
 import math
 from array import array
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, State, Step
+from fem_mbs.derivatives.beside import SMOOTH, nearer
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
 from fem_mbs.derivatives.parameters import Variation
@@ -28,6 +30,7 @@ from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
 
+LOG = logging.getLogger("fem_mbs")
 LIKELY = 1000
 """Steps of a run with steps of variable length."""
 
@@ -80,8 +83,10 @@ class AdjointIntegration(KeptSteps):
                 del steps[first:]
 
 
-def gradients(integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes]) -> Array:
-    """Derivatives ``(G, P)`` of goals against the parameters."""
+def gradients(
+    integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes], *, last: bool = False
+) -> Array:
+    """Derivatives ``(G, P)`` of goals against the parameters; where forces bend over these, once more over less."""
     system, count = integration.system, len(goals)
     run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
@@ -108,6 +113,8 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
             now = entry._replace(v=v, lead=vdot)
+    if not last and (run.explicit.bends > SMOOTH).any():
+        return gradients(integration, nearer(variations, run.explicit.bends), goals, last=True)
     # before it, derivatives go forwards
     start = DirectIntegration(system, integration.alpha, integration.length, integration.t_end, variations)
     start.to_step(integration.first)
@@ -115,6 +122,8 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], goal
         some = start.tangents[first : first + run.together]
         for seed, tangent in zip(seeds(first + np.arange(len(some))), some, strict=True):
             result += np.concatenate(tangent).T @ seed
+    for note in run.explicit.notes():
+        LOG.warning("objective: %s", note)
     result += sum(forwards.T @ backwards for forwards, backwards in zip(start.now, entry, strict=True))
     return result.T
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
-from fem_mbs.derivatives.parameters import Variation, alike
+from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Instants, of_force
 from fem_mbs.derivatives.together import Ask, Together
 from fem_mbs.system import constraints
@@ -25,6 +25,10 @@ from fem_mbs.system.system import System
 
 KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
+SMOOTH = 1e-3
+"""The same where its error of second order is rounding: a sixth of the square of the share, as of sines."""
+SHRINKS, LEAST = 3, 1e-3
+"""How often a difference shrinks to where the equations at the start are smooth, and to which share of it at most."""
 
 
 class _Rows(Numbering):
@@ -81,6 +85,8 @@ class ParameterDerivatives:
                     self._joints.append(own)
         self.kinks: dict[tuple[str, str], float] = {}
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
+        self.bends = np.zeros(len(varied))
+        """By how much the halves of the differences differ, at most."""
 
     def _differing(self) -> dict[tuple[float, ...], list[_Share]]:
         """What differs, by its gravity; where differences are central, the run's own beside it."""
@@ -141,12 +147,66 @@ class ParameterDerivatives:
         largest = np.zeros((2, len(self.varied), len(times)))
         np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
         np.maximum.at(largest[1], own.numbers, sizes)
-        limits = KINK * largest[0] + 1e-9 * largest[1]
-        bent = own.central[:, None] & (halves > limits[own.numbers])
-        for pair in np.flatnonzero(bent.any(axis=1)):
+        changes, noise = np.maximum(largest[0], np.finfo(float).tiny), 1e-9 * largest[1]
+        bends = np.maximum(halves - noise[own.numbers], 0.0) / changes[own.numbers]
+        bends[~own.central] = 0.0
+        np.maximum.at(self.bends, own.numbers, bends.max(axis=1))
+        for pair in np.flatnonzero((bends > KINK).any(axis=1)):
             k, element = own.pairs[pair]
-            t = float(times[int(np.argmax(bent[pair]))])
+            t = float(times[int(np.argmax(bends[pair] > KINK))])
             self.kinks.setdefault((self.varied[k].label, str(element)), t)
+
+    def look(self, motion: Motion, t: float) -> None:
+        """Ask elements alone, and see whether halves of differences agree."""
+        for gravity, own in self._elements:
+            times, none = np.array([t]), np.empty((1, 0))
+            self._look(own, own.asked(of_force, replace(motion, t=t, gravity=gravity), times, none)[0], times)
+
+    def notes(self) -> list[str]:
+        """What the user is to know of them."""
+        return [
+            f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s, or bends as much: the "
+            "derivative is a mean of both sides"
+            for (label, name), t in self.kinks.items()
+        ]
+
+
+def smooth_variations(parameters: ParameterSet, system: System) -> list[Variation]:
+    """Models beside, so near that the equations at the start follow each number by a line, where that can be."""
+    result = parameters.variations(system)
+    for k, bend in enumerate(_bends(system, result)):
+        tried = [result[k]]
+        for _ in range(SHRINKS if bend > SMOOTH else 0):
+            tried = nearer(tried, np.array([bend]))
+            (bend,) = _bends(system, tried)
+            if bend <= SMOOTH:
+                (result[k],) = tried
+                break
+    return result
+
+
+def nearer(variations: Sequence[Variation], bends: Array) -> list[Variation]:
+    """The same, over less where they bend."""
+    shares = np.where(bends > SMOOTH, np.maximum(LEAST, 0.5 * SMOOTH / np.maximum(bends, SMOOTH)), 1.0)
+    pairs = zip(variations, shares.tolist(), strict=True)
+    return [own if share == 1.0 else own.again(share * own.step) for own, share in pairs]
+
+
+def _bends(system: System, varied: list[Variation]) -> Array:
+    """Of forces and starting values as built, and of forces there at later times."""
+    there, end = ParameterDerivatives(system, varied), system.end if np.isfinite(system.end) else 0.0
+    V = np.concatenate([np.vecmat(own, system.R0) for own in np.split(system.velocities, 2, axis=1)], axis=1)
+    begun = replace(system.at_rest(), V=V)
+    for t in {0.0, 0.37 * end, end}:
+        there.look(begun, t)
+    for k, own in enumerate(varied):
+        for here, *values in zip(*map(_start, (system, *own.systems)), strict=True):
+            there.bends[k] = max(there.bends[k], own.bend(here, values, 1e-9))
+    return there.bends
+
+
+def _start(system: System) -> tuple[Array, ...]:
+    return system.x0 + system.origin, system.R0, system.velocities, system.u0
 
 
 def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:

@@ -344,13 +344,14 @@ class DirectIntegration(KeptSteps):
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])
         return State(state.t, **arrays)
 
+    @property
+    def bends(self) -> Array:
+        """By how much the halves of differences have differed, by the parameter."""
+        return self._derivative.explicit.bends
+
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
-        texts = [
-            f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s: the derivative is a mean of "
-            "both sides"
-            for (label, name), t in self._derivative.explicit.kinks.items()
-        ]
+        texts = self._derivative.explicit.notes()
         weight = self.system.weight[:, None]
         sizes = np.abs(self.tangents[-1].q * weight).max(axis=0, initial=0.0)
         for k in np.flatnonzero(sizes * [own.step for own in self.varied] > LARGE).tolist():

@@ -12,6 +12,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
+from fem_mbs.derivatives.beside import smooth_variations
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
@@ -210,5 +211,5 @@ def _by_adjoint(
     integration = AdjointIntegration(system, method, step, t_end)
     solution = integration.finished(None if store is None else Store(store))
     slopes = [GoalSlopes(solution, goal) for goal in whole]
-    jacobian = gradients(integration, parameters.variations(system), slopes)
+    jacobian = gradients(integration, smooth_variations(parameters, system), slopes)
     return np.array([own.value for own in slopes]), jacobian, solution

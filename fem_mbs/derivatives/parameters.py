@@ -8,7 +8,9 @@ Where a constructor refuses one of the two, two models on the other side take it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,6 +32,10 @@ TINY = 1e-12
 """Share of the largest entry of an array up to which one counts as zero."""
 STENCILS = (((1.0, -1.0), (0.5, -0.5)), ((0.0, 1.0, 2.0), (-1.5, 2.0, -0.5)), ((0.0, -1.0, -2.0), (1.5, -2.0, 0.5)))
 """Shifts of a parameter in steps, and weights of the difference: central, and one-sided of the same order."""
+FINER, FINEST = 0.25, 6
+"""By how much steps of a difference shrink where it does not follow a line, and how often."""
+AGREED = 1e-3
+"""How far two differences may be apart, over the larger one, whose error of second order is taken out."""
 PLACED = ("group", "position", "rotation", "velocity", "angular_velocity")
 """What an element may know of a node."""
 
@@ -46,11 +52,50 @@ class Variation(NamedTuple):
     weights: list[float]
     models: list[Model]
     systems: list[System]
+    again: Callable[[float], Variation]
+    """The same over another step."""
+
+    def finer(self) -> Iterator[Variation]:
+        """The same over steps that shrink."""
+        own = self
+        while True:
+            own = own.again(FINER * own.step)
+            yield own
 
     def difference(self, values: Iterable[Any]) -> Any:
         """The derivative of what has these values in the models; not finite where they are not."""
         with np.errstate(over="ignore", invalid="ignore"):
             return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
+
+    def bend(self, here: Any, values: Sequence[Any], noise: float) -> float:
+        """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values."""
+        before, middle, after = values if len(values) == 3 else (values[0], here, values[-1])
+        half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
+        bend = np.abs(before - 2.0 * middle + after).max(initial=0.0)
+        return float(bend / half) if bend > noise * np.abs(here).max(initial=0.0) else 0.0
+
+
+def extrapolated(before: Any, own: Any) -> Any:
+    """Without the error of second order, from differences over a step and over a share ``FINER`` of it."""
+    return own + (own - before) * (FINER**2 / (1.0 - FINER**2))
+
+
+def refined(differences: Iterable[Any]) -> tuple[Any, float]:
+    """The limit of differences over steps that shrink by ``FINER``, and how far apart the two it comes from are.
+
+    Of two that agree, the error of second order is taken out (Richardson, 1911); if no two do, the first is returned.
+    """
+    first, before, least = None, None, np.inf
+    for own in islice(differences, FINEST):
+        if before is None:
+            first = own
+        else:
+            apart = float(np.abs(own - before).max(initial=0.0) / (np.abs(own).max(initial=0.0) or 1.0))
+            least = min(least, apart)
+            if apart <= AGREED:
+                return extrapolated(before, own), apart
+        before = own
+    return first, least
 
 
 class ParameterSet:
@@ -63,7 +108,7 @@ class ParameterSet:
     values : dict
         Numbers, or arrays of numbers, by name.
     scale : dict
-        Sizes of those that may be zero.
+        Sizes that tell how far they are varied; by default their values.
     label : str
         The function that was called.
     """
@@ -138,6 +183,7 @@ class ParameterSet:
 
     def _variation(self, system: System, k: int, label: str, step: float) -> Variation:
         refused: ModelError | None = None
+        again = cache(partial(self._variation, system, k, label))
         one = np.eye(len(self.labels))[k]
         for shifts, weights in STENCILS:
             try:
@@ -151,24 +197,22 @@ class ParameterSet:
                 _check_structure(system, other, label)
             if all(_same(system, other) for other in systems):
                 raise ModelError(f"{self.label}: nothing in the model depends on {label}: leave it out")
-            return Variation(
-                label, step, [own * step for own in shifts], [own / step for own in weights], models, systems
-            )
+            moves = [own * step for own in shifts]
+            return Variation(label, step, moves, [own / step for own in weights], models, systems, again)
         raise ModelError(f"{self.label}: there is no model on either side of {label}: {refused}") from refused
 
     def _steps(self) -> list[float]:
         steps = []
         for name, value in self.values.items():
-            sizes, scale = np.abs(value), self.scale.get(name, 0.0)
-            largest = float(sizes.max(initial=scale))
+            sizes = np.full(value.shape, self.scale[name]) if name in self.scale else np.abs(value)
+            largest = float(sizes.max(initial=0.0))
             if largest == 0.0:
                 raise ModelError(
                     f"{self.label}: {name} is zero, which does not tell how far it may be varied: give its size, "
                     f"scale={{{name!r}: ...}}"
                 )
             # an entry that is zero, but for rounding, is as large as the others may be
-            sizes = np.where(sizes <= TINY * largest, scale or largest, np.maximum(sizes, scale))
-            steps += (STEP * sizes).ravel().tolist()
+            steps += (STEP * np.where(sizes <= TINY * largest, largest, sizes)).ravel().tolist()
         return steps
 
 

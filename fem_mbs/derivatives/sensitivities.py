@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -18,11 +19,11 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.beside import KINK
+from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside, limits_beside
-from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
+from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
@@ -45,8 +46,8 @@ Beside: TypeAlias = tuple[Variation, Sequence[Any]]
 """A parameter, and what the models beside have led to."""
 TIGHT: dict[str, Any] = {"force_tolerance": 1e-12, "constraint_tolerance": 1e-14}
 """Of Newton's method where whole runs are compared."""
-ROUNDING = 1e-9
-"""Relative size of what is lost in results that are right."""
+OF_STATES, OF_RUNS, OF_RESULTS = 1e-13, 1e-10, 1e-9
+"""Relative size of what is lost in queries of states that are moved, of runs beside each other, of other results."""
 
 
 class Sensitivities(Public):
@@ -70,11 +71,12 @@ class Sensitivities(Public):
         parameters: ParameterSet,
         beside: Sequence[Beside],
         notes: list[str],
-        *,
-        compared: bool = False,
+        noise: float | None = None,
+        again: Callable[[Variation], Sequence[Any]] | None = None,
     ) -> None:
         self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
-        self._parameters, self._beside, self._compared = parameters, beside, compared
+        self._parameters, self._beside = parameters, beside
+        self._noise, self._again = noise, again
         for note in notes:
             LOG.warning("sensitivities: %s", note)
 
@@ -100,30 +102,48 @@ class Sensitivities(Public):
         ModelError
             If the function returns no numbers, or others in number beside.
         """
-        columns, here = [], _numbers(query(self.solution)) if self._compared else None
-        for variation, solutions in self._beside:
-            answers = [_numbers(query(solution)) for solution in solutions]
-            others = [*answers, here] if self._compared else answers
-            if any(answer is None or answer.shape != answers[0].shape for answer in others):
-                raise ModelError(
-                    "Sensitivities.of: the function must return numbers, as many for each solution; it is called with "
-                    f"solutions beside that of the parameters, here of {variation.label}"
-                )
-            columns.append(variation.difference(answers))
-            if not np.isfinite(columns[-1]).all() and np.isfinite(query(self.solution)).all():
-                noted = "; ".join(["", *self.notes])
-                raise ModelError(f"Sensitivities.of: the function has no derivative against {variation.label}{noted}")
-            if self._compared and (apart := _apart(here, answers)) > KINK:
-                LOG.warning(
-                    "sensitivities: the two sides of the difference against %s differ by %.1g of it: the results "
-                    "are not exact enough, as where steps fail or tolerances are wide, or jump or have a kink here",
-                    variation.label,
-                    apart,
-                )
+        here = _numbers(query(self.solution))
+        columns = [self._derivative(query, here, *own) for own in self._beside]
         rows = np.stack(columns, axis=-1)
         if relative:
             rows = rows * self._parameters.flat
         return self._parameters.by_name(rows, axis=-1)
+
+    def _derivative(
+        self, query: Callable[[Any], Any], here: Any, variation: Variation, solutions: Sequence[Any]
+    ) -> Any:
+        """Of what a query says, by one number: where its answer bends over the difference, of finer ones."""
+        noise, again, bends = self._noise, self._again, list[float]()
+
+        def difference(own: Variation, beside: Sequence[Any]) -> Any:
+            answers = [_numbers(query(solution)) for solution in beside]
+            others = answers if noise is None else [*answers, here]
+            if any(answer is None or answer.shape != answers[0].shape for answer in others):
+                raise ModelError(
+                    "Sensitivities.of: the function must return numbers, as many for each solution; it is called with "
+                    f"solutions beside that of the parameters, here of {own.label}"
+                )
+            change = own.difference(answers)
+            if not np.isfinite(change).all() and np.isfinite(here).all():
+                noted = "; ".join(["", *self.notes])
+                raise ModelError(f"Sensitivities.of: the function has no derivative against {own.label}{noted}")
+            bends.append(0.0 if noise is None else own.bend(here, answers, noise))
+            return change
+
+        change = difference(variation, solutions)
+        if bends[0] > SMOOTH and again is not None:
+            finer = (difference(own, again(own)) for own in variation.finer())
+            change, apart = refined(chain([change], finer))
+            if bends[-1] < 0.5 * bends[0]:  # else it is a kink, on whose sides all differences are the same
+                bends[0] = apart
+        if bends[0] > KINK:
+            LOG.warning(
+                "sensitivities: the two sides of the difference against %s differ by %.1g of it: the results are not "
+                "exact enough, as where steps fail or tolerances are wide, or jump or have a kink here",
+                variation.label,
+                bends[0],
+            )
+        return change
 
     @checked
     def about(self, of: Callable[..., Any], at: int = -1, **arguments: Any) -> Sensitivities:
@@ -209,7 +229,8 @@ def sensitivities(
         matrix of the step: for :class:`GeneralizedAlpha` in its formulations "stabilized" and "index3". By default
         direct for models of more than 30 unknowns, where it can be.
     scale : dict, optional
-        Sizes of parameters that may be zero.
+        Sizes that tell how far parameters are varied, by 1e-5 of them: by default their values, which may be zero.
+        Where the model at the start bends over that, less is taken.
     of : function, optional
         In place of a run, a function of a model, with its ``arguments``: ``mbs.statics``, ``mbs.modes``,
         ``mbs.buckling``, ``mbs.steady_rotation``, ``mbs.linearize``, or your own, whose results are differenced. Modes
@@ -235,39 +256,44 @@ def sensitivities(
         if of is statics:
             refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
             path = statics(model, **arguments)
-            variations = own.variations(path.system)
-            return Sensitivities(path, own, [(each, beside(path, each)) for each in variations], [])
+            equilibria = [(each, beside(path, each)) for each in smooth_variations(own, path.system)]
+            return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
         if of is steady_rotation:
             arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
-        variations = own.variations(System(model))
+        variations = smooth_variations(own, System(model))
         states = [[None] * len(each.models) for each in variations]
         found, others, notes = analysed(of, arguments, (model, None), variations, states)
-        return Sensitivities(found, own, others, notes, compared=True)
+
+        def results(each: Variation) -> Sequence[Any]:
+            return analysed(of, arguments, (model, None), [each], [[None] * len(each.models)])[1][0][1]
+
+        return Sensitivities(found, own, others, notes, OF_RESULTS, results)
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
     method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
-    variations = own.variations(system)
+    variations = smooth_variations(own, system)
     if how != "copies" and not (how is None and (system.size <= SMALL or no_direct(system, method))):
         try:
             run = DirectIntegration(system, method, step, t_end, variations)
             solution = run.finished()
-            return Sensitivities(solution, own, _along(run, solution), run.notes())
+            if (run.bends > SMOOTH).any():
+                variations = nearer(variations, run.bends)
+                run = DirectIntegration(system, method, step, t_end, variations)
+                solution = run.finished()
+            moved = _along(run, solution)
+            states_beside = [(each, moved(each)) for each in variations]
+            return Sensitivities(solution, own, states_beside, run.notes(), OF_STATES, moved)
         except NoDerivativeError:  # as is found on the way
             if how == "direct":
                 raise
-    solution, others = _copies(own.model(), variations, t_end, step, method)
-    return Sensitivities(solution, own, others, _unlike(solution, others))
-
-
-def _apart(here: Any, answers: Sequence[Any]) -> float:
-    """By how much the two halves of a difference differ, over the larger one; nothing if that is rounding."""
-    before, middle, after = answers if len(answers) == 3 else (answers[0], here, answers[-1])
-    half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
-    bend = np.abs(before - 2.0 * middle + after).max(initial=0.0)
-    return float(bend / half) if bend > ROUNDING * np.abs(here).max(initial=0.0) else 0.0
+    runs = partial(_copies, own.model(), t_end=t_end, step=step, method=method)
+    solution, copies = runs(variations)
+    # runs of fewer models have other steps where these vary
+    again = None if isinstance(step, VariableStep) else lambda each: runs([each])[1][0][1]
+    return Sensitivities(solution, own, copies, _unlike(solution, copies), OF_RUNS, again)
 
 
 def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
@@ -275,7 +301,7 @@ def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
     notes = []
     for variation, runs in others:
         states = [[getattr(own.history, name) for own in (solution, *runs)] for name in ("x", "v")]
-        if (apart := max(_apart(here, answers) for here, *answers in states)) > KINK:
+        if (apart := max(variation.bend(here, own, OF_RESULTS) for here, *own in states)) > KINK:
             notes.append(
                 f"the two sides of the difference against {variation.label} differ by {apart:.1g} of it, as where one "
                 "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"
@@ -319,7 +345,7 @@ def _tightened(method: Method) -> Method:
     return replace(method, newton=replace(method.newton, **tight))
 
 
-def _along(run: DirectIntegration, solution: Solution) -> list[Beside]:
+def _along(run: DirectIntegration, solution: Solution) -> Callable[[Variation], list[Solution]]:
     """The runs of the models beside: states that have moved along the derivatives."""
     tangents = [np.stack(parts) for parts in zip(*run.tangents, strict=True)]
 
@@ -332,5 +358,9 @@ def _along(run: DirectIntegration, solution: Solution) -> list[Beside]:
             history = History(other, solution.t, arrays)
         return Solution(other, history, Outcome.FINISHED, solution.stats, method=run.method)
 
-    pairs = [(own, zip(own.systems, own.shifts, strict=True)) for own in run.varied]
-    return [(own, [moved(other, k, by) for other, by in beside]) for k, (own, beside) in enumerate(pairs)]
+    numbers = {own.label: k for k, own in enumerate(run.varied)}
+
+    def beside(own: Variation) -> list[Solution]:
+        return [moved(other, numbers[own.label], by) for other, by in zip(own.systems, own.shifts, strict=True)]
+
+    return beside

@@ -7,15 +7,17 @@ whether there are more.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ARRAYS, Constraint
 from fem_mbs.derivatives.goals import Goal
-from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.parameters import AGREED, FINER, Variation, extrapolated, refined
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.history import History, Outcome
@@ -23,8 +25,13 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import principal
 from fem_mbs.system.system import System
 
-STEP = 1e-6
-"""Of a component, over what it is usually as large as."""
+LOG = logging.getLogger("fem_mbs")
+STEP = 4e-5
+"""Of a component, over what it is usually as large as: over less, strains of stiff parts are those of rounding."""
+DEEPEST = 10
+"""How often the step of a component shrinks; what a signal is curved over may be small beside the model."""
+LINE, LITTLE = 1e-8, 1e-9
+"""Share by which halves of a difference differ where a signal follows a line; of the largest change, what is none."""
 SAMPLES, FEW, TOGETHER = 50, 9, 2_000_000
 """Instants that tell how large components are, and what a signal depends on; numbers that are changed together."""
 UNTOLD, ROUNDING = 1e-6, 1e-13
@@ -86,20 +93,66 @@ class GoalSlopes:
             moved = {**arrays, "x": arrays["x"] + (self.system.origin - other.origin)}
             return self._values(other, times, moved)
 
-        slope = self._slope[times]
-        return np.array([np.sum(slope * own.difference(map(of, own.systems))) for own in variations])
+        slope, result = self._slope[times], np.zeros(len(variations))
+        if not slope.any():
+            return result
+
+        def difference(own: Variation) -> Any:
+            return np.sum(slope * own.difference(map(of, own.systems)))
+
+        for k, own in enumerate(variations):
+            result[k] = change = difference(own)
+            if np.abs(change) * own.step > ROUNDING * np.abs(slope * self.y[times]).sum():
+                # strains of stiff parts whose states are held are large, and cancel against what states make of them
+                wide = difference(own.again(own.step / FINER))
+                result[k], apart = refined(chain([wide, change], map(difference, own.finer())))
+                if apart > AGREED:
+                    result[k] = self._doubted(change, own.label)
+        return result
 
     def _gradients(self, times: IntArray) -> Array:
         """Derivatives ``(times, known)``."""
         own = self._known
-        steps = self._steps[own]
-        changes = np.zeros((2 * len(own) + 1, len(self._steps)))
+        first, bent, changes = self._differences(times, own, self._steps[own])
+        found, kept = first.copy(), self._steps.copy()
+        open_ = np.flatnonzero(bent)
+        for _ in range(DEEPEST):
+            if not len(open_):
+                break
+            steps, before = FINER * self._steps[own[open_]], found[:, open_]
+            fine, _, _ = self._differences(times, own[open_], steps)
+            apart, sizes = (np.abs(part).max(axis=0, initial=0.0) * steps for part in (fine - before, fine))
+            agreed = apart <= AGREED * sizes + LITTLE * changes
+            found[:, open_] = np.where(agreed, extrapolated(before, fine), fine)
+            open_ = open_[~agreed]
+            self._steps[own[open_]] *= FINER
+        if len(open_):
+            self._steps[own[open_]] = kept[own[open_]]
+            found[:, open_] = self._doubted(first[:, open_], "the motion")
+        return found
+
+    def _differences(self, times: IntArray, own: IntArray, steps: Array) -> tuple[Array, BoolArray, float]:
+        """Against some components ``(times, c)``; along which the signal bends; and its largest change."""
+        changes, slope = np.zeros((2 * len(own) + 1, len(self._steps))), self._slope[times]
         changes[np.arange(len(own)), own], changes[np.arange(len(own), 2 * len(own)), own] = steps, -steps
         answers = self._asked(times, changes)
-        self._check_pointwise(answers[:, -1], self.y[times])
-        along = (answers[:, : len(own)] - answers[:, len(own) : -1]) * self._slope[times][:, None]
-        result: Array = along.sum(axis=tuple(range(2, along.ndim))) / (2.0 * steps)
-        return result
+        here = answers[:, -1]
+        self._check_pointwise(here, self.y[times])
+        ahead, back = np.split((answers[:, :-1] - here[:, None]) * slope[:, None], 2, axis=1)
+        inner = 0, *range(2, ahead.ndim)
+        half, bend = (np.abs(part).max(axis=inner, initial=0.0) for part in (ahead - back, ahead + back))
+        rounding = ROUNDING * np.abs(here * slope).max(initial=0.0)
+        found = (ahead - back).sum(axis=inner[1:]) / (2.0 * steps)
+        return found, bend > LINE * half + rounding, float(half.max(initial=0.0))
+
+    def _doubted(self, derivative: Any, against: str) -> Any:
+        LOG.warning(
+            "objective: differences of the signal of %s against %s over smaller and smaller steps do not agree: it "
+            "jumps, or is not exact enough",
+            type(self.goal).__name__,
+            against,
+        )
+        return derivative
 
     def _unexplained(self, times: IntArray, found: Array) -> IntArray:
         """Instants at which the signal follows a displacement of all components more than the known ones tell."""
