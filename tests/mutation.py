@@ -41,6 +41,7 @@ ROOMS = {
     "fem_mbs/modal": "dynamics/test_modes.py dynamics/test_modes_rotating.py dynamics/test_linearize.py "
     "dynamics/test_state_space.py dynamics/test_turning_axes.py dynamics/test_frequencies.py dynamics/test_rotors.py",
     "elements/beams": "library/test_beam_strain.py library/test_beam_mass.py library/test_beam_geometry.py "
+    "look/test_check.py "
     "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
     f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",
     "elements/bodies.py": f"library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py {CONTRACTS}",
@@ -51,8 +52,8 @@ ROOMS = {
     "library/test_joint_friction.py library/test_loads.py library/test_maxwell.py library/test_slip_spring.py "
     f"library/test_actuator.py library/test_energy_of_contact.py dynamics/test_rotors.py {CONTRACTS}",
     "elements/laws": "library/test_laws.py library/test_laws_of_time.py",
-    "fem_mbs/contact": "dynamics/test_contact.py dynamics/test_contact_energy.py dynamics/test_contact_modes.py "
-    "dynamics/test_beam_contact.py",
+    "fem_mbs/contact": "engine/test_complementarity.py dynamics/test_passing_through.py dynamics/test_contact.py "
+    "dynamics/test_contact_energy.py dynamics/test_contact_modes.py dynamics/test_beam_contact.py",
     "elements/contact": "library/test_contact_pairs.py library/test_contact_yields.py library/test_contact_queries.py "
     "library/test_contacts_between.py library/test_energy_of_contact.py library/test_tubes.py "
     "dynamics/test_beam_contact.py",

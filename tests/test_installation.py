@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,18 @@ mbs.statics, mbs.modes, mbs.campbell, mbs.sensitivities
 print(mbs.simulate(model, 0.1, 0.01).success)
 """
     assert printed(code) == "True"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [
+        ("fem_mbs", "RigidBody", "it is in fem_mbs.elements"),
+        ("fem_mbs", "simulat", "is it 'simulate'"),
+        ("fem_mbs.elements", "RevolutJoint", "is it 'RevoluteJoint'"),
+        ("fem_mbs.elements", "_nothing", "has no attribute '_nothing'"),
+    ],
+)
+def test_names_that_a_module_does_not_have(module: str, name: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{name}'") as caught:
+        getattr(import_module(module), name)
+    assert said in str(caught.value)

@@ -195,6 +195,7 @@ class ContactBatch(UnilateralBatch):
         self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
         self._pairs = elements[0].geometry(elements, self.closed)
         self.reaches = np.concatenate([e.reaches for e in elements])
+        self.round = (self.reaches == 0.0).all(axis=1)
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
         laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
         self.friction, self.restitution = np.concatenate(laws).T[..., None] * np.ones(r)

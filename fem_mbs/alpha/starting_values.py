@@ -6,6 +6,7 @@ start only, because loads and drives need not exist before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,6 @@ from fem_mbs.system.system import Evaluation, System
 SHARE = 0.1
 GROWTH = 2.0
 """Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
-SURPLUS = 1e-10
-"""Further constraints that repeat each other to this share count once."""
 
 
 class StartingValues(NamedTuple):
@@ -88,10 +87,7 @@ def resolved(
     states, matrix = system.orders == 1, step_matrix(system, state, h, parameters, beside)
     evaluation, increments = matrix.evaluation, matrix.increments
     if beside is not None:
-        held = beside.held
-        moves = np.array([solve_with_constraints(system, matrix.factors, row, None)[0] for row in held])
-        moves = moves.reshape(held.shape).T
-        back = np.linalg.pinv(held @ moves, rcond=SURPLUS)
+        close = beside.close(matrix.factors)
 
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
@@ -99,7 +95,7 @@ def resolved(
         gaps = system.product(evaluation.gradients, d)
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
-            moved += moves @ (back @ (held @ (d - moved)))
+            moved += close(d - moved)
         return increments * moved
 
     def size(rates: Array) -> float:
@@ -126,8 +122,8 @@ class Beside(NamedTuple):
     """Of the matrix, with blocks behind its entries."""
     stiffness: Array
     """These entries."""
-    held: Array
-    """Gradients ``(r, N)`` of further constraints."""
+    close: Callable[[Factors], Callable[[Array], Array]]
+    """With factors of the matrix: what closes further constraints after increments ``(N,)``."""
 
 
 class StepMatrix(NamedTuple):

@@ -12,21 +12,24 @@ Newton's method on the equations does the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 from math import hypot
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, lstsq
+from scipy.sparse import bsr_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.many import Matrix, block, islands, least_change
 from fem_mbs.newton import NotConvergedError
 
 FEW, SOME, MORE, MANY = 5, 50, 250, 4000
 """Sweeps of Gauss-Seidel before Newton's method: without a guess, and each time that it goes round."""
 NEWTON = 12
 """Iterations of Newton's method."""
-LARGEST = 300
-"""Contacts above which the matrix of Newton's method is too large: sweeps alone."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
 SINGULAR, REGULAR = 1e-11, 1e-7
@@ -49,8 +52,10 @@ def least_squares(A: Array, b: Array) -> Array:
     return found
 
 
-def solution(A: Array, b: Array) -> Array:
+def solution(A: Matrix, b: Array) -> Array:
     """The solution of ``A x = b``, the least one where that may be singular: at three times the cost."""
+    if issparse(A):
+        return least_change(A)(b)
     lu, pivots, found, info = lapack.dgesv(A, b)
     if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR:
         return found
@@ -72,15 +77,21 @@ class Pushes(NamedTuple):
     solved: bool
 
 
-class Branch(NamedTuple):
+@dataclass(frozen=True)
+class Branch:
     """The laws of those contacts that push, on the branches on which they are: ``A P + K c = 0``; others have none."""
 
     pushes: BoolArray
     """Of all contacts, ``(k,)``."""
-    A: Array
+    A: Matrix
     """``(3p, 3p)``."""
     K: Array
     """``(p, 3, 3)``."""
+
+    @cached_property
+    def solve(self) -> Callable[[Array], Array]:
+        """What solves with ``A``."""
+        return least_change(self.A) if issparse(self.A) else partial(solution, self.A)
 
     def forces(self, c: Array) -> Array:
         """``P`` (k, 3) where rates without them are ``c`` (k, 3)."""
@@ -91,12 +102,12 @@ class Branch(NamedTuple):
         own, result = P[self.pushes].ravel(), np.zeros(P.shape)
         if len(own):
             missed = np.matvec(self.K, c[self.pushes]).ravel() + self.A @ own
-            result[self.pushes] = (own - solution(self.A, missed)).reshape(-1, 3)
+            result[self.pushes] = (own - self.solve(missed)).reshape(-1, 3)
         return result
 
 
 def push(
-    G: Array, c: Array, friction: Array, slides: Array | None = None, guess: Array | None = None, sweeps: int = MANY
+    G: Matrix, c: Array, friction: Array, slides: Array | None = None, guess: Array | None = None, sweeps: int = MANY
 ) -> Pushes:
     """Impulses or forces of contacts.
 
@@ -119,37 +130,40 @@ def push(
     """
     k = len(c)
     reference = np.zeros((k, 3)) if guess is None else guess
-    P = reference.copy()
-    if not k:
-        return Pushes(P, True)
-    if not (np.isfinite(G).all() and np.isfinite(c).all()):
+    P, solved = reference.copy(), True
+    if not (np.isfinite(G.data if issparse(G) else G).all() and np.isfinite(c).all()):
         return Pushes(P, False)
-    laws, error = Laws(G, c, friction, slides), np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        for count in (0, FEW, SOME, MORE, MANY):
-            if count > sweeps or count == 0 and guess is None:
-                continue
-            P = laws.sweep(P, count)
-            if k > LARGEST:
-                continue
-            P, error = laws.newton(P)
-            if error <= TOLERANCE * laws.size:
-                return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
-        if k > LARGEST:
-            error = laws.error(P)
+    for own in islands(G, k) if k else ():
+        laws = Laws(block(G, own), c[own], friction[own], None if slides is None else slides[own])
+        laws.size = float(np.abs(c).max()) or laws.size  # what others move by has roundings, of which an island may be
+        with np.errstate(over="ignore", invalid="ignore"):
+            P[own], found = _of_island(laws, reference[own], guess is not None, sweeps)
+        solved = solved and found
+    return Pushes(P, solved)
+
+
+def _of_island(laws: Laws, reference: Array, guessed: bool, sweeps: int) -> Pushes:
+    """Of contacts that are all connected."""
+    P, error = reference, np.inf
+    for count in (0, FEW, SOME, MORE, MANY):
+        if count > sweeps or count == 0 and not guessed:
+            continue
+        P, error = laws.newton(laws.sweep(P, count))
+        if error <= TOLERANCE * laws.size:
+            return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
     return Pushes(P, bool(error <= ROUNDING * laws.size))
 
 
 class Laws:
     """The equations of ``k`` contacts and their derivative; arguments are those of :func:`push`."""
 
-    def __init__(self, G: Array, c: Array, friction: Array, slides: Array | None = None) -> None:
+    def __init__(self, G: Matrix, c: Array, friction: Array, slides: Array | None = None) -> None:
         k = self.k = len(c)
         self.G, self.c, self.mu = G, c, friction
         slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
-        own = G.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
+        own = _own_blocks(G, k)
         normal = own[:, 0, 0].copy()
         largest = float(normal.max())
         # where joints hold all contacts, as a rope on an axis, no push moves anything, but for rounding of either sign
@@ -170,13 +184,14 @@ class Laws:
         """Projected Gauss-Seidel: the law of one contact after the other."""
         numbers = self.c, self.mu, self.r_N, self.r_T, self.sliding, self.slides
         laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
-        flat, rows = P.ravel().copy(), self.G.reshape(self.k, 3, 3 * self.k)
+        flat, rows = P.ravel().copy(), _rows(self.G, self.k)
         before = np.zeros_like(flat)
         for number in range(count):
             last = flat.copy()
             for j, law in enumerate(laws):
                 own = slice(3 * j, 3 * j + 3)
-                flat[own] = _obeying(flat[own].tolist(), (rows[j] @ flat).tolist(), *law)
+                columns, block = rows[j]
+                flat[own] = _obeying(flat[own].tolist(), (block @ flat[columns]).tolist(), *law)
             change = flat - last
             largest = np.abs(change).max()
             if number >= FEW and largest <= 1e-15 * np.abs(flat).max():
@@ -219,8 +234,8 @@ class Laws:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
         best, least = P, self.error(P)
         seen = [least]
-        for _ in range(NEWTON):
-            if least <= TOLERANCE * self.size:
+        for count in range(NEWTON):
+            if count and least <= TOLERANCE * self.size:  # beside larger rates a guess may seem good enough
                 break
             P = self.branch(P).nearest(P, self.c)
             error = self.error(P)
@@ -233,6 +248,8 @@ class Laws:
 
     def unique(self, P: Array) -> bool:
         """Whether no other forces near the solution ``P`` obey the laws, those at the edge of a branch included."""
+        if issparse(self.G):  # they never are, and Newton's method changes no more than it must
+            return True
         return regular(self.G) or regular(self.branch(P, EDGE).A)
 
     def nearest(self, P: Array, reference: Array) -> Array:
@@ -261,8 +278,12 @@ class Laws:
         """The laws on the branches of ``P``."""
         pushes, own, K = self.branches(P, self.rates(P), edge)
         p = np.flatnonzero(pushes)
-        n, G = len(p), self.G.reshape(self.k, 3, self.k, 3)[p][:, :, p]
-        A = (K[p] @ G.reshape(n, 3, 3 * n)).reshape(n, 3, n, 3)
+        n, rows = len(p), (3 * p[:, None] + np.arange(3)).ravel()
+        if issparse(self.G):
+            blocks = (bsr_array((part[p], np.arange(n), np.arange(n + 1)), (3 * n, 3 * n)) for part in (K, own))
+            K_all, own_all = (part.tocsr() for part in blocks)
+            return Branch(pushes, K_all @ self.G[rows][:, rows] + own_all, K[p])
+        A = (K[p] @ self.G[np.ix_(rows, rows)].reshape(n, 3, 3 * n)).reshape(n, 3, n, 3)
         A[np.arange(n), :, np.arange(n)] += own[p]
         return Branch(pushes, A.reshape(3 * n, 3 * n), K[p])
 
@@ -291,6 +312,27 @@ class Laws:
         own[:, 1:, 1:] = np.eye(2) - held - turn
         own[:, 1:, 0] = -self.mu[:, None] * d
         return pushes, own, K
+
+
+def _own_blocks(G: Matrix, k: int) -> Array:
+    """What each contact does to itself, ``(k, 3, 3)``."""
+    if not issparse(G):
+        return G.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
+    entries, result = G.tocoo(), np.zeros((k, 3, 3))
+    rows, columns = entries.coords
+    own = rows // 3 == columns // 3
+    result[rows[own] // 3, rows[own] % 3, columns[own] % 3] = entries.data[own]
+    return result
+
+
+def _rows(G: Matrix, k: int) -> list[tuple[Any, Array]]:
+    """Of each contact the columns that are not empty, and its three rows there."""
+    if not issparse(G):
+        return [(slice(None), own) for own in G.reshape(k, 3, 3 * k)]
+    blocks = G.tobsr((3, 3))
+    ends = [slice(*own) for own in zip(blocks.indptr[:-1], blocks.indptr[1:], strict=True)]
+    columns = 3 * blocks.indices[:, None] + np.arange(3)
+    return [(columns[own].ravel(), np.concatenate(blocks.data[own], axis=1)) for own in ends]
 
 
 def _obeying(

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
+from fem_mbs.contact.many import FEW, MANY, Matrix
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
@@ -38,6 +40,7 @@ class Contacts:
         every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
+        self._round = np.concatenate([np.zeros(0, np.bool_), *(b.round for b in self._wholes)])
         self.friction = _flat([b.friction for b in self._wholes])
         self.restitution = _flat([b.restitution for b in self._wholes])
         self.closed = ClosedSystems(system, self.named, self.friction)
@@ -55,6 +58,11 @@ class Contacts:
         self.numbered: dict[bytes, Any] = {}
         """Those that have touched in a step (``touching.py``)."""
         self._fixed = self.carrying(system.u0) if all(b.whole is b for b in self.batches) else None
+
+    @cached_property
+    def of_many(self) -> bool:
+        """Whether the model falls apart into many islands, of which each contact is of two."""
+        return int(self.open.unknown_islands.max(initial=0)) > MANY
 
     def named(self, number: int) -> tuple[Any, int]:
         """The element of a contact, and its place there."""
@@ -127,11 +135,17 @@ class Contacts:
             clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
         return clear
 
-    def closing(self, motion: Motion, near: BoolArray) -> Array:
-        """How fast gaps ``(C,)`` of elements that are near may close, over the speed of the model's fastest point."""
+    def paths(self, every: float, led: float) -> Array:
+        """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
+        return np.where(self._round, led, every)
+
+    def closing(self, motion: Motion, near: BoolArray, every: float, led: float) -> Array:
+        """By how much gaps ``(C,)`` of elements that are near may close on such paths."""
         result = np.zeros(self.count)
+        paths = self.paths(every, led)
         for part in self.of(near):
-            result[part.numbers] = part.batch.closing(motion, self.system.length)[:, None]
+            closing = paths[part.elements] * part.batch.closing(motion, self.system.length)
+            result[part.numbers] = closing[:, None]
         return result
 
     def without(self, state: State) -> State:
@@ -285,12 +299,19 @@ class Selection:
         """The same at a state of the model."""
         return self.at(self.contacts.system.motion(state))
 
-    def spread(self, values: list[Array]) -> Array:
-        """Rows ``(3k, N)`` of what each part has of its contacts, ``(n, 3, b)``."""
-        N = self.contacts.open.N
-        result = np.zeros((self.k, 3, N))
+    def spread(self, values: list[Array]) -> Matrix:
+        """Rows ``(dk, N)`` of what each part has of its contacts, ``(n, d, b)``; of many they are sparse."""
+        N, d = self.contacts.open.N, values[0].shape[1] if values else 3
+        if self.k > MANY or self.k > FEW and self.contacts.of_many:
+            entries = []
+            for part, own in zip(self.parts, values, strict=True):
+                row, column = (d * part.own[:, None] + np.arange(d))[..., None], part.components[:, None]
+                entries.append([np.broadcast_to(which, own.shape).ravel() for which in (own, row, column)])
+            data, row, column = (np.concatenate(which) for which in zip(*entries, strict=True))
+            return csr_array((data, (row, column)), (d * self.k, N))
+        result = np.zeros((self.k, d, N))
         for part, own in zip(self.parts, values, strict=True):
-            result[part.own[:, None, None], np.arange(3)[:, None], part.components[:, None]] = own
+            result[part.own[:, None, None], np.arange(d)[:, None], part.components[:, None]] = own
         return result.reshape(-1, N)
 
 
@@ -310,7 +331,7 @@ class MeasuredContacts:
         return result
 
     @cached_property
-    def gradients(self) -> Array:
+    def gradients(self) -> Matrix:
         """``G`` (3k, N), of gaps and slips."""
         return self.selection.spread([gaps.gradient[part.cell, part.place] for part, gaps in self._parts])
 
@@ -321,14 +342,20 @@ class MeasuredContacts:
             result[part.own] = np.matvec(gaps.gradient[part.cell, part.place], self._of_nodes(self.motion.V, part))
         return result
 
-    def rate_gradients(self, dV: RateSensitivities) -> Array:
-        """Derivatives ``(3k, N)`` of ``G V`` against body increments, where body velocities follow by ``dV``."""
-        values = []
+    def rate_gradients(self, dV: RateSensitivities, h: float) -> tuple[Matrix, Matrix]:
+        """Derivatives of gaps and of ``h`` times slips ``(3k, N)``, and of ``h`` times rates of gaps ``(k, N)``.
+
+        Against body increments, where body velocities follow by ``dV``.
+        """
+        values, opening = [], []
         for part, gaps in self._parts:
             nodes, V = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part)
             bent = np.einsum("nb,ndbc->ndc", V, self._second(part, gaps))
-            values.append(dV.after(gaps.gradient[part.cell, part.place], nodes) + bent)
-        return self.selection.spread(values)
+            G = gaps.gradient[part.cell, part.place]
+            rates = h * (dV.after(G, nodes) + bent)
+            opening.append(rates[:, :1])
+            values.append(np.concatenate([G[:, :1], rates[:, 1:]], axis=1))
+        return self.selection.spread(values), self.selection.spread(opening)
 
     def accelerations(self) -> Array:
         """``V^T H V + G V'`` (k, 3), of gaps and slips."""

@@ -20,10 +20,11 @@ corners of a box, these are the nearest to the last ones.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
@@ -33,6 +34,7 @@ from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
 from fem_mbs.contact.contacts import MeasuredContacts
+from fem_mbs.contact.many import Matrix, closing, effects
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
@@ -60,7 +62,7 @@ class ContactResidual(NamedTuple):
     at: MeasuredContacts
     P: Array
     """``(k, 3)``."""
-    G: Array
+    G: Matrix
     """``(3k, N)``."""
     rates: Array
     """``xi``: gaps, and slips in the step, ``(k, 3)``."""
@@ -80,13 +82,13 @@ class ContactLinearization:
     residual: ContactResidual
     """Where it is made."""
     friction: Array
-    E: Array
+    E: Matrix
     """Derivatives of gaps, and of slips in the step, ``(3k, N)``."""
-    opening: Array
+    opening: Matrix
     """The same of ``h`` times the rates of gaps, ``(k, N)``."""
-    moves: Array
+    moves: Matrix
     """``W`` (N, 3k)."""
-    reacts: Array
+    reacts: Matrix
     """The same of the multipliers of joints, ``(m, 3k)``."""
     first: ContactLinearization | None
     """The first of the step, by which forces along the constraints act, if not this."""
@@ -94,10 +96,9 @@ class ContactLinearization:
     """That of the last correction, on which forces follow gaps and slips."""
 
     @cached_property
-    def mobility(self) -> Array:
+    def mobility(self) -> Matrix:
         """``E W``."""
-        result: Array = self.E @ self.moves
-        return result
+        return self.E @ self.moves
 
     def forces(self, c: Array, guess: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
@@ -123,13 +124,12 @@ class ContactLinearization:
     def factors(self) -> Factors:
         """Those of the matrix in which contacts stay on their branches."""
         rows, n = self.system.free_index, self.system.n_free
-        moves = np.concatenate([self.moves[rows], self.reacts])
 
         def solve(right: Array) -> Array:
             free, d = self.free.solve(right), np.zeros(self.system.N)
             d[rows] = free[:n]
-            result: Array = free - moves @ self.along(d)
-            return result
+            P = self.along(d)
+            return free - np.append((self.moves @ P)[rows], self.reacts @ P)
 
         return Factors(solve, ())
 
@@ -167,11 +167,11 @@ class ContactEquations(StabilizedEquations):
         force = max(force, float(missed.max()) / residual.evaluation.scale[0])
         return force, max(gap, float(max((missed / r).max(), opening.max())) / self.system.length)
 
-    def _forces_per_rate(self, G: Array) -> Array:
+    def _forces_per_rate(self, G: Matrix) -> Array:
         """``r`` (k, 3): the mass that a contact moves, over the square of the step; the same in all of a step."""
         if self._scale is None:
             mass = np.where(self.system.equation >= 0, self.system.diagonal_mass, 0.0)
-            light = np.square(G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
+            light = (G * G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
             r = 1.0 / (self.h**2 * np.maximum(light, 1e-12 * light.max() or 1.0)).reshape(-1, 3)
             self._scale = np.column_stack([r[:, 0], *2 * [r[:, 1:].min(axis=1)]])
         return self._scale
@@ -180,22 +180,22 @@ class ContactEquations(StabilizedEquations):
 
     def linearize(self, unknown: Unknowns, residual: Any, first: Any = None) -> Any:
         """The matrix of the joints with the stiffness of the forces of contact, and what these forces do."""
-        system, h, at, solver = self.system, self.h, residual.at, self.touching.solver
+        system, h, at = self.system, self.h, residual.at
         values, T_inv, dV = self.matrix(self, unknown, residual)
-        values = np.concatenate([values, h * h * at.stiffness(residual.P)])
-        free = solver.factorized(values)
-        E = h * at.rate_gradients(dV)
-        opening = E[::3].copy()
-        E[::3] = residual.G[::3]
-        forces = np.zeros((system.size, len(E)))
-        forces[: system.n_free] = h * h * residual.G.T[system.free_index]
-        moved, moves = free.solve(forces), np.zeros((system.N, len(E)))
-        moves[system.free_index] = moved[: system.n_free]
+        E, opening = at.rate_gradients(dV, h)
+        if issparse(E):  # with the stiffness of the forces of contact all bodies would be one island
+            free = system.solver.factorized(values)
+            moves, reacts = effects(system, free, h * h * residual.G)
+        else:
+            free = self.touching.solver.factorized(np.concatenate([values, h * h * at.stiffness(residual.P)]))
+            forces = np.zeros((system.size, len(E)))
+            forces[: system.n_free] = h * h * residual.G.T[system.free_index]
+            moved, moves = free.solve(forces), np.zeros((system.N, len(E)))
+            moves[system.free_index], reacts = moved[: system.n_free], moved[system.n_free :]
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
-        effects = moves, moved[system.n_free :]
         return ContactLinearization(
-            system, free, T_inv, R, joints, residual, self.friction, E, opening, *effects, first
+            system, free, T_inv, R, joints, residual, self.friction, E, opening, moves, reacts, first
         )
 
     # correct
@@ -250,7 +250,7 @@ class ContactEquations(StabilizedEquations):
         G, moves = first.residual.G[normal], first.moves[:, normal] / self.h**2
         forces = solution(G @ moves, opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
-        of_contacts = np.zeros(len(first.residual.G))
+        of_contacts = np.zeros(first.residual.G.shape[0])
         of_contacts[normal] = forces
         Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
@@ -311,5 +311,9 @@ class StepInContact(GeneralizedAlpha):
         pushes = P[:, 0] > 0.0
         sticks = pushes & (np.linalg.norm(P[:, 1:], axis=1) < self.touching.friction * P[:, 0])
         rows = at.gradients[np.column_stack([pushes, sticks, sticks]).ravel()]
-        beside = Beside(self.touching.solver, at.stiffness(P), rows)
+        if issparse(rows):
+            solver, stiffness = system.solver, np.empty(0)
+        else:
+            solver, stiffness = self.touching.solver, at.stiffness(P)
+        beside = Beside(solver, stiffness, partial(closing, system, rows))
         return resolved(system, state, h, self.coefficients, jump, beside=beside)

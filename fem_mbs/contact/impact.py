@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import diags_array, issparse
 
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
+from fem_mbs.contact.many import Matrix, effects
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
@@ -34,13 +36,17 @@ class Mobility:
 
     def __init__(self, system: System, at: MeasuredContacts, factors: Factors) -> None:
         self.system, self.G = system, at.gradients
-        none = np.zeros(system.m)
-        columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
-        self.moves: Array = np.array(columns).T if columns else np.zeros((system.N, 0))
-        """``A G^T`` (N, 3k)."""
-        self.moves[6 * system.n :][system.order < 2] = 0.0
+        if issparse(self.G):
+            moving = np.append(np.ones(6 * system.n), system.order >= 2)
+            self.moves: Matrix = diags_array(moving) @ effects(system, factors, self.G)[0]
+            """``A G^T`` (N, 3k)."""
+        else:
+            none = np.zeros(system.m)
+            columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
+            self.moves = np.array(columns).T if columns else np.zeros((system.N, 0))
+            self.moves[6 * system.n :][system.order < 2] = 0.0
         delassus = self.G @ self.moves
-        self.delassus: Array = 0.5 * (delassus + delassus.T)
+        self.delassus: Matrix = 0.5 * (delassus + delassus.T)
 
 
 def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility:

@@ -26,12 +26,14 @@ class Watch(NamedTuple):
     """The smallest of them."""
     gone: float = 0.0
     """Path since then."""
-    speed: float = 0.0
-    """Of that point at the state, m/s."""
+    speed: tuple[float, float] = (0.0, 0.0)
+    """Of that point, and of the fastest node, at the state, m/s."""
     gap: Array | None = None
     """At the state ``(C,)``, without end of what is not near; None where nothing is."""
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
+    led: float = 0.0
+    """Path of the fastest node since ``gone`` is counted."""
 
 
 class ContactMemory(NamedTuple):
@@ -64,7 +66,10 @@ def from_file(memory: ContactMemory) -> ContactMemory:
     balance = Balance(*memory.balance)
     if balance.energy is not None:
         balance = balance._replace(energy=EnergyAt(*balance.energy))
-    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=Watch(*memory.watch), balance=balance)
+    watch = Watch(*memory.watch)
+    if not isinstance(watch.speed, tuple | list):  # of earlier versions
+        watch = watch._replace(speed=(watch.speed, watch.speed))
+    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=watch, balance=balance)
 
 
 class Standing(NamedTuple):
@@ -92,12 +97,20 @@ class Smooth(NamedTuple):
     """Contacts ``(C,)`` whose slip has ended in it; None where none has."""
 
 
-def fastest(system: System, state: State) -> float:
-    """The largest speed of a point of the model, m/s."""
+def fastest(system: System, state: State) -> tuple[float, float]:
+    """The largest speeds of a point of the model, and of a node, m/s."""
     x, y, z, *angular = np.maximum.reduce(np.abs(state.v)).tolist()
-    return math.hypot(x, y, z) + system.length * math.hypot(*angular)
+    linear = math.hypot(x, y, z)
+    return linear + system.length * math.hypot(*angular), linear
+
+
+def farthest(system: System, first: State, last: State) -> tuple[float, float]:
+    """The longest ways of a point of the model, and of a node, between two places, m."""
+    way = system.kinematics.relative(first.x, first.R, last.x, last.R)
+    linear = float(np.linalg.norm(last.x - first.x, axis=1).max())
+    return linear + system.length * float(np.linalg.norm(way[:, 3:], axis=1).max()), linear
 
 
 def still(system: System, state: State, h: float) -> float:
     """Speed that counts as none, m/s."""
-    return STILL * fastest(system, state) + STILL_STEP * system.length / max(h, 1e-12)
+    return STILL * fastest(system, state)[0] + STILL_STEP * system.length / max(h, 1e-12)

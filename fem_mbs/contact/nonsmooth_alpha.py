@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file, still
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, farthest, from_file, still
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -255,10 +255,12 @@ class NonsmoothAlpha(Method):
         assert near is not None
         allowed, pushing = TOUCHING * contacts.system.length, contacts.pushing(state)
         metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
+        before = state
         state, pushed = placed(contacts, state, pushing, allowed, near, metric)
         gaps = contacts.gaps(contacts.system.motion(state), near)
         touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
-        watch = Watch(np.zeros(contacts.elements), speed=memory.watch.speed)  # all is moved
+        clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
+        watch = Watch(clear, speed=memory.watch.speed)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
         rates = touches.here(begin.state).rates()
         struck = self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)

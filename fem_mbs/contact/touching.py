@@ -7,12 +7,15 @@ joint.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from fem_mbs.arrays import BoolArray
 from fem_mbs.contact.contacts import ContactForces, Contacts, Selection
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import FORCES
+from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system.system import System
 
 KEPT = 64
@@ -25,8 +28,11 @@ class Touching(Selection):
     def __init__(self, contacts: Contacts, touches: BoolArray) -> None:
         super().__init__(contacts, touches, held=True)
         self.system: System = contacts.stepped
-        self.solver = self.system.solver_beside([part.elements for part in self.parts])
+
+    @cached_property
+    def solver(self) -> LinearSolver:
         """Of the iteration matrix, with the blocks of the elements behind its other entries."""
+        return self.system.solver_beside([part.elements for part in self.parts])
 
     def inner(self, state: State) -> State:
         """A state of the steps: without contacts, their forces ``(3k,)`` behind the multipliers of the joints."""

@@ -39,14 +39,14 @@ PATHS = hermite(WITHIN)[0]
 def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     """Gaps after a part of ``h`` to a state, of what may have closed in it."""
     system, speed = contacts.system, fastest(contacts.system, state)
-    path = 2.0 * h * max(speed, before.speed)
-    gone = before.gone + path
+    path, node = (2.0 * h * max(own) for own in zip(speed, before.speed, strict=True))
+    gone, led = before.gone + path, before.led + node
     if gone < before.least:
-        return Watch(before.clear, before.least, gone, speed)
-    if not h * speed < AWAY * system.length:
+        return Watch(before.clear, before.least, gone, speed, led=led)
+    if not h * speed[0] < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
     motion, slack = system.motion(state), SLACK * system.length
-    clear = before.clear - gone
+    clear = before.clear - contacts.paths(gone, led)
     near = clear <= slack
     gap = contacts.gaps(motion, near)
     clear = contacts.clearance(motion, gap, near, clear)
@@ -70,8 +70,8 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
         own = Selection(contacts, meets)
         result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
-    path = h * max(begin.memory.watch.speed, memory.watch.speed)
-    farthest = path * contacts.closing(system.motion(last), near)
+    path, node = (h * max(own) for own in zip(begin.memory.watch.speed, memory.watch.speed, strict=True))
+    farthest = contacts.closing(system.motion(last), near, path, node)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
         if before is None or known is None or (near & ~known).any():

@@ -38,7 +38,8 @@ Kind = TypeVar("Kind")
 def shown(value: object) -> str:
     """A value on one line, cut where it gets long."""
     if type(value).__repr__ is object.__repr__:
-        return f"a {type(value).__name__}"
+        name = type(value).__name__
+        return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
     try:
         text = " ".join(repr(value).split())
     except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits

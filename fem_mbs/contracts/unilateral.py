@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
@@ -68,6 +68,8 @@ class UnilateralBatch(ElementBatch):
     restitution: Array
     reach: Array | float = math.inf
     """Of points of a body that turns move: largest distance in m from a node, ``(n,)``; infinite where not known."""
+    round: BoolArray
+    """Whether turns of bodies change no gap, ``(n,)``."""
     carried: IntArray
     """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry; of those that take turns, ``(s, 8)``."""
     follows: IntArray
@@ -77,7 +79,7 @@ class UnilateralBatch(ElementBatch):
         self.owners, self.nodes = elements, node_rows(elements, number)
         self.closed = elements[0] not in number
         """Whether their contacts are closed throughout a step, in a system of which they are no elements."""
-        self.follows = np.empty((len(elements), 0), np.intp)
+        self.follows, self.round = np.empty((len(elements), 0), np.intp), np.zeros(len(elements), np.bool_)
         if not self.closed and not elements[0].slots:
             own, r = own_rows(elements, number), len(elements[0].contacts)
             self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))

@@ -22,6 +22,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
 from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.equations import relative_force
+from fem_mbs.contact.many import dense
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import RateSensitivities
 from fem_mbs.linear.solvers import Factors
@@ -98,7 +99,7 @@ class ContactPathProblem(StepProblem):
         scale = max(evaluation.scale[0], F), max(evaluation.scale[1], F * self.equations.system.length)
         evaluation = evaluation._replace(scale=scale)
         at = self.touching.at(replace(evaluation.motion, V=self.equations.system.nodes_of(D)))
-        G, P = at.gradients, P.reshape(-1, 3)
+        G, P = dense(at.gradients), P.reshape(-1, 3)
         force = evaluation.force - P.ravel() @ G
         relative = relative_force(self.equations.system, evaluation, force)
         evaluation = evaluation._replace(force=force, relative=relative)
@@ -128,8 +129,7 @@ class ContactPathProblem(StepProblem):
         values = np.concatenate([values, factor * (trial.at.stiffness(trial.P) + self.kappa * trial.at.squares())])
         factors = solver.factorized(values)
         T_inv = self.inverse_tangent(unknown)
-        E = trial.at.rate_gradients(RateSensitivities(T_inv))
-        E[::3] = trial.G[::3]
+        E = dense(trial.at.rate_gradients(RateSensitivities(T_inv), 1.0)[0])
         right = np.zeros((system.size, len(E)))
         right[: system.n_free] = factor * trial.G.T[system.free_index]
         moved, moves = factors.solve(right), np.zeros((system.N, len(E)))

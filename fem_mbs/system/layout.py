@@ -216,11 +216,15 @@ class Layout:
 
         The ground, and other nodes that are held, connect nothing.
         """
+        return np.where(self.equation >= 0, self.unknown_islands[self.equation], -1)
+
+    @cached_property
+    def unknown_islands(self) -> IntArray:
+        """The same of each unknown, components that may move and multipliers, ``(size,)``."""
         rows, columns = self.pattern.rows, self.pattern.columns
         used = (rows >= 0) & (columns >= 0)
         graph = csr_array((np.ones(used.sum()), (rows[used], columns[used])), (self.size, self.size))
-        _, label = connected_components(graph, directed=False)
-        return np.where(self.equation >= 0, label[self.equation], -1)
+        return connected_components(graph, directed=False)[1].astype(np.intp)
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""

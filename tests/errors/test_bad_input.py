@@ -95,6 +95,20 @@ MODEL: dict[str, Case] = {
         lambda w: hold(angular_velocity=(0, 0, 2)),
         "node 'top' cannot be fixed: it was given the angular velocity [0. 0. 2.]",
     ),
+    "a body for its node": (
+        lambda w: RevoluteJoint(w.model.ground, w.body, (0, 0, 1)),
+        "b must be a node made by model.add_node, received RigidBody 'lead'; give its node, node 'bob'",
+    ),
+    "a joint for one of its nodes": (
+        lambda w: PointMass(w.pivot, 1.0),
+        "received SphericalJoint 'pivot'; give one of its nodes, node 'ground', node 'bob'",
+    ),
+    "a node for its place": (
+        lambda w: Beam.line(w.model, w.bob, (6, 0, 0), SECTION),
+        "start must be three numbers, received node 'bob'; a beam from a node that exists takes the place of the node, "
+        "and start_node=",
+    ),
+    "an object for a node": (lambda w: PointMass(object(), 1.0), "received an object"),
     "add text": (lambda w: w.model.add("beam"), "takes an element, a load or a joint, received 'beam'"),
     "add a class": (lambda w: w.model.add(RigidBody), "takes an element, a load or a joint, received <class"),
     "add a section": (lambda w: w.model.add(SECTION), "takes an element, a load or a joint, received BeamSection("),

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import shutil
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import fem_mbs as mbs
+from fem_mbs import contact
+from fem_mbs.contact import many
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import Shape
-from fem_mbs.elements import Ball, Box, Capsule, Contact, ContactGroup, Plane, RigidBody, contacts_between
+from fem_mbs.elements import (
+    Ball,
+    Box,
+    Capsule,
+    Contact,
+    ContactGroup,
+    Plane,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+    contacts_between,
+)
 from fem_mbs.elements.contact import between
 from fem_mbs.files.scene import Scene
+from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.pictures.drawing import Drawing
+from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 
 G, R = 9.81, 0.1
 LAW = {"restitution": 0.3, "friction": 0.4}
@@ -165,3 +181,44 @@ def test_many_pairs_are_one_element(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(groups) == 5
     solution = mbs.simulate(model, 0.02, 0.01)
     assert min(solution.gap(own).min() for own in made) > 0.0
+
+
+@pytest.mark.parametrize("shapes", ("ball", "capsule"))
+def test_sparse_matrices_of_many_contacts_lead_where_others_do(shapes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = mbs.simulate(heap(True, 6, shapes), 0.15, 5e-3)
+    for room in (many, contact.contacts):
+        monkeypatch.setattr(room, "MANY", 2)
+    sparse = mbs.simulate(heap(True, 6, shapes), 0.15, 5e-3)
+    assert len(sparse.t) == len(dense.t)
+    np.testing.assert_allclose(sparse.state(-1).x, dense.state(-1).x, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sparse.contact_force("floor"), dense.contact_force("floor"), rtol=0, atol=1e-4)
+    assert min(sparse.gap(name).min() for name in ("pairs", "floor")) > -1e-11
+    assert sparse.energy.total.max() <= sparse.energy.total[0] * (1.0 + 1e-9)
+
+
+def test_effects_of_forces_go_as_far_as_joints_do() -> None:
+    """A chain, a body on a spring and one alone: what a solution for each force has, from as many as an island has."""
+    model, rng = mbs.Model(gravity=(0, 0, -G)), np.random.default_rng(0)
+    nodes = [model.add_node((0.3 * k, 0, 0)) for k in range(6)]
+    for node in nodes:
+        model.add(RigidBody(node, 1.0 + rng.random(), [0.004] * 3))
+    model.add([SphericalJoint(a, b) for a, b in pairwise(nodes[:3])])
+    model.add(SpringDamper(nodes[3], nodes[4], stiffness=10.0))
+    system = mbs.System(model)
+    factors = system.solver.factor(leading_matrix(system, without_accelerations(system, as_built(system))))
+    rows = np.zeros((20, system.N))
+    for row in rows:
+        for node in rng.choice(7, 2, replace=False):
+            row[6 * node : 6 * node + 6] = rng.normal(size=6)
+    moves, reacts = many.effects(system, factors, csr_array(rows))
+    for k, row in enumerate(rows):
+        d, multipliers = solve_with_constraints(system, factors, row, None)
+        np.testing.assert_allclose(moves.toarray()[:, k], d, rtol=0, atol=1e-12 * np.abs(d).max())
+        np.testing.assert_allclose(reacts.toarray()[:, k], multipliers, rtol=0, atol=1e-9)
+
+
+def test_what_no_equation_tells_of_is_left_alone() -> None:
+    rng = np.random.default_rng(1)
+    half = rng.normal(size=(40, 25)) * (rng.random((40, 25)) < 0.3)
+    A, x = half @ half.T, half @ rng.normal(size=25)
+    np.testing.assert_allclose(many.least_change(csr_array(A))(A @ x), x, rtol=0, atol=1e-6 * np.abs(x).max())

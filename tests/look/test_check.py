@@ -136,6 +136,7 @@ def test_units_of_sections(wrong: dict[str, float], words: tuple[str, ...]) -> N
     model.fix(Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=8, name="arm").nodes[0])
     check = model.check()
     assert said(check, "Beam 'arm'", *words) if words else not said(check, "units of the model"), str(check)
+    assert str(check).count("units of the model") == bool(words) * len(wrong)
 
 
 def test_a_model_in_millimetres_and_tonnes_is_right() -> None:
@@ -169,6 +170,7 @@ def test_too_few_elements() -> None:
     assert said(arm(1, 0.1), "'strip'", "bends in an arc and not in an S")
     assert arm(1, 0.1, order=3).ok and arm(8, 0.1).ok
     assert said(arm(4, 10.0), "'strip'", "may bend an element by", "give it some") and arm(60, 10.0).ok
+    assert said(arm(4, 1e6), "may bend an element by", "look at its loads, its section and their units")
 
 
 def blown() -> mbs.Model:

@@ -1,0 +1,125 @@
+"""Matrices of many contacts: sparse, as each touches two bodies.
+
+What forces along the gradients of contacts do follows from the matrix of a model, which falls apart into islands: what
+no element or joint connects. A column of the right-hand side may have a gradient's part in each of them, so that
+as many solutions as an island has contacts tell of all. Equations of forces may be singular, as forces of many contacts
+are not unique: a little is added to the diagonal, which iterative refinement takes away again, but for what no equation
+tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.linear.solvers import Factors
+from fem_mbs.newton import NotConvergedError
+from fem_mbs.system.matrices import solve_with_constraints
+from fem_mbs.system.system import System
+
+Matrix: TypeAlias = Any
+"""An array of few contacts, a sparse one of many."""
+MANY = 100
+"""Contacts above which their matrices are sparse, and islands of a model of which those of a few are, too."""
+FEW = 12
+"""Contacts up to which they are not, and islands are not looked for."""
+SURPLUS = 1e-10
+"""Singular values, over the largest, of constraints that say the same."""
+ADDED, REFINEMENTS = 1e-9, 8
+"""What is added to the diagonal, over its largest entry; how often that is taken away at most."""
+
+
+def dense(A: Matrix) -> Array:
+    """As an array."""
+    return A.toarray() if issparse(A) else A
+
+
+def islands(G: Matrix, k: int) -> list[IntArray]:
+    """Numbers of the contacts that a matrix ``(3k, 3k)`` connects, for each set of these."""
+    if k <= FEW:
+        return [np.arange(k)]
+    rows, columns = G.nonzero()
+    graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
+    count, label = connected_components(graph, directed=False)
+    if count == 1:
+        return [np.arange(k)]
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(label))[:-1])
+
+
+def block(G: Matrix, contacts: IntArray) -> Matrix:
+    """Rows and columns of some contacts."""
+    if 3 * len(contacts) == G.shape[0]:
+        return G if len(contacts) > MANY else dense(G)
+    own = (3 * contacts[:, None] + np.arange(3)).ravel()
+    part = G[own][:, own]
+    return part if len(contacts) > MANY else dense(part)
+
+
+def effects(system: System, factors: Factors, G: csr_array) -> tuple[csr_array, csr_array]:
+    """What unit forces along gradients ``(r, N)`` move, ``(N, r)``, and the reactions of joints ``(m, r)``."""
+    labels, gradients = system.unknown_islands, G.tocoo()
+    row, component = gradients.coords
+    unknown = system.equation[component]
+    inside = (unknown >= 0) & (gradients.data != 0.0)
+    row, unknown, values = row[inside], unknown[inside], gradients.data[inside]
+    # a part is what a gradient has in an island; those of an island have a column each
+    parts, part = np.unique(labels[unknown] * np.intp(G.shape[0]) + row, return_inverse=True)
+    of_island, of_row = np.divmod(parts, G.shape[0])
+    column = np.arange(len(parts)) - np.searchsorted(of_island, of_island)
+    right = np.zeros((int(column.max(initial=-1)) + 1, system.size))
+    right[column[part], unknown] = values
+    solved = np.stack([factors.solve(own) for own in right]) if len(right) else right
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels, minlength=1)
+    starts, sizes = (np.cumsum(sizes) - sizes)[of_island], sizes[of_island]
+    every = np.repeat(np.arange(len(parts)), sizes)
+    places = order[np.arange(len(every)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[every]]
+    data, n = solved[column[every], places], system.n_free
+    moves, joint = places < n, places >= n
+    shapes = (system.N, G.shape[0]), (system.m, G.shape[0])
+    moved = csr_array((data[moves], (system.free_rows[places[moves]], of_row[every[moves]])), shapes[0])
+    return moved, csr_array((data[joint], (places[joint] - n, of_row[every[joint]])), shapes[1])
+
+
+def least_change(A: csr_array) -> Callable[[Array], Array]:
+    """What solves ``A x = b``, where a solution may not be unique: what no equation tells of is left at nothing."""
+    added = ADDED * float(np.abs(A.diagonal()).max()) or 1.0
+    try:
+        factors = splu((A + added * eye_array(A.shape[0])).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
+    except RuntimeError as error:
+        raise NotConvergedError("the equations of contacts are singular") from error
+
+    def solve(b: Array) -> Array:
+        x: Array = factors.solve(b)
+        smallest = np.inf
+        for _ in range(REFINEMENTS):
+            missed = b - A @ x
+            size = float(np.abs(missed).max(initial=0.0))
+            if not 1e-16 * np.abs(b).max(initial=0.0) < size < smallest:
+                break
+            smallest = 0.5 * size
+            x = x + factors.solve(missed)
+        if not np.isfinite(x).all():
+            raise NotConvergedError("the forces of contacts are not finite")
+        return x
+
+    return solve
+
+
+def closing(system: System, rows: Matrix, factors: Factors) -> Callable[[Array], Array]:
+    """What closes constraints of gradients ``(r, N)`` after increments ``(N,)``."""
+    if not rows.shape[0]:
+        return np.zeros_like
+    if issparse(rows):
+        moves = effects(system, factors, rows)[0]
+        back = least_change((rows @ moves).tocsr())
+    else:
+        moves = np.array([solve_with_constraints(system, factors, row, None)[0] for row in rows]).T
+        back = np.linalg.pinv(rows @ moves, rcond=SURPLUS).__matmul__
+    return lambda missed: moves @ back(rows @ missed)
