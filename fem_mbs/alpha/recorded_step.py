@@ -1,4 +1,4 @@
-"""The equations of a step of a small system, recorded: what :mod:`fem_mbs.alpha.whole_step` compiles.
+"""The equations of a step, recorded: what :mod:`fem_mbs.alpha.whole_step` compiles.
 
 The methods of :class:`~fem_mbs.alpha.step.StepEquations` run as they are on a tape, one after the other: the iteration
 matrix with its factors; a trial, which is the residual, the correction by a given matrix, the state after it, and what
