@@ -10,6 +10,7 @@ from textwrap import dedent, indent
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.ext.napoleon import NumpyDocstring
 
 import fem_mbs
 from fem_mbs import elements
@@ -298,8 +299,14 @@ def link_names(app, doctree) -> None:
             link += literal
 
 
+def text_of_attribute(docstring: NumpyDocstring) -> list[str]:
+    """What is said of an attribute or a constant, all of it: napoleon takes what is before a colon for a type."""
+    return NumpyDocstring(docstring._dedent(docstring._consume_to_end()), docstring._config).lines()
+
+
 def setup(app) -> None:
     """Correct what the extensions make of the docstrings."""
+    NumpyDocstring._parse_attribute_docstring = text_of_attribute
     app.connect("autodoc-process-docstring", name_shapes, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", skip_member)
     app.connect("doctree-read", link_names)

@@ -61,5 +61,5 @@ def largest(system: System, errors: Array) -> Array:
     """Length in m and angle in rad ``(2,)`` of the worst node, of errors ``(4, N)``."""
     parts = errors[0, : 6 * system.n].reshape(-1, 2, 3)
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes: Array = np.nan_to_num(np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))), nan=np.inf)
+        sizes: Array = np.nan_to_num(np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))), nan=np.inf, posinf=np.inf)
     return sizes

@@ -1,4 +1,4 @@
-"""The equations of a step of a small system, recorded: what :mod:`fem_mbs.alpha.whole_step` compiles.
+"""The equations of a step, recorded: what :mod:`fem_mbs.alpha.whole_step` compiles.
 
 The methods of :class:`~fem_mbs.alpha.step.StepEquations` run as they are on a tape, one after the other: the iteration
 matrix with its factors; a trial, which is the residual, the correction by a given matrix, the state after it, and what
@@ -26,6 +26,8 @@ from fem_mbs.system.system import System
 
 SHAKEN = 1e-4
 """How far from uniform motion a step is recorded."""
+SOME = 61
+"""Cells of which no two are recorded with the same numbers."""
 SHAPES = ("x", (3,)), ("R", (3, 3)), ("v", (6,)), ("vdot", (6,))
 """Parts of a state, and their shapes for a node."""
 
@@ -106,27 +108,32 @@ class Given(NamedTuple):
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
     """The unknowns, and what a step begins with: near where the model is built, whatever the state is."""
-    system, h, random = whole.system, equations.h, np.random.default_rng(1).normal
+    system, h, rng = whole.system, equations.h, np.random.default_rng(1)
+    counts = {NODES: system.n, EQUATIONS: system.m, ALL: 1}
+
+    def random(kind: int, width: int) -> Array:
+        """Numbers for all cells of a kind, the same ones over and over where there are many."""
+        return SHAKEN * np.resize(rng.normal(size=(min(counts[kind], SOME), width)), (counts[kind], width))
+
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
-    more = SHAKEN * random(size=12)
+    (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
-    counts = {NODES: system.n, EQUATIONS: system.m, ALL: 1}
-    row = {name: (kind, SHAKEN * random(size=(counts[kind], width))) for name, (kind, width) in ROW.items()}
+    row = {name: (kind, random(kind, width)) for name, (kind, width) in ROW.items()}
     for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
         row[name][1][...] += built.reshape(system.n, -1)
-    linear = SHAKEN * random(size=(7, system.n, 6))
+    linear = np.stack([random(NODES, 6) for _ in range(7)])
     linear[:3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)])
     linear[[3, 6]] += h * v
-    unknowns = [(kind, SHAKEN * random(size=(counts[kind], width))) for kind, width in UNKNOWNS]
+    unknowns = [(kind, random(kind, width)) for kind, width in UNKNOWNS]
     unknowns[0][1][...] += h * v
     unknowns[3][1][...] = SHAKEN
     before = dict(zip(ROW, program.joined(*row.values()), strict=True))
     weighted = program.joined(*((NODES, own) for own in linear))
     D, multipliers, Z, share = program.joined(*unknowns)
     ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
-    errors = program.joined(*(4 * [(NODES, SHAKEN * random(size=(system.n, 6)))]))
+    errors = program.joined(*(4 * [(NODES, random(NODES, 6))]))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])

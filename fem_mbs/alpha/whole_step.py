@@ -1,4 +1,4 @@
-"""Steps of small systems in a few calls: the equations of a step as compiled lines (``fem_mbs.compiled.whole``).
+"""Steps in a few calls: the equations of a step as compiled lines (``fem_mbs.compiled.whole``).
 
 :func:`whole_step` is a step of the lines that ``recorded_step.py`` has recorded, most often a matrix and a trial. Where
 a line has been recorded for another branch, the step is NumPy's.
@@ -48,7 +48,7 @@ class OtherBranchError(Exception):
 def whole_step(
     scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
 ) -> Step | None:
-    """A step of a small system of which ``plain()`` are the equations by NumPy; None where that is to make it.
+    """A step of a system of which ``plain()`` are the equations by NumPy; None where that is to make it.
 
     So it is where Newton's method fails, too: the failure is that of the equations by NumPy.
     """

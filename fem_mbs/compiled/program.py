@@ -164,8 +164,8 @@ class CellTape(Tape):
 class Program:
     """Tapes, the arrays that lines work on, and what is done between stages.
 
-    Every array lies where it has been from the start. A program that is ``recorded`` is never run: those that run have
-    the same arrays, which follow from ``specs``, for their own numbers of cells.
+    Every array lies where it has been from the start. What has been recorded once runs in other programs, too, which
+    have the same arrays for their own numbers of cells: these follow from ``specs``.
     """
 
     def __init__(self) -> None:
@@ -407,26 +407,12 @@ class _Collected:
     def text(self) -> str:
         """The program."""
         program, texts, declared = self._program, list[str](), set[str]()
-        places = {}
-        for key in sorted(self._kept):
-            width = len(self._kept[key])
-            array = program.rows((key[0], width), beside=True)
-            places.update({(key[0], place): (array, width, k) for k, place in enumerate(self._kept[key])})
-        sinks: dict[tuple[int, int], list[OutputRows]] = defaultdict(list)
+        sinks, places = self._outputs()
         body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
         for sink in self._sinks:
-            stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
-            for column, place in sink.values:
-                stages[program.tapes[sink.tape].stages[place]].append((column, place))
-            for stage, values in stages.items():
-                sinks[sink.tape, stage].append(OutputRows(sink.array, sink.width, values, sink.how, sink.rows))
             if sink.how:
                 arrays[sink.array] = None
                 body.append(f" store double 0.0, ptr %p{sink.array}")
-        for key in self._kept:
-            values = [(places[key[0], place][2], place) for place in self._kept[key]]
-            array, width, _ = places[key[0], self._kept[key][0]]
-            sinks[key].append(OutputRows(array, width, values, lanes=program.tapes[key[0]].lanes))
         keys = {*sinks, *self._guards}
         for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
             for number, tape in enumerate(program.tapes):
@@ -438,27 +424,42 @@ class _Collected:
                     declared |= more
                     counts[number] = None
                     body.append(f" call void @{name}(i64 %n{number}, ptr %arrays)")
-            for own in self.betweens:
-                for k, (name, products, pointers) in enumerate(own.statements if own.stage == stage else ()):
-                    mark = f"{len(body)}.{k}"
-                    for i, (number, factor) in enumerate(products):
-                        body.append(f" %q{mark}.{i} = mul i64 %n{number}, {factor}")
-                        counts[number] = None
-                    given_all = [f"i64 %q{mark}.{i}" for i in range(len(products))]
-                    body.append(f" call void @{name}({', '.join([*given_all, *(f'ptr %p{p}' for p in pointers)])})")
-                    arrays.update(dict.fromkeys(pointers))
+            for name, products, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
+                mark = len(body)
+                body += [f" %q{mark}.{k} = mul i64 %n{number}, {by}" for k, (number, by) in enumerate(products)]
+                handed = [f"i64 %q{mark}.{k}" for k in range(len(products))] + [f"ptr %p{k}" for k in pointers]
+                body.append(f" call void @{name}({', '.join(handed)})")
+                counts.update(dict.fromkeys(number for number, _ in products))
+                arrays.update(dict.fromkeys(pointers))
         head = ["define void @kernel(i64 %none, ptr %counts, ptr %arrays) {"]
         for k in counts:
             head += [f" %c{k} = getelementptr i64, ptr %counts, i64 {k}", f" %n{k} = load i64, ptr %c{k}"]
         for k in arrays:
             head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
         head.append(f" store i64 0, ptr %p{GUARD}")
-        called = {statement.name for own in self.betweens for statement in own.statements}
-        for text in (program.functions[name] for name in sorted(called)):
-            declared |= {line for line in text.splitlines() if line.startswith("declare")}
-            lines = [line for line in text.splitlines() if not line.startswith("declare")]
-            texts.append("\n".join(lines).replace("define void", "define internal void"))
+        for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
+            lines = program.functions[name].splitlines()
+            declared |= {line for line in lines if line.startswith("declare")}
+            texts += [line.replace("define void", "define internal void") for line in lines if line not in declared]
         return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
+
+    def _outputs(self) -> tuple[dict[tuple[int, int], list[OutputRows]], dict[tuple[int, int], tuple[int, int, int]]]:
+        """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""
+        program, places = self._program, dict[tuple[int, int], tuple[int, int, int]]()
+        sinks: dict[tuple[int, int], list[OutputRows]] = defaultdict(list)
+        for sink in self._sinks:
+            stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
+            for column, place in sink.values:
+                stages[program.tapes[sink.tape].stages[place]].append((column, place))
+            for stage, values in stages.items():
+                sinks[sink.tape, stage].append(OutputRows(sink.array, sink.width, values, sink.how, sink.rows))
+        for number, stage in sorted(self._kept):
+            kept = self._kept[number, stage]
+            array = program.rows((number, len(kept)), beside=True)
+            places.update({(number, place): (array, len(kept), k) for k, place in enumerate(kept)})
+            lanes = program.tapes[number].lanes
+            sinks[number, stage].append(OutputRows(array, len(kept), list(enumerate(kept)), lanes=lanes))
+        return sinks, places
 
     def _inputs(
         self, tape: CellTape, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]

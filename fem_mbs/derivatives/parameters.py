@@ -83,17 +83,21 @@ def extrapolated(before: Any, own: Any) -> Any:
 def refined(differences: Iterable[Any]) -> tuple[Any, float]:
     """The limit of differences over steps that shrink by ``FINER``, and how far apart the two it comes from are.
 
-    Of two that agree, the error of second order is taken out (Richardson, 1911); if no two do, the first is returned.
+    Of two that agree, the error of second order is taken out (Richardson, 1911); so it is where that leads to the same
+    twice, as where the limit is zero. If none do, the first is returned.
     """
-    first, before, least = None, None, np.inf
+    first, before, limit, least = None, None, None, np.inf
     for own in islice(differences, FINEST):
         if before is None:
             first = own
         else:
+            last, limit = limit, extrapolated(before, own)
             apart = float(np.abs(own - before).max(initial=0.0) / (np.abs(own).max(initial=0.0) or 1.0))
+            if last is not None and apart > AGREED:
+                apart = min(apart, float(np.abs(limit - last).max() / np.abs(first).max()))
             least = min(least, apart)
             if apart <= AGREED:
-                return extrapolated(before, own), apart
+                return limit, apart
         before = own
     return first, least
 

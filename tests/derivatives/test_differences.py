@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.derivatives.parameters import AGREED, FINER, refined
 from fem_mbs.elements import Beam, BeamSection, Bushing, Moment, RevoluteJoint, RigidBody, SpringDamper
 
 TIGHT = mbs.GeneralizedAlpha(newton=mbs.Newton(force_tolerance=1e-12, constraint_tolerance=1e-14))
@@ -76,6 +77,14 @@ def test_many_turns(how: str) -> None:
     found = mbs.sensitivities(wheel, {"spin": 200.0}, 3.0, 0.01, TIGHT, how=how)
     direction = found.of(lambda s: s.rotation("rim")[-1, :2, 0])["spin"]
     np.testing.assert_allclose(direction, 3.0 * np.array([-np.sin(600.0), np.cos(600.0)]), rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("exact", "bend"), [(0.0, 3e5), (1.0, 3e5), (1.0, 1e3), (1e-4, 0.0)])
+def test_limits_of_differences(exact: float, bend: float) -> None:
+    """An odd function's are found at zero where its slope is none of what the first difference says, too."""
+    steps = 0.01 * FINER ** np.arange(8)
+    limit, apart = refined((np.sin(exact * h) + bend * h**3) / h for h in steps)
+    assert abs(limit - exact) < 1e-5 and apart <= AGREED
 
 
 def test_kinks_of_questions_are_named(caplog: pytest.LogCaptureFixture) -> None:
