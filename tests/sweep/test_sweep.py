@@ -239,7 +239,9 @@ def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
     [row] = mbs.sweep(studies.returned, [{"x": "a solution"}], store=table)
     assert "the function returned 'run', with a store, must be a number" in row["error"]
     assert isinstance(mbs.sweep(studies.returned, [{"x": "a solution"}])[0]["run"], mbs.Solution)
-    with pytest.raises(mbs.ModelError, match=r"cases\[0\]: with a store or a seed, a value must be a number.* received an object"):
+    with pytest.raises(
+        mbs.ModelError, match=r"cases\[0\]: with a store or a seed, a value must be a number.* received an object"
+    ):
         mbs.sweep(studies.square, [{"x": object()}], store=table)
 
 
