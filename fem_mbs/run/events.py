@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.contracts import Element, Event, EventLike, State, real, shown
-from fem_mbs.contracts.unilateral import CARRIED, TIME, TOUCHING
+from fem_mbs.contracts import Element, Event, EventLike, State, UnilateralBatch, real, shown
+from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.interfaces import Between
 from fem_mbs.solution.channels import parse
@@ -31,8 +32,8 @@ class Watched(NamedTuple):
     measure: Measure
     wraps: bool = False
     """Whether its value jumps at half a turn."""
-    hit: int = -1
-    """Of the gap of a rigid contact, the row in ``state.u`` of when it was hit last."""
+    hit: Callable[[State], float] | None = None
+    """Of the gap of a rigid contact, when it was hit last."""
 
     def value(self, state: State, last: State, before: float | None) -> float:
         """The value at a state, if it is a number."""
@@ -110,7 +111,7 @@ class Events:
         """Which share of the way to a state an event is at, and the state there; None if there is none."""
         own, first, before = self._watched[k], self._last, self.values[k]
         self._signs[k].add(np.sign(value))
-        if own.hit >= 0 and own.event.direction <= 0 and first.t < (t := float(state.u[own.hit])) <= state.t:
+        if own.hit is not None and own.event.direction <= 0 and first.t < (t := own.hit(state)) <= state.t:
             share = (t - first.t) / (state.t - first.t)
             return share, self._between(first, state, share)
         up, down = before < 0.0 <= value, before > 0.0 >= value
@@ -132,6 +133,12 @@ class Events:
         return share, state if share == 1.0 else self._between(first, state, share)
 
 
+def _hit(batch: UnilateralBatch, number: int, state: State) -> float:
+    """When a contact was hit last; what carries nothing, never."""
+    numbers, rows = batch.carrying(state.u)
+    return max(state.u[rows[numbers == number, TIME]].tolist(), default=-np.inf)
+
+
 def _watched(event: Event, name: str, system: System, label: str, instant: Instant | None) -> Watched:
     """How an event is evaluated: a channel from the last state on, as angles of joints count whole turns.
 
@@ -147,11 +154,12 @@ def _watched(event: Event, name: str, system: System, label: str, instant: Insta
             f"through zero: {', '.join(channel.columns)}"
         )
 
-    touching, hit = 0.0, -1
+    touching = 0.0
+    hit: Callable[[State], float] | None = None
     if channel.quantity == "gap" and isinstance(part := channel.part, Element) and not part.yields:
         touching = TOUCHING * system.length
-        rows = system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
-        hit = int(rows[channel.chosen[0], TIME])
+        batch = next(own for own in system.batches if isinstance(own, UnilateralBatch) and part in own.owners)
+        hit = partial(_hit, batch, batch.owners.index(part) * batch.friction.shape[1] + channel.chosen[0])
 
     def measure(state: State, last: State, before: float | None) -> float:
         solution = Solution(system, [last, state], Outcome.CUT, NO_STATS, instant=instant)

@@ -222,3 +222,24 @@ def test_what_no_equation_tells_of_is_left_alone() -> None:
     half = rng.normal(size=(40, 25)) * (rng.random((40, 25)) < 0.3)
     A, x = half @ half.T, half @ rng.normal(size=25)
     np.testing.assert_allclose(many.least_change(csr_array(A))(A @ x), x, rtol=0, atol=1e-6 * np.abs(x).max())
+
+
+def test_events_of_groups_are_where_a_pair_is_hit() -> None:
+    """Two balls beside each other, of which the second is higher: both channels, each as of a contact of its own."""
+    times = []
+    for grouped in (True, False):
+        model = mbs.Model(gravity=(0, 0, -G))
+        balls = [model.add_node((x, 0, 0.1 + R + 0.1 * x), name=f"ball {x}") for x in (0, 1)]
+        for ball in balls:
+            model.add(RigidBody(ball, 1.0, [0.004] * 3))
+        if grouped:
+            model.add(group([(model.ground, Plane())], [(ball, Ball(R)) for ball in balls], restitution=0.6), name="a")
+            names = ["a.gap.0", "a.gap.1"]
+        else:
+            for ball in balls:
+                model.add(Contact(model.ground, ball, Plane(), Ball(R), restitution=0.6), name=f"on {ball}")
+            names = [f"on {ball}.gap" for ball in balls]
+        times.append(mbs.simulate(model, 0.5, 0.01, events=names).event_times)
+    for own, single in zip(*times, strict=True):
+        assert len(own) >= 2
+        np.testing.assert_allclose(own, single, rtol=0.0, atol=1e-12)
