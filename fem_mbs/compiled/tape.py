@@ -128,13 +128,6 @@ class Tape:
         """The largest value of all cells, ``larger``, or their sum, ``fadd``, where these are what NumPy goes over."""
         return value
 
-    def inputs(self, name: str, sample: Array) -> Array:
-        """An object array of numbers that are given, called ``(name, k)``."""
-        values = np.asarray(sample, float).ravel()
-        result = np.empty(values.size, object)
-        result[:] = [Number(self, self.add("input", name, k, sample=v, stage=0)) for k, v in enumerate(values.tolist())]
-        return result.reshape(np.shape(sample))
-
     def needed(self, results: Sequence[int], guards: Iterable[Guard], known: Container[int] = ()) -> list[int]:
         """The operations that results and guards need, in order; not what those need that are known."""
         self.check()

@@ -172,9 +172,16 @@ def test_what_is_small_stays_numpy(monkeypatch: pytest.MonkeyPatch, fast: Path) 
     assert mbs.simulate(pendulums(), t_end=0.01, step=0.005).stats.compiled == ()
 
 
+def given(tape: Tape, sample: np.ndarray) -> np.ndarray:
+    """Numbers that are given."""
+    result = np.empty(sample.size, object)
+    result[:] = [Number(tape, tape.add("input", "x", k, sample=v, stage=0)) for k, v in enumerate(sample.flat)]
+    return result.reshape(sample.shape)
+
+
 def test_a_number_folds_what_does_not_depend_on_inputs() -> None:
     tape = Tape()
-    (x,) = tape.inputs("x", np.array([2.0]))
+    (x,) = given(tape, np.array([2.0]))
     assert x * 0.0 == 0.0 and x * 1.0 is x and x + 0.0 is x and isinstance(x + x, Number)
     assert (x + 1.0).place == (1.0 + x).place
     assert not tape.guards
@@ -185,7 +192,7 @@ def test_a_number_folds_what_does_not_depend_on_inputs() -> None:
 def test_a_full_tape_raises_nothing_within_products_of_arrays() -> None:
     """NumPy's products of object arrays go on after an error, and free what is in use: processes broke down by it."""
     tape = Tape(most=60)
-    A = tape.inputs("A", np.arange(45.0).reshape(5, 3, 3))
+    A = given(tape, np.arange(45.0).reshape(5, 3, 3))
     B = A @ A
     assert all(isinstance(value, Number) for value in B.flat)
     with pytest.raises(CannotRecordError, match="more than 60 operations"):
@@ -194,7 +201,7 @@ def test_a_full_tape_raises_nothing_within_products_of_arrays() -> None:
     space.np = np  # type: ignore[attr-defined]
     with pytest.raises(CannotRecordError), recording([space]):
         full = Tape(most=2)
-        full.inputs("x", np.ones(3))
+        given(full, np.ones(3))
         space.np.sin(1.0)
 
 
