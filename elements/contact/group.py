@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import (
     InternalVariable,
     Motion,
@@ -205,9 +205,8 @@ class GroupBatch(UnilateralBatch):
     def taken(self, u: Array, numbers: IntArray) -> IntArray:
         """Those that have no slot take free ones, then those of what pushes no longer, the oldest first."""
         held = u[self._holders].astype(np.intp)
-        order = np.argsort(held)
-        place = order[np.searchsorted(held, numbers, sorter=order).clip(max=len(held) - 1)]
-        new = held[place] != numbers
+        place = places_in(held)(numbers)
+        new = place < 0
         if count := int(new.sum()):
             loose = (u[self.carried[:, FORCES]] == 0.0).all(axis=1)
             loose[place[~new]] = False

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from scipy.sparse import block_diag, coo_array, csr_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import State, shown
 from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.errors import ModelError
@@ -93,12 +93,7 @@ class Deck(NamedTuple):
 
     def mesh(self, unknowns: IntArray, K: csr_array, M: csr_array, strange: str) -> SourceMesh:
         """A mesh with matrices whose rows are ``unknowns`` (N, 2), labels and axes from 1."""
-        order = np.argsort(self.labels)
-
-        def rows(labels: IntArray) -> IntArray:
-            at: IntArray = order[np.searchsorted(self.labels, labels, sorter=order).clip(max=len(order) - 1)]
-            return np.where(self.labels[at] == labels, at, -1)
-
+        rows = places_in(self.labels)
         nodes = rows(unknowns[:, 0])
         if (nodes < 0).any():
             raise ModelError(strange.format(node=unknowns[np.argmin(nodes), 0]))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, kron
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import number, shown
 from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.elements.flexible.interfaces import Facets
@@ -241,12 +241,10 @@ def _faces(m: Any, facets: IntArray, tets: bool) -> IntArray:
     """Nodes ``(f, 6)`` or ``(f, 9)`` of faces: corners in turn, middles of edges, middle."""
     corners, vertices = m.facets[:, facets].T, m.nvertices
     keys = m.edges.min(axis=0).astype(np.int64) * vertices + m.edges.max(axis=0)
-    sorter = np.argsort(keys)
+    edges = places_in(keys)
 
     def places(a: IntArray, b: IntArray) -> IntArray:
-        wanted = np.minimum(a, b).astype(np.int64) * vertices + np.maximum(a, b)
-        at: IntArray = sorter[np.minimum(np.searchsorted(keys, wanted, sorter=sorter), len(keys) - 1)]
-        return np.where(keys[at] == wanted, at, -1)
+        return edges(np.minimum(a, b).astype(np.int64) * vertices + np.maximum(a, b))
 
     if not tets:
         # of the three other corners, the opposite one shares no edge with the first

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import csr_array
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray, places_in
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contact.many import FEW, MANY, Matrix
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
@@ -88,10 +88,8 @@ class Contacts:
             return np.asarray(state.u[self._fixed[1][numbers]])
         known, values = self.carried(state)
         result = np.zeros((len(numbers), len(CARRIED)))
-        if len(known):
-            order = np.argsort(known)
-            place = order[np.searchsorted(known, numbers, sorter=order).clip(max=len(known) - 1)]
-            result[known[place] == numbers] = values[place[known[place] == numbers]]
+        place = places_in(known)(numbers)
+        result[place >= 0] = values[place[place >= 0]]
         return result
 
     def taken(self, u: Array, numbers: IntArray) -> IntArray:
