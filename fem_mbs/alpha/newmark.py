@@ -123,8 +123,8 @@ class Newmark(NamedTuple):
     """``D`` of constant acceleration, ``h v + h^2 a/2``, ``(N,)``."""
 
 
-SAME, DIGITS = 1e-6, 9
-"""Steps that differ by less, relatively, are the same: the difference is rounding; digits of ratios that are none."""
+SAME, DIGITS = 1e-6, 13
+"""Steps that differ by less, relatively, are the same: the difference is rounding; so are further digits of ratios."""
 
 
 def newmark(parameters: Parameters, h: float, rates: Sequence[Array] | Array, order: IntArray) -> Newmark:
