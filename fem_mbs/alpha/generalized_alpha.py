@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.carried_error import largest
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
@@ -178,6 +177,11 @@ class GeneralizedAlpha(Method):
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        carried = memory.errors
+        if carried is not None and errors.velocities is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rates = newmark(scheme.parameters, h, carried[1:], system.order).constants
+                carried = equations.carried(solution, carried[0], rates, errors.increment, errors.velocities)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -188,7 +192,7 @@ class GeneralizedAlpha(Method):
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,
-            errors=errors.carried,
+            errors=carried,
         )
         return Step(new, memory, solution.report, errors.local)
 
@@ -247,8 +251,13 @@ class GeneralizedAlpha(Method):
         return memory if memory.errors is not None else memory._replace(errors=np.zeros((4, system.N)))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
-        """By the tangents of the steps (:mod:`fem_mbs.alpha.carried_error`)."""
-        return None if memory.errors is None else largest(system, memory.errors)
+        """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""
+        if memory.errors is None:
+            return None
+        parts = memory.errors[0, : 6 * system.n].reshape(-1, 2, 3)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

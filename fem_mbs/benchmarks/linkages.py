@@ -4,6 +4,9 @@ The series of the library are not public; the references are solutions of the sa
 Andrews' squeezing mechanism, is as in the test set of initial value problems (Mazzia, Magherini 2008): seven bodies in
 a plane; three rods and a triangle meet at E. Angles ``q`` and lengths are named as in the test set.
 
+The spatial rigid slider-crank (Haug 1989, Masarati): a crank about x, whose mass centre is at its middle as in the
+published series, drives a slider along x.
+
 And Bennett's linkage (1903): four hinges in space, in a ring that should not move by the count of its equations.
 """
 
@@ -16,9 +19,20 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BenchmarkProblem, case, known, refined, rows, solve
+from fem_mbs.benchmarks.case import BenchmarkProblem, case, known, refined, rows, solve, twice_extrapolated
 from fem_mbs.contracts import Node
-from fem_mbs.elements import Harmonic, Moment, PointMass, Ramp, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Harmonic,
+    Moment,
+    PointMass,
+    PrismaticJoint,
+    Ramp,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+    UniversalJoint,
+)
 from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
@@ -241,7 +255,7 @@ def squeezer(group: str = "R3xSO3") -> Model:
     return model
 
 
-def read(solution: Solution) -> Array:
+def read_squeezer(solution: Solution) -> Array:
     """Angles, rates and forces at E ``(nt, 20)``."""
     angles = np.array(START) + np.stack([solution.angle(name) for name in NAMES], axis=-1)
     rates = np.stack([solution.coordinate_rate(name) for name in NAMES], axis=-1)
@@ -249,10 +263,62 @@ def read(solution: Solution) -> Array:
     return np.concatenate([angles, rates, forces], axis=-1)
 
 
-SQUEEZER = BenchmarkProblem("IFToMM A03, Andrews' squeezer", squeezer, read, (0.03,))
+SQUEEZER = BenchmarkProblem("IFToMM A03, Andrews' squeezer", squeezer, read_squeezer, (0.03,))
 
 
 @case("IFToMM A03, Andrews' squeezer", "machines")
 def squeezer_case() -> Array:
     """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
     return _check(SQUEEZER, 250, 500, 1000)
+
+
+# The spatial slider-crank
+
+CRANK_CENTER = np.array([0.0, 0.1, 0.12])
+CRANK, ROD = 0.08, 0.3
+CRANK_MASSES = 0.12, 0.5, 2.0
+CRANK_INERTIA, ROD_AXIAL, ROD_TRANSVERSE = 1e-4, 4e-4, 4e-3
+CRANK_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0)
+GONZALEZ = known("IFToMM spatial slider-crank", "computed")
+"""Place of the slider at these times, in m, with steps of 10 ms."""
+
+
+def slider_crank(group: str = "R3xSO3") -> Model:
+    """Bodies "crank", "rod" and "slider" and the hinge "shaft".
+
+    All nodes start with the axes of the world, so that no Tait-Bryan angle comes near its singular position.
+    """
+    model = Model(group, gravity=(0, 0, -GRAVITY))
+    pin, end = CRANK_CENTER + (0, 0, CRANK), np.array([0.2, 0, 0])
+    along = (end - pin) / ROD
+    inertia = ROD_TRANSVERSE * np.eye(3) - (ROD_TRANSVERSE - ROD_AXIAL) * np.outer(along, along)
+    crank = model.add_node((CRANK_CENTER + pin) / 2, velocity=(0, -0.24, 0), angular_velocity=(6, 0, 0), name="crank")
+    turning = (1.92, -0.96, 0.48)
+    rod = model.add_node((pin + end) / 2, velocity=(0.12, -0.24, 0), angular_velocity=turning, name="rod")
+    slider = model.add_node(end, velocity=(0.24, 0, 0), name="slider")
+    model.add(RigidBody(crank, CRANK_MASSES[0], (CRANK_INERTIA, CRANK_INERTIA, 1e-5)))
+    model.add(RigidBody(rod, CRANK_MASSES[1], inertia))
+    model.add(RigidBody(slider, CRANK_MASSES[2], (1e-4, 1e-4, 1e-4)))
+    model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), point=CRANK_CENTER), name="shaft")
+    model.add(SphericalJoint(crank, rod, point=pin))
+    model.add(UniversalJoint(rod, slider, np.cross(along, (1, 0, 0)), (1, 0, 0), point=end))
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    return model
+
+
+def read_slider_crank(solution: Solution) -> Array:
+    """Place of the slider in m and angle of the crank in rad ``(nt, 2)``."""
+    return np.stack([solution.position("slider")[:, 0], solution.angle("shaft")], axis=-1)
+
+
+SLIDER_CRANK = BenchmarkProblem("IFToMM spatial slider-crank", slider_crank, read_slider_crank, CRANK_TIMES)
+
+
+@case("IFToMM spatial slider-crank", "machines", slow=True)
+def spatial_slider_crank() -> Iterator[Array]:
+    """Haug 1989: a crank that is let go with 6 rad/s moves a slider across over a rod in space."""
+    runs = [solve(SLIDER_CRANK, steps)[1] for steps in (2500, 5000, 10000)]
+    values = twice_extrapolated(*runs)
+    yield values
+    yield np.log2(np.linalg.norm(runs[1] - runs[0]) / np.linalg.norm(runs[2] - runs[1]))
+    yield values[0]

@@ -17,7 +17,7 @@ from scipy.linalg import block_diag, eigh, eigvals, expm
 from scipy.optimize import brentq
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import linkages, machines, rotors, slider_crank, vibrations
+from fem_mbs.benchmarks import linkages, machines, rotors, vibrations
 from fem_mbs.benchmarks import rotating_shaft as shaft
 
 # Andrews and others: bars at an angle, and Bennett's linkage
@@ -64,14 +64,14 @@ def slider_crank_energies(angle: complex) -> tuple[Any, Any, Any]:
     """Place of the slider, twice the kinetic energy over the square of the crank's rate, and potential energy."""
     s, c = np.sin(angle), np.cos(angle)
     pin, slope = (
-        slider_crank.CENTER + slider_crank.CRANK * np.array([0, -s, c]),
-        slider_crank.CRANK * np.array([0, -c, -s]),
+        linkages.CRANK_CENTER + linkages.CRANK * np.array([0, -s, c]),
+        linkages.CRANK * np.array([0, -c, -s]),
     )
-    x: Any = np.sqrt(slider_crank.ROD**2 - pin[1] ** 2 - pin[2] ** 2)
+    x: Any = np.sqrt(linkages.ROD**2 - pin[1] ** 2 - pin[2] ** 2)
     rate = -(pin[1] * slope[1] + pin[2] * slope[2]) / x
     along, turned = (
-        np.array([x, -pin[1], -pin[2]]) / slider_crank.ROD,
-        np.array([rate, -slope[1], -slope[2]]) / slider_crank.ROD,
+        np.array([x, -pin[1], -pin[2]]) / linkages.ROD,
+        np.array([rate, -slope[1], -slope[2]]) / linkages.ROD,
     )
     # the cross of the universal joint keeps one axis of the rod perpendicular to x
     across = np.array([0, along[2], -along[1]])
@@ -83,14 +83,14 @@ def slider_crank_energies(angle: complex) -> tuple[Any, Any, Any]:
     axial = about_x * along[0]
     whole = about_x**2 + about_across**2
     middle = (slope + np.array([rate, 0, 0])) / 2
-    crank = slider_crank.MASSES[0] * (slider_crank.CRANK / 2) ** 2 + slider_crank.CRANK_INERTIA
+    crank = linkages.CRANK_MASSES[0] * (linkages.CRANK / 2) ** 2 + linkages.CRANK_INERTIA
     rod = (
-        slider_crank.MASSES[1] * (middle @ middle)
-        + slider_crank.ROD_AXIAL * axial**2
-        + slider_crank.ROD_TRANSVERSE * (whole - axial**2)
+        linkages.CRANK_MASSES[1] * (middle @ middle)
+        + linkages.ROD_AXIAL * axial**2
+        + linkages.ROD_TRANSVERSE * (whole - axial**2)
     )
-    height = slider_crank.MASSES[0] * (slider_crank.CENTER[2] + pin[2]) / 2 + slider_crank.MASSES[1] * pin[2] / 2
-    return x, crank + rod + slider_crank.MASSES[2] * rate**2, slider_crank.GRAVITY * height
+    height = linkages.CRANK_MASSES[0] * (linkages.CRANK_CENTER[2] + pin[2]) / 2 + linkages.CRANK_MASSES[1] * pin[2] / 2
+    return x, crank + rod + linkages.CRANK_MASSES[2] * rate**2, linkages.GRAVITY * height
 
 
 def slider_crank_motion() -> Array:
@@ -103,10 +103,10 @@ def slider_crank_motion() -> Array:
 
     run = solve_ivp(
         rates,
-        (0, slider_crank.TIMES[-1]),
+        (0, linkages.CRANK_TIMES[-1]),
         (0.0, 6.0),
         method="DOP853",
-        t_eval=slider_crank.TIMES,
+        t_eval=linkages.CRANK_TIMES,
         rtol=1e-12,
         atol=1e-12,
     )
