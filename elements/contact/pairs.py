@@ -209,18 +209,13 @@ def bent(pair: Pair, data: Any, x: Array, R: Array, rows: IntArray, places: IntA
     d = X[:, 1] - X[:, 0]
     near = pair(d, Q[:, 0], Q[:, 1], copies)
     cells = (n * np.arange(12)[:, None] + rows).ravel()
-    near = chosen(near, cells, np.tile(places, 12))
+    near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
     G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
     return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
 
 
-def chosen(near: Nearest, rows: IntArray, places: IntArray) -> Nearest:
-    """Some contacts ``(k, 1)``."""
-    return Nearest(*(part[rows, places][:, None] for part in near))
-
-
-def picked(data: Any, rows: IntArray) -> Any:
-    """Rows of all arrays of a named tuple."""
+def picked(data: Any, rows: Any) -> Any:
+    """Rows of all arrays of a named tuple, or whatever else an index says."""
     return type(data)(*(part[rows] for part in data))
 
 
@@ -249,8 +244,8 @@ class PairPlace(NamedTuple):
 
     def gradients_of(self, rows: IntArray, places: IntArray) -> Array:
         """``G`` (k, 3, 12) of some contacts."""
-        x, R = self.x[rows], self.R[rows]
-        return gradients(chosen(self.near, rows, places), x[:, 1] - x[:, 0], R[:, 0], R[:, 1])[:, 0]
+        x, R, near = self.x[rows], self.R[rows], picked(self.near, (rows[:, None], places[:, None]))
+        return gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1])[:, 0]
 
     def bent_of(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 12, 12)`` of these."""

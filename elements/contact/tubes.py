@@ -131,10 +131,8 @@ class TubePlace(NamedTuple):
 
     def bent_of(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 6q, 6q)`` of these."""
-        moved = nearest(
-            *increments(self.x[rows, places], self.R[rows, places]),
-            Pieces(*(part[rows, places] for part in self.pieces)),
-        )[1]
+        pieces = picked(self.pieces, (rows, places))
+        moved = nearest(*increments(self.x[rows, places], self.R[rows, places]), pieces)[1]
         k, width = len(rows), moved.shape[-1]
         H, columns = np.zeros((k, 3, self.size, self.size)), self.columns[rows, places]
         H[np.arange(k)[:, None, None], :, columns[..., None], columns[:, None]] = np.moveaxis(
