@@ -39,6 +39,8 @@ EULER = Parameters(0.0, 0.0, 1.0, 1.0)
 GROWTH = 3.0
 """After a step that was shorter by this factor starting values are new: it followed vibrations that longer ones cannot.
 """
+SHORTER = 0.25
+"""Share of the step for which starting values were found below which these are new, too: more is resolved."""
 
 
 @checked
@@ -114,11 +116,13 @@ class GeneralizedAlpha(Method):
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.
 
         Accelerations of vibrations that a step of ``h`` does not resolve would gain ``(omega h)^2`` of their energy in
-        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest.
+        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest. The same step
+        tells how accelerations go on, so that these values do for others of about ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        trial = euler.trial(system, state, h, memory)
-        return self._begin(system, state, h, highest_derivatives(system, trial))
+        there = highest_derivatives(system, euler.trial(system, state, h, memory))
+        memory = self._begin(system, state, h, there)
+        return self._corrected(system, state, h, memory, there)._replace(before=None)
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
@@ -152,7 +156,7 @@ class GeneralizedAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if not memory.steps or h > GROWTH * memory.h:
+        if memory.before is not None or h > GROWTH * memory.h:
             memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
@@ -199,21 +203,30 @@ class GeneralizedAlpha(Method):
         self, system: System, state: State, h: float, memory: AlphaMemory, growth: float = GROWTH
     ) -> AlphaMemory:
         """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
-        if memory.steps:
-            return self.restart(system, state, h) if h > growth * memory.h else memory
+        if memory.before is None:
+            anew = h > growth * memory.h or not memory.steps and h < SHORTER * memory.h
+            return self.restart(system, state, h) if anew else memory
         if isclose(h, memory.h, rel_tol=SAME):
             return memory
-        assert memory.before is not None
         return self._begin(system, state, h, memory.before)
 
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects, or from a far shorter one."""
-        first, memory, scheme = not memory.steps, self.prepared(system, state, h, memory), self.scheme(system)
-        if not first or self.start is not None or scheme.kind is not StabilizedEquations:
+        memory = self.prepared(system, state, h, memory)
+        if memory.before is None or not self._corrects(system):
             return memory
         there = self.trial(system, state, h, memory)
-        slope = (highest_derivatives(system, there) - memory.accelerations.now) / h
-        shift = shifted(scheme, state, h, slope) - highest_derivatives(system, state)
+        return self._corrected(system, state, h, memory, highest_derivatives(system, there))
+
+    def _corrects(self, system: System) -> bool:
+        return self.start is None and self.scheme(system).kind is StabilizedEquations
+
+    def _corrected(self, system: System, state: State, h: float, memory: AlphaMemory, there: Array) -> AlphaMemory:
+        """A start with ``a_0 = vdot(t_0 + Delta_alpha h)``, as highest derivatives go to those ``there`` at its end."""
+        if not self._corrects(system):
+            return memory
+        slope = (there - memory.accelerations.now) / h
+        shift = shifted(self.scheme(system), state, h, slope) - highest_derivatives(system, state)
         return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:

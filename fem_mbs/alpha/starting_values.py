@@ -198,7 +198,8 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     steps: of this it is the impulse, ``a`` times ``h``, that has to stay.
     """
     system = scheme.system
-    ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
+    ratio, before = h / memory.h, memory.accelerations
+    now = before.now
     v, a = state.rates, now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)

@@ -185,7 +185,8 @@ class StepEquations:
         sizes = []
         for D in (guess, np.zeros_like(guess)):
             try:
-                sizes.append(self.evaluate(self.predict(D, multipliers)).evaluation.scale[0])
+                unknown = self.predict(D, multipliers[: self.system.m])
+                sizes.append(StepEquations.evaluate(self, unknown).evaluation.scale[0])
             except MotionError:
                 sizes.append(np.inf)
         return guess if sizes[0] <= sizes[1] else np.zeros_like(guess)
