@@ -102,7 +102,7 @@ class Given(NamedTuple):
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
-    """Those that are carried along ``(4, N)``."""
+    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -132,7 +132,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     weighted = program.joined(*((NODES, own) for own in linear))
     D, multipliers, Z, share = program.joined(*unknowns)
     ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
-    errors = program.joined(*(4 * [(NODES, random(NODES, 6))]))
+    errors = program.joined(*(6 * [(NODES, random(NODES, 6))]))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -238,10 +238,11 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
-    rates = given.of_rates @ given.errors[1:]
-    errors = step.carried(Iterate(unknown, residual, kept, Report()), given.errors[0], rates, left, third)
+    errors, Z = given.errors[:5], given.errors[5]
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
+    of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 
