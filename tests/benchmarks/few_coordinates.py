@@ -17,8 +17,9 @@ from scipy.linalg import block_diag, eigh, eigvals, expm
 from scipy.optimize import brentq
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import linkages, machines, rotors, vibrations
+from fem_mbs.benchmarks import linkages, other_programs, rotors, vibrations
 from fem_mbs.benchmarks import rotating_shaft as shaft
+from fem_mbs.benchmarks.linkages import ACROSS, AXIAL, BALL_MASS, GRAVITY, ROD_MASS, SLIDER_MASS
 
 # Andrews and others: bars at an angle, and Bennett's linkage
 
@@ -119,10 +120,10 @@ def slider_crank_motion() -> Array:
 def about_shaft(angle: float) -> tuple[float, float]:
     """Inertia of everything about the shaft, and its derivative by the angle of the rods."""
     s, c = np.sin(angle), np.cos(angle)
-    ball, middle = machines.OFFSET + c, machines.OFFSET + c / 2
-    rods = machines.BALL * ball**2 + machines.ROD * middle**2 + machines.AXIAL * s**2 + machines.ACROSS * c**2
-    change = -2 * machines.BALL * ball * s - machines.ROD * middle * s + 2 * (machines.AXIAL - machines.ACROSS) * s * c
-    return machines.AXIAL + machines.UPRIGHT + 2 * rods, 2 * change
+    ball, middle = linkages.OFFSET + c, linkages.OFFSET + c / 2
+    rods = BALL_MASS * ball**2 + ROD_MASS * middle**2 + AXIAL * s**2 + ACROSS * c**2
+    change = -2 * BALL_MASS * ball * s - ROD_MASS * middle * s + 2 * (AXIAL - ACROSS) * s * c
+    return AXIAL + linkages.UPRIGHT + 2 * rods, 2 * change
 
 
 def governor_rates(_: float, y: Array) -> Array:
@@ -130,14 +131,14 @@ def governor_rates(_: float, y: Array) -> Array:
     angle, height, turning, rising = y
     s, c = np.sin(angle), np.cos(angle)
     inertia, change = about_shaft(angle)
-    spin = machines.SPIN * about_shaft(machines.ANGLE)[0] / inertia
+    spin = linkages.SPIN * about_shaft(linkages.ANGLE)[0] / inertia
     across, down = c / 2, 1 - s / 2 - height
     length = np.hypot(across, down)
     by_angle, by_height = (-across * s - down * c) / 2 / length, -down / length
-    pull = machines.STIFFNESS * (length - machines.FREE) + machines.DAMPING * (by_angle * turning + by_height * rising)
-    about_hinge = machines.BALL + machines.ROD / 4 + machines.ACROSS
-    moment = 0.25 * change * spin**2 + machines.GRAVITY * c * (machines.BALL + machines.ROD / 2) - pull * by_angle
-    return np.array([turning, rising, moment / about_hinge, -machines.GRAVITY - 2 * pull * by_height / machines.SLIDER])
+    pull = linkages.STIFFNESS * (length - linkages.FREE) + linkages.DAMPING * (by_angle * turning + by_height * rising)
+    about_hinge = BALL_MASS + ROD_MASS / 4 + ACROSS
+    moment = 0.25 * change * spin**2 + GRAVITY * c * (BALL_MASS + ROD_MASS / 2) - pull * by_angle
+    return np.array([turning, rising, moment / about_hinge, -GRAVITY - 2 * pull * by_height / SLIDER_MASS])
 
 
 def governor_motion(times: Array) -> Array:
@@ -145,19 +146,19 @@ def governor_motion(times: Array) -> Array:
     run = solve_ivp(
         governor_rates,
         (0, times[-1]),
-        (machines.ANGLE, 0.5, 0, 0),
+        (linkages.ANGLE, 0.5, 0, 0),
         method="Radau",
         t_eval=times,
         rtol=1e-11,
         atol=1e-12,
     )
-    spin = [machines.SPIN * about_shaft(machines.ANGLE)[0] / about_shaft(angle)[0] for angle in run.y[0]]
+    spin = [linkages.SPIN * about_shaft(linkages.ANGLE)[0] / about_shaft(angle)[0] for angle in run.y[0]]
     return np.stack([run.y[1], spin], axis=-1)
 
 
 def fastest() -> float:
     """The fastest rate of decay at the start, in 1/s."""
-    start = np.array([machines.ANGLE, 0.5, 0, 0])
+    start = np.array([linkages.ANGLE, 0.5, 0, 0])
     steps = 1e-6 * np.eye(4)
     jacobian = np.stack([(governor_rates(0, start + d) - governor_rates(0, start - d)) / 2e-6 for d in steps], axis=-1)
     return float(-np.linalg.eigvals(jacobian).real.min())
@@ -168,25 +169,25 @@ def arm_motion(times: Sequence[float]) -> Array:
 
     def rates(t: float, y: Array) -> list[float]:
         angle, rate, *pressures = y
-        along = machines.ARM / 4 * np.array([np.cos(angle), np.sin(angle)])
-        line = along + (0, machines.ARM / 4)
+        along = other_programs.ARM / 4 * np.array([np.cos(angle), np.sin(angle)])
+        line = along + (0, other_programs.ARM / 4)
         length = float(np.hypot(*line))
         speed = rate * (line @ (-along[1], along[0])) / length
-        pull = machines._pull(t, pressures, (length, speed))[0] / length
+        pull = other_programs._pull(t, pressures, (length, speed))[0] / length
         moment = pull * (
             along[1] * line[0] - along[0] * line[1]
-        ) - machines.ARM_MASS * machines.GRAVITY * machines.ARM / 2 * np.cos(angle)
+        ) - other_programs.ARM_MASS * other_programs.GRAVITY * other_programs.ARM / 2 * np.cos(angle)
         return [
             rate,
-            moment / (machines.ARM_MASS * machines.ARM**2 / 3),
-            *machines._pressure_rates(t, pressures, (length, speed)),
+            moment / (other_programs.ARM_MASS * other_programs.ARM**2 / 3),
+            *other_programs._pressure_rates(t, pressures, (length, speed)),
         ]
 
     accuracy = {"rtol": 1e-9, "atol": [1e-12, 1e-12, 1e-3, 1e-3]}
     run = solve_ivp(
         rates,
         (0, times[-1]),
-        (0, 0, machines.START_PRESSURE, machines.START_PRESSURE),
+        (0, 0, other_programs.START_PRESSURE, other_programs.START_PRESSURE),
         "Radau",
         t_eval=times,
         **accuracy,
