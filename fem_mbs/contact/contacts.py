@@ -109,9 +109,10 @@ class Contacts:
         parts = []
         batches = self._held if held else self._wholes
         for b, elements, numbers in zip(batches, self._elements, self._numbers, strict=True):
-            if near is None or not b.sifts:
+            own = elements if near is None or not b.sifts else np.flatnonzero(near[elements])
+            if len(own) == len(elements):
                 parts.append(ContactPart(b, elements, numbers))
-            elif len(own := np.flatnonzero(near[elements])):
+            elif len(own):
                 parts.append(ContactPart(b.some(own), elements[own], numbers[own]))
         return parts
 
@@ -291,7 +292,9 @@ class Selection:
 
     def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""
-        return MeasuredContacts(self, motion, [part.batch.measure(motion) for part in self.parts])
+        return MeasuredContacts(
+            self, motion, [part.batch.measure_some(motion, part.cell, part.place) for part in self.parts]
+        )
 
     def here(self, state: State) -> MeasuredContacts:
         """The same at a state of the model."""
@@ -325,19 +328,24 @@ class MeasuredContacts:
         """``(k,)``."""
         result = np.empty(self.selection.k)
         for part, gaps in self._parts:
-            result[part.own] = gaps.gap[part.cell, part.place]
+            result[part.own] = gaps.gap
         return result
 
     @cached_property
     def gradients(self) -> Matrix:
         """``G`` (3k, N), of gaps and slips."""
-        return self.selection.spread([gaps.gradient[part.cell, part.place] for part, gaps in self._parts])
+        return self.selection.spread([gaps.gradient for _, gaps in self._parts])
+
+    @cached_property
+    def _bent(self) -> list[Array]:
+        """Derivatives ``(n, 3, b, b)`` of the gradients of each part."""
+        return [part.batch.second_of(gaps) for part, gaps in self._parts]
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(k, 3)``."""
         result = np.empty((self.selection.k, 3))
         for part, gaps in self._parts:
-            result[part.own] = np.matvec(gaps.gradient[part.cell, part.place], self._of_nodes(self.motion.V, part))
+            result[part.own] = np.matvec(gaps.gradient, self._of_nodes(self.motion.V, part))
         return result
 
     def rate_gradients(self, dV: RateSensitivities, h: float) -> tuple[Matrix, Matrix]:
@@ -346,11 +354,9 @@ class MeasuredContacts:
         Against body increments, where body velocities follow by ``dV``.
         """
         values, opening = [], []
-        for part, gaps in self._parts:
-            nodes, V = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part)
-            bent = np.einsum("nb,ndbc->ndc", V, self._second(part, gaps))
-            G = gaps.gradient[part.cell, part.place]
-            rates = h * (dV.after(G, nodes) + bent)
+        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
+            nodes, V, G = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part), gaps.gradient
+            rates = h * (dV.after(G, nodes) + (V[:, None, None] @ bent)[:, :, 0])
             opening.append(rates[:, :1])
             values.append(np.concatenate([G[:, :1], rates[:, 1:]], axis=1))
         return self.selection.spread(values), self.selection.spread(opening)
@@ -360,22 +366,19 @@ class MeasuredContacts:
         motion, result = self.motion, np.zeros((self.selection.k, 3))
         rate = motion.A.copy()
         rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-        for part, gaps in self._parts:
+        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
             V, turn = self._of_nodes(motion.V, part), self._of_nodes(rate, part)
-            bent = np.einsum("nb,ndbc,nc->nd", V, self._second(part, gaps), V)
-            result[part.own] = bent + np.matvec(gaps.gradient[part.cell, part.place], turn)
+            result[part.own] = np.einsum("nb,ndbc,nc->nd", V, bent, V) + np.matvec(gaps.gradient, turn)
         return result
 
     def stiffness(self, forces: Array) -> Array:
         """Entries of ``-P H``, element by element, for ``forces`` (k, 3)."""
-        return self._blocks(
-            [-np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)) for part, gaps in self._parts]
-        )
+        pairs = zip(self.selection.parts, self._bent, strict=True)
+        return self._blocks([-np.einsum("nd,ndbc->nbc", forces[part.own], bent) for part, bent in pairs])
 
     def squares(self) -> Array:
         """Entries of ``G^T G``."""
-        gradients = [gaps.gradient[part.cell, part.place] for part, gaps in self._parts]
-        return self._blocks([G.mT @ G for G in gradients])
+        return self._blocks([gaps.gradient.mT @ gaps.gradient for _, gaps in self._parts])
 
     def _blocks(self, values: list[Array]) -> Array:
         """What contacts of an element have together, ``(n, b, b)`` of each kind, one after the other."""
@@ -390,10 +393,6 @@ class MeasuredContacts:
     @staticmethod
     def _of_nodes(values: Array, part: SelectedPart) -> Array:
         return values[part.batch.nodes[part.cell]].reshape(len(part.cell), -1)
-
-    @staticmethod
-    def _second(part: SelectedPart, gaps: Gaps) -> Array:
-        return part.batch.second(gaps)[part.cell, part.place]
 
 
 def _flat(parts: list[Array]) -> Array:

@@ -133,6 +133,16 @@ class UnilateralBatch(ElementBatch):
         """Derivatives of the gradients."""
         raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
 
+    def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+        """Gaps ``(k,)`` and gradients ``(k, 3, 6p)`` of some contacts: ``places`` of ``rows``."""
+        gaps = self.measure(motion)
+        return Gaps(gaps.gap[rows, places], gaps.gradient[rows, places], (gaps, rows, places))
+
+    def second_of(self, some: Gaps) -> Array:
+        """Derivatives ``(k, 3, 6p, 6p)`` of the gradients of some contacts."""
+        gaps, rows, places = some.context
+        return self.second(gaps)[rows, places]
+
     def points(self, motion: Motion) -> Array | None:
         """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""
         return None
