@@ -18,7 +18,6 @@ from scipy.optimize import brentq
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import linkages, other_programs, rotors, vibrations
-from fem_mbs.benchmarks import rotating_shaft as shaft
 from fem_mbs.benchmarks.linkages import ACROSS, AXIAL, BALL_MASS, GRAVITY, ROD_MASS, SLIDER_MASS
 
 # Andrews and others: bars at an angle, and Bennett's linkage
@@ -226,7 +225,7 @@ def jeffcott_motion() -> Array:
 # motion across. Others carry the twist of both halves.
 
 
-HALF = shaft.LENGTH / 2
+HALF = rotors.SHAFT_LENGTH / 2
 POINTS, WEIGHTS = leggauss(24)
 PLACES, WEIGHTS = HALF * (POINTS + 1) / 2, HALF * WEIGHTS / 2
 COUNT, MODES, TWISTS = 12, 6, 3
@@ -252,13 +251,13 @@ def across() -> tuple[Array, Array, Array, Array]:
     turned, turned_x, _ = shapes_of(RISING * (HALF - RISING), COUNT)
     none = np.zeros((COUNT, COUNT))
     M = block_diag(
-        shaft.MASS * product(w, w) + shaft.DISK / 2 * np.outer(middle, middle),
-        shaft.ACROSS * product(turned, turned),
+        rotors.SHAFT_MASS * product(w, w) + rotors.DISK / 2 * np.outer(middle, middle),
+        rotors.SHAFT_ACROSS * product(turned, turned),
     )
-    G = block_diag(none, shaft.POLAR * product(turned, turned))
+    G = block_diag(none, rotors.SHAFT_POLAR * product(turned, turned))
     shear = np.concatenate([w_x, -turned])
-    K = shaft.GA * product(shear, shear) + shaft.EI * block_diag(none, product(turned_x, turned_x))
-    weight = shaft.GRAVITY * np.concatenate([shaft.MASS * (w @ WEIGHTS) + shaft.DISK / 2 * middle, np.zeros(COUNT)])
+    K = rotors.GA * product(shear, shear) + rotors.EI * block_diag(none, product(turned_x, turned_x))
+    weight = GRAVITY * np.concatenate([rotors.SHAFT_MASS * (w @ WEIGHTS) + rotors.DISK / 2 * middle, np.zeros(COUNT)])
     squares, modes = eigh(K, M, subset_by_index=(0, MODES - 1))
     return squares, modes.T @ G @ modes, modes.T @ weight, modes[:COUNT].T @ middle
 
@@ -272,9 +271,9 @@ def twist() -> tuple[Array, Array, Array]:
     )
     slopes = np.concatenate([np.concatenate([left_x, 0 * right]), np.concatenate([0 * left, right_x])], 1)
     weights, at_disk = np.tile(WEIGHTS, 2), np.concatenate([disk, 0 * disk])
-    M = shaft.POLAR * (values * weights) @ values.T + shaft.DISK_POLAR * np.outer(at_disk, at_disk)
-    squares, modes = eigh(shaft.GJ * (slopes * weights) @ slopes.T, M, subset_by_index=(0, TWISTS - 1))
-    inertia = shaft.POLAR * values @ weights + shaft.DISK_POLAR * at_disk
+    M = rotors.SHAFT_POLAR * (values * weights) @ values.T + rotors.DISK_POLAR * np.outer(at_disk, at_disk)
+    squares, modes = eigh(rotors.GJ * (slopes * weights) @ slopes.T, M, subset_by_index=(0, TWISTS - 1))
+    inertia = rotors.SHAFT_POLAR * values @ weights + rotors.DISK_POLAR * at_disk
     return squares, modes.T @ inertia, modes.T @ at_disk
 
 
@@ -288,11 +287,11 @@ def shaft_motion(times: Array) -> Array:
     """Deflection ``y + i z`` of the middle from the static sag, over the offset of the disk if that is small."""
     squares, gyro, _, middle = across()
     twisting, driven, disk = twist()
-    push = shaft.DISK / 2 * middle
+    push = rotors.DISK / 2 * middle
 
     def rates(t: float, y: Array) -> Array:
         q, p, a, b = np.split(y, (MODES, 2 * MODES, 2 * MODES + TWISTS))
-        turned, speed, acceleration = shaft.drive(t)
+        turned, speed, acceleration = rotors.drive(t)
         twisted = -twisting * a - driven * acceleration
         angle, rate, change = turned + disk @ a, speed + disk @ b, acceleration + disk @ twisted
         unbalance = (rate**2 - 1j * change) * np.exp(1j * angle)
@@ -300,7 +299,7 @@ def shaft_motion(times: Array) -> Array:
         return np.concatenate([p, push * unbalance - squares * q + turning, b, twisted])
 
     start = np.zeros(2 * MODES + 2 * TWISTS, dtype=complex)
-    breaks = [0.0, *(t for t in (shaft.T1, shaft.T2, shaft.T3) if t < times[-1]), times[-1]]
+    breaks = [0.0, *(t for t in (rotors.T1, rotors.T2, rotors.T3) if t < times[-1]), times[-1]]
     result = np.zeros(len(times), dtype=complex)
     for begin, end in zip(breaks[:-1], breaks[1:], strict=True):
         inside = (times >= begin) & (times <= end)
