@@ -106,8 +106,11 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        started = self._begin(system, state, h, highest_derivatives(system, before))
-        return started._replace(errors=memory.errors)
+        started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
+        if errors is not None and system.has_history:
+            errors = errors.copy()
+            system.own_of(errors[0])[:] = system.jump_change(before, system.own_of(errors[0]))
+        return started._replace(errors=errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.

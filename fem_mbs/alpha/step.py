@@ -380,6 +380,9 @@ class StepEquations:
         if system.has_velocity_level:
             gaps = np.where(system.velocity_level, -opening, 0.0)
         force = -(h**2) * tangent.rate_product(system, evaluation, *changes)
+        held = np.where(system.orders < 0, before, 0.0) if system.has_history else _NONE
+        if held.any():  # what no equation changes
+            force -= h**2 * system.held_forces(evaluation, held)
         d, _ = tangent.solve_with_constraints(system, matrix.factors, force, gaps)
         both = np.stack([d, d])
         both[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
@@ -390,6 +393,8 @@ class StepEquations:
             both[1] -= self.along_constraints(matrix, missed / (h * self.gamma))[0]
         both[:, :n] = kinematics.from_body(R, both[:, :n].reshape(2, -1, 6)).reshape(2, -1)
         after = known + factors * both[1]
+        if system.has_history:
+            both[0] += held
         if system.k:  # rates of states stand for accelerations
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
         return np.concatenate([both[:1], after])
