@@ -204,12 +204,12 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
+    contents = _pickled(model, dict(inputs), dict(outputs), step, method)
     try:
         from pythonfmu.builder import FmuBuilder
     except ImportError:
         raise ModelError("export_fmu needs pythonfmu; install it with pip install fem_mbs[fmi]") from None
-    CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
-    contents = _pickled(model, dict(inputs), dict(outputs), step, method)
     with TemporaryDirectory() as folder:
         script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
