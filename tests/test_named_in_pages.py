@@ -116,7 +116,9 @@ def test_docstrings_name_and_scripts_take_what_exists() -> None:
 
 
 def test_imports_of_scripts_are_read() -> None:
-    text = "from fem_mbs.lie import so3 as s, se3  # the group\nif 1:\n    from fem_mbs import (\n  Model,  # m\n  So,\n)"
+    text = (
+        "from fem_mbs.lie import so3 as s, se3  # the group\nif 1:\n    from fem_mbs import (\n  Model,  # m\n  So,\n)"
+    )
     assert taken(text) == {"fem_mbs.lie.so3", "fem_mbs.lie.se3", "fem_mbs.Model", "fem_mbs.So"}
 
 
