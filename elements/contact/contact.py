@@ -202,6 +202,7 @@ class ContactBatch(UnilateralBatch):
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
         result._pairs, result.nodes, result.reaches = self._pairs.some(rows), self.nodes[rows], self.reaches[rows]
+        result.round = self.round[rows]
         return result
 
     @property

@@ -138,13 +138,15 @@ class Contacts:
         """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
         return np.where(self._round, led, every)
 
-    def closing(self, motion: Motion, near: BoolArray, every: float, led: float) -> Array:
-        """By how much gaps ``(C,)`` of elements that are near may close on such paths."""
-        result = np.zeros(self.count)
-        paths = self.paths(every, led)
+    def closing(self, first: State, last: State, near: BoolArray) -> Array:
+        """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
+        result, motion = np.zeros(self.count), self.system.motion(last)
+        # half the change of a velocity is four times what a steady acceleration adds to the path
+        speeds = (np.linalg.norm(v.reshape(-1, 2, 3), axis=-1) for v in (first.v, last.v, last.v - first.v))
+        before, after, change = speeds
+        ways = (last.t - first.t) * (np.maximum(before, after) + 0.5 * change)
         for part in self.of(near):
-            closing = paths[part.elements] * part.batch.closing(motion, self.system.length)
-            result[part.numbers] = closing[:, None]
+            result[part.numbers] = part.batch.closing(motion, *ways.T)[:, None]
         return result
 
     def without(self, state: State) -> State:

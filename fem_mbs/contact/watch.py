@@ -70,8 +70,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
         own = Selection(contacts, meets)
         result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
-    path, node = (h * max(own) for own in zip(begin.memory.watch.speed, memory.watch.speed, strict=True))
-    farthest = contacts.closing(system.motion(last), near, path, node)
+    farthest = contacts.closing(first, last, near)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
         if before is None or known is None or (near & ~known).any():
@@ -85,6 +84,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
             found = np.where(result, 1.0, np.inf)
             if apart.any():
+                path = h * max(begin.memory.watch.speed[0], memory.watch.speed[0])
                 depth = max(TOUCHING * system.length, GRAZED * path)
                 found = np.minimum(found, _passed(contacts, first, last, apart, depth))
             return found if np.isfinite(found).any() else None
