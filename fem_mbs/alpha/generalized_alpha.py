@@ -120,7 +120,10 @@ class GeneralizedAlpha(Method):
         tells how accelerations go on, so that these values do for others of about ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        there, now = highest_derivatives(system, euler.trial(system, state, h, memory)), highest_derivatives(system, state)
+        there, now = (
+            highest_derivatives(system, euler.trial(system, state, h, memory)),
+            highest_derivatives(system, state),
+        )
         memory = self._begin(system, state, h, there)
         whole = np.abs(memory.accelerations.now - now).max(initial=0.0) <= LOST * np.abs(now).max(initial=0.0)
         memory = self._corrected(system, state, h, memory, there)
