@@ -353,8 +353,8 @@ class StepLines:
         return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
 
     def kept(self) -> tuple[Array, ...]:
-        """Inverse tangent operators and the factors of the last matrix, for a later step."""
-        return self._blocks[0][self._count > 1].reshape(-1, 6, 6).copy(), self._held[-1]
+        """The factors of the last matrix, for a step of another length."""
+        return np.empty((0, 6, 6)), self._held[-1]
 
     def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
         """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.

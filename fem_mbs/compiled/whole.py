@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled import band
+from fem_mbs.compiled import band, batches
 from fem_mbs.compiled.band import CompiledBand
 from fem_mbs.compiled.emit import CellRows
 from fem_mbs.compiled.machine import lanes
-from fem_mbs.compiled.nodes import compiled
 from fem_mbs.compiled.one_cell import BatchCells, Untouchable
 from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
@@ -62,7 +61,7 @@ class Whole:
         """Compile kernels of single batches in place of whole steps."""
         self.system.whole = None
         if self.system.size <= DENSE_SIZE:
-            compiled(self.system)
+            batches.compiled(self.system)
 
     def took(self) -> None:
         """Say whose equations are compiled."""
@@ -99,11 +98,10 @@ def numbers_of(data: Any) -> dict[str, Array]:
 
 
 def whole(system: System) -> Whole | None:
-    """A system whose steps may be compiled as a whole: its matrix gets a compiled solver."""
+    """A system whose steps may be compiled as a whole: its matrix has a compiled solver."""
     plain = isinstance(system.kinematics, SingleGroup) and not (system.k or system.watched or system.readers)
     if not plain or system.far or system.redundant is not None:
         return None
-    band.compiled(system)
     return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
