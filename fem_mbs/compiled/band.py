@@ -181,10 +181,15 @@ end:
 """
 
 
+def _vectors(width: int) -> tuple[int, int]:
+    """Numbers in a vector, and vectors in half a column: of those that there are, those with the shorter columns."""
+    return min(((V, -(-width // V)) for V in (lanes(), min(lanes(), 4))), key=lambda own: own[0] * own[1])
+
+
 @cache
-def functions(width: int, lanes: int) -> dict[str, str]:
+def functions(width: int) -> dict[str, str]:
     """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
-    V, K = lanes, -(-width // lanes)  # noqa: N806
+    V, K = _vectors(width)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
     down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
 
@@ -276,9 +281,9 @@ class CompiledBand(LinearSolver):
 
     def __init__(self, plain: BandedSolver, rows: IntArray, columns: IntArray) -> None:
         self._plain, self.size, self.kind, self.place = plain, plain.size, plain.kind, plain.place
-        V = lanes()  # noqa: N806
         self.width = plain.width
-        self._width = W = -(-plain.width // V) * V  # noqa: N806
+        V, K = _vectors(plain.width)  # noqa: N806
+        self._width = W = V * K  # noqa: N806
         self._ld = 2 * W + 1
         self.storage, self.stride, self.middle = self._ld * self.size, 2 * W, W
         """How many numbers there are, from column to column in a row, and before that of the diagonal."""
@@ -286,7 +291,7 @@ class CompiledBand(LinearSolver):
         self.slots = np.where(outside, self.storage, self.place[columns] * self.stride + W + self.place[rows])
         self._shape, self._program = (self.size + W, self._ld), Program()
         program = self._program
-        program.functions |= functions(plain.width, V)
+        program.functions |= functions(plain.width)
         size = program.count(self.size)
         self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
         """The order, and where functions write the sizes of pivots and parts of solutions."""

@@ -19,7 +19,6 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import band, batches
 from fem_mbs.compiled.band import CompiledBand
 from fem_mbs.compiled.emit import CellRows
-from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.one_cell import BatchCells, Untouchable
 from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
@@ -161,7 +160,7 @@ class RecordedSystem(System):
             rows = np.concatenate(equations, axis=1)
             self._places.append(program.array(np.where(rows < 0, beyond, solver.place[rows]).astype(np.int64)))
         self._outside = program.array(np.array([solver.storage]))
-        program.functions |= band.functions(solver.width, lanes())
+        program.functions |= band.functions(solver.width)
         program.kind += [solver.width]
 
     def _of_nodes(self, values: Array) -> Array:
