@@ -160,11 +160,8 @@ def _state(t: Any, row: dict[str, Array]) -> State:
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(whole: Whole, equations: StepEquations, parameters: Parameters, prescribed: list[Any]) -> Recording:
+def record(program: Program, system: RecordedSystem, given: Given, equations: StepEquations) -> Recording:
     """The methods of the equations on tapes, one after the other."""
-    program = Program()
-    system = RecordedSystem(whole, program, prescribed)
-    given = inputs(program, whole, equations, parameters)
     first, places, closes = len(program.specs), dict[str, int](), equations.closes_velocities
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
@@ -249,9 +246,9 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:
     tape, result = program.tapes[kind], np.array(values, object)
-    moving = [place for place, value in np.ndenumerate(values) if isinstance(value, Number)]
+    moving = {place: value.sample for place, value in np.ndenumerate(result) if isinstance(value, Number)}
     if moving:
-        samples = np.stack([np.broadcast_to(values[place].sample, len(tape.sampled)) for place in moving], axis=1)
+        samples = np.stack([np.broadcast_to(sample, len(tape.sampled)) for sample in moving.values()], axis=1)
         for place, new in zip(moving, tape.given(tape.source(array, len(moving)), samples).tolist(), strict=True):
             result[place] = new
     return result

@@ -287,8 +287,10 @@ class CompiledBand(LinearSolver):
         self._ld = 2 * W + 1
         self.storage, self.stride, self.middle = self._ld * self.size, 2 * W, W
         """How many numbers there are, from column to column in a row, and before that of the diagonal."""
-        outside = (rows < 0) | (columns < 0)
-        self.slots = np.where(outside, self.storage, self.place[columns] * self.stride + W + self.place[rows])
+        small = np.dtype(np.int32 if self.storage < 2**31 else np.int64)  # there are many entries
+        of_row, of_column = (self.place + W).astype(small), (self.place * self.stride).astype(small)
+        self.slots = of_column[columns] + of_row[rows]
+        self.slots[(rows < 0) | (columns < 0)] = self.storage
         self._shape, self._program = (self.size + W, self._ld), Program()
         program = self._program
         program.functions |= functions(plain.width)

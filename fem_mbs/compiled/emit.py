@@ -355,11 +355,12 @@ class _Line:
         if array not in self._known:
             self._known.add(array)
             self._lines += _array(rows.array)
+        all_of_first = f"<{self._lanes} x i32> zeroinitializer"
         self._lines += [
             f" %from{place} = getelementptr double, ptr {array}, i64 {column}",
             f" %one{place} = load double, ptr %from{place}",
             f" %first{place} = insertelement {vector} poison, double %one{place}, i32 0",
-            f" %t{place} = shufflevector {vector} %first{place}, {vector} poison, <{self._lanes} x i32> zeroinitializer",
+            f" %t{place} = shufflevector {vector} %first{place}, {vector} poison, {all_of_first}",
         ]
 
     def _store(self, name: str, buffer: str, slot: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,8 +141,10 @@ class Program:
 
     def __init__(self) -> None:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
-        self.specs: list[tuple[bool, tuple[tuple[int, int], ...]]] = []
-        """Kinds and widths of arrays that stand one after the other, for each allocation, and whether lanes do so."""
+        self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+        """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
+        which the cells of lanes do so, its number, of others 0."""
+        self._lines = 0
         self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
@@ -220,25 +223,39 @@ class Program:
 
     # what is worked off
 
-    def rows(self, *parts: tuple[int, int], beside: bool = False) -> int:
+    def rows(self, *parts: tuple[int, int], line: int = 0) -> int:
         """The place of the first of some arrays of kinds and widths, one after the other.
 
-        ``beside`` tells of one in which the cells of lanes stand side by side.
+        One within a line has the cells of lanes side by side, and its memory later, with those of other lines.
         """
-        self.specs.append((beside, parts))
-        sizes = [
-            (self.counts[kind] + (-self.counts[kind] % self.tapes[kind].lanes if beside else 0)) for kind, _ in parts
-        ]
-        ends = np.cumsum([0, *(size * width for size, (_, width) in zip(sizes, parts, strict=True))])
-        whole, first = padded((ends[-1],)), len(self.arrays)
-        self.arrays += [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        self._wholes[first] = whole
+        self.specs.append((line, parts))
+        first = len(self.arrays)
+        if line:
+            self.arrays.append(None)
+            return first
+        ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
+        whole = self._wholes[first] = padded((ends[-1],))
+        self.arrays += [whole[a:b] for a, b in pairwise(ends)]
         return first
 
     def repeat(self, specs: list[Any]) -> None:
         """Make the arrays of a program that was recorded, for the numbers of cells of this one."""
-        for beside, parts in specs:
-            self.rows(*parts, beside=beside)
+        for line, parts in specs:
+            self.rows(*parts, line=line)
+
+    def _within_lines(self) -> None:
+        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time."""
+        places = (place for place, array in enumerate(self.arrays) if array is None)
+        ends, spans = dict[int, int](), list[tuple[int, int, int]]()
+        for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
+            ((kind, width),) = parts
+            lanes = self.tapes[kind].lanes
+            begin = ends.get(line, 0)
+            ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
+            spans.append((place, begin, ends[line]))
+        memory = padded((max(ends.values(), default=0),))
+        for place, *span in spans:
+            self.arrays[place] = memory[slice(*span)]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -296,7 +313,8 @@ class Program:
 
     def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
-        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)])
+        self._lines += 1
+        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
         if after is not None:
             collected.betweens.append(after)
         return collected.text()
@@ -304,7 +322,10 @@ class Program:
     # how it runs
 
     def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
-        """A function for each line; False where a cell takes another branch."""
+        """A function for each line; False where a cell takes another branch. Nothing is recorded after that."""
+        self._within_lines()
+        self.tapes.clear()  # which is large
+        self._makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         self._counts = np.array(self.counts, np.int64)
         tables = self._counts.ctypes.data, self._addresses.ctypes.data
@@ -334,8 +355,8 @@ def padded(shape: tuple[int, ...]) -> Array:
 class _Collected:
     """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
 
-    def __init__(self, program: Program, sinks: list[Sink]) -> None:
-        self._program, self._sinks, self.betweens = program, sinks, list[Between]()
+    def __init__(self, program: Program, sinks: list[Sink], line: int) -> None:
+        self._program, self._sinks, self._line, self.betweens = program, sinks, line, list[Between]()
         self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._guards: dict[tuple[int, int], list[Guard]] = defaultdict(list)
         self._seen: dict[int, set[int]] = defaultdict(set)
@@ -437,7 +458,7 @@ class _Collected:
                 sinks[sink.tape, stage].append(OutputRows(sink.rows, values, sink.how, sink.further))
         for number, stage in sorted(self._kept):
             kept = self._kept[number, stage]
-            array = program.rows((number, len(kept)), beside=True)
+            array = program.rows((number, len(kept)), line=self._line)
             places.update({(number, place): (array, len(kept), k) for k, place in enumerate(kept)})
             rows = CellRows(array, len(kept), lanes=program.tapes[number].lanes)
             sinks[number, stage].append(OutputRows(rows, list(enumerate(kept))))

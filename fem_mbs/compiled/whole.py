@@ -272,7 +272,10 @@ class RecordedSystem(System):
     def factorized(self, entries: list[Array]) -> Factors:
         """The matrix of these entries, as its own solver."""
         program, sinks = self._program, list[Sink]()
-        every, joints = [*zip((*self.element_kinds, *self.joint_kinds), self._places, strict=True)], len(self.joint_kinds)
+        every, joints = (
+            [*zip((*self.element_kinds, *self.joint_kinds), self._places, strict=True)],
+            len(self.joint_kinds),
+        )
         kinds = [*every, *(2 * every[len(every) - joints :])]
         for number, ((kind, table), values) in enumerate(zip(kinds, entries, strict=True)):
             width, tape = kind.b + kind.equations.shape[1], program.tapes[kind.number]

@@ -33,8 +33,6 @@ from fem_mbs.compiled import band, batches, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
 from fem_mbs.contracts import Batch  # noqa: E402
-from fem_mbs.lie import so3  # noqa: E402
-from fem_mbs.system.kinematics import GROUPS  # noqa: E402
 
 
 @pytest.fixture
