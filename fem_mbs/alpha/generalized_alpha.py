@@ -175,6 +175,8 @@ class GeneralizedAlpha(Method):
         plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
+        if kept is not None and not len(kept.T_inv):
+            kept = None
         history = memory.convergence or ConvergenceHistory()
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped

@@ -46,7 +46,7 @@ class AlphaMemory(NamedTuple):
     convergence: ConvergenceHistory | None = None
     """What first corrections have left of late."""
     matrix: tuple[Array, ...] | None = None
-    """Inverse tangent operators and factors of the last iteration matrix."""
+    """Inverse tangent operators, none of a compiled step, and factors of the last iteration matrix."""
     eta: Array | None = None
     """Multipliers of the constraints on velocities in the last step, of index 2, to be looked at."""
     velocity_perturbation: Array | None = None
