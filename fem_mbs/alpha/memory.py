@@ -46,17 +46,20 @@ class AlphaMemory(NamedTuple):
     convergence: ConvergenceHistory | None = None
     """What first corrections have left of late."""
     matrix: tuple[Array, ...] | None = None
-    """Inverse tangent operators and factors of the last iteration matrix."""
+    """Inverse tangent operators, none of a compiled step, and factors of the last iteration matrix."""
     eta: Array | None = None
     """Multipliers of the constraints on velocities in the last step, of index 2, to be looked at."""
     velocity_perturbation: Array | None = None
     """At a perturbed start: what the velocities (N,) have beyond those of the state."""
     before: Array | None = None
-    """At a start: highest derivatives ``(N,)`` just before it."""
+    """At a start that a trial is still to correct: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: Array | None = None
-    """Errors ``(4, N)`` of the run, where they are carried along, see :mod:`fem_mbs.alpha.carried_error`."""
+    """Errors ``(4, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    resolves: float = 0.0
+    """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
+    grow as they like."""
 
 
 def named(memory: AlphaMemory) -> AlphaMemory:

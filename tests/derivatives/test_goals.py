@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import minimize
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import adjoint, direct, objective, signals
+from fem_mbs.derivatives import direct, objective, signals
 from fem_mbs.elements import (
     FrictionSpring,
     JointSpring,
@@ -86,7 +86,7 @@ def test_adjoint_of_every_class(name: str) -> None:
 
 def test_adjoint_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the states in a file, and through many checkpoints, to the bit."""
-    monkeypatch.setattr(adjoint, "TOGETHER", 1)
+    monkeypatch.setattr(objective, "TOGETHER", 1)
     goal = mbs.Integral(lambda s: s.position("tip")[:, 2])
     kept, stored = (
         mbs.objective(top, goal, ["mass", "spin"], 0.04, 0.002, how="adjoint", **options)([15.0, 150.0])
@@ -351,6 +351,7 @@ def test_a_signal_that_looks_at_more_at_times() -> None:
     np.testing.assert_allclose(adjoint, direct, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_optimum_of_a_control() -> None:
     """An inertia of 1 turned by 1 in 1 s, from rest to rest, with the least integral of u^2, 12: u = 6 - 12 t."""
 

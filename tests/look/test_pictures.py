@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import imageio.v3 as iio
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -20,6 +18,7 @@ from matplotlib.colors import rgb_to_hsv
 from PIL import Image
 
 import fem_mbs as mbs
+from fem_mbs import errors
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Ball,
@@ -32,7 +31,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.pictures import pyvista_canvas as extras
 from fem_mbs.pictures.pyvista_canvas import toward
 
 SIZE = (240, 160)
@@ -214,6 +212,9 @@ solution = mbs.simulate(model, 0.1, 0.05)""",
 
 @pytest.mark.slow
 def test_a_notebook_shows_each_figure_once() -> None:
+    import nbclient
+    import nbformat
+
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
     nbclient.NotebookClient(book, kernel_name="python3", timeout=120).execute()
     shown = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in book.cells]
@@ -259,7 +260,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(extras, "import_module", missing)
+    monkeypatch.setattr(errors, "import_module", missing)
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[look\]'"):
         crane().plot().pixels  # noqa: B018
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[plot\]'"):
