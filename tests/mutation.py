@@ -44,8 +44,8 @@ ROOMS = {
     "look/test_check.py "
     "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
     f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",
-    "elements/bodies.py": "library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py look/test_check.py "
-    f"{CONTRACTS}",
+    "elements/bodies.py": "library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py "
+    f"look/test_check.py {CONTRACTS}",
     "elements/joints": "library/test_joints.py library/test_joint_motions.py library/test_couplings.py "
     "library/test_joint_limits.py library/test_curve_joints.py library/test_sliding.py dynamics/test_rolling_disc.py "
     f"{CONTRACTS}",
