@@ -15,7 +15,7 @@ import numpy as np
 from _run import main_of, panels
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.linkages import ANGLES, NAMES, SQUEEZER, read, squeezer
+from fem_mbs.benchmarks.linkages import ANGLES, NAMES, SQUEEZER, read_squeezer, squeezer
 from fem_mbs.elements import Cylinder, RigidBody, SpringDamper, Surface
 
 
@@ -38,7 +38,7 @@ def build(group="R3xSO3"):
 
 def run(steps=1000, group="R3xSO3"):
     solution = mbs.simulate(build(group), SQUEEZER.t_end, SQUEEZER.t_end / steps)
-    return solution, read(solution)
+    return solution, read_squeezer(solution)
 
 
 def compare(solution, found):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fem_mbs.solution.solution import Solution
@@ -54,6 +55,15 @@ class StoreError(FemMbsError):
 
 class MissingPackageError(FemMbsError, ImportError):
     """What is asked for needs a package that is not installed; the message has the command that installs it."""
+
+
+def needed(module: str, what: str, extra: str) -> Any:
+    """A module of an optional package, which ``what`` is asked for needs, and an extra of the library brings."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise MissingPackageError(f"{what} needs {package}; install it with pip install 'fem_mbs[{extra}]'") from error
 
 
 class ConvergenceError(FemMbsError):

@@ -63,8 +63,8 @@ from fem_mbs.run.simulate import start as start
 from fem_mbs.run.sweep import sweep as sweep
 from fem_mbs.run.variable_step import VariableStep as VariableStep
 from fem_mbs.solution.history import Outcome as Outcome
-from fem_mbs.solution.join import join as join
 from fem_mbs.solution.solution import Solution as Solution
+from fem_mbs.solution.solution import join as join
 from fem_mbs.static.buckling import Buckling as Buckling
 from fem_mbs.static.buckling import buckling as buckling
 from fem_mbs.static.campbell import Campbell as Campbell

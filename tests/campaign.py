@@ -27,6 +27,7 @@ from mechanisms import GROUPS, Mechanism, mechanism
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
+from fem_mbs.system.matrices import velocity_residual
 
 RHO_INF = (0.0, 0.3, 0.6, 0.8, 0.9, 0.99, 1.0)
 TURNS = (0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5)
@@ -192,7 +193,7 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     system, state = solution.system, solution.state(k)
     still = system.motion(replace(state, v=0.0 * state.v))
     evaluation = system.evaluate(still, state.multipliers, system.prescribe(state.t))
-    return float(state.multipliers @ system.velocity_residual(evaluation))
+    return float(state.multipliers @ velocity_residual(system, evaluation))
 
 
 NO_DOUBT = ("were repeated", "were taken in", "The motion is unique")

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import flexible, puma, slider_crank, tops
+from fem_mbs.benchmarks import flexible, linkages, puma, tops
 from fem_mbs.elements import (
     PID,
     Beam,
@@ -110,7 +110,7 @@ MOTIONS = {
     "double pendulum": Motion(pendulums.double, 1.0, 1e-2),
     "chain of ten": Motion(chain, 0.5, 4e-3),
     "damped chain": Motion(lambda group: chain(group, 4, 0.5), 0.5, 1e-2),
-    "slider-crank": Motion(slider_crank.slider_crank, 1.0, 1e-2),
+    "slider-crank": Motion(linkages.slider_crank, 1.0, 1e-2),
     "Puma, plain": Motion(lambda group: puma.puma(group, compensated=False), 0.5, 1e-2),
     "Puma, compensated": Motion(puma.puma, 0.5, 1e-2),
     "damped beam": Motion(damped_beam, 0.5, 4e-3),

@@ -188,7 +188,6 @@ class ContactBatch(UnilateralBatch):
     owners: Sequence[Contact]
     sifts = True
     reaches: Array
-    _bent: tuple[Gaps, Array] | None = None
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
@@ -203,6 +202,7 @@ class ContactBatch(UnilateralBatch):
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
         result._pairs, result.nodes, result.reaches = self._pairs.some(rows), self.nodes[rows], self.reaches[rows]
+        result.round = self.round[rows]
         return result
 
     @property
@@ -224,9 +224,17 @@ class ContactBatch(UnilateralBatch):
         return Gaps(place.near.gap, place.gradients(), place)
 
     def second(self, gaps: Gaps) -> Array:
-        if self._bent is None or self._bent[0] is not gaps:
-            self._bent = gaps, gaps.context.bent()
-        return self._bent[1]
+        rows, places = np.indices(gaps.gap.shape).reshape(2, -1)
+        bent = gaps.context.bent_of(rows, places)
+        return np.asarray(bent.reshape(*gaps.gap.shape, *bent.shape[1:]))
+
+    def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+        place = self._pairs.at(motion, self.nodes)
+        return Gaps(place.near.gap[rows, places], place.gradients_of(rows, places), (place, rows, places))
+
+    def second_of(self, some: Gaps) -> Array:
+        place, rows, places = some.context
+        return np.asarray(place.bent_of(rows, places))
 
     def points(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).points()

@@ -26,6 +26,7 @@ from fem_mbs.lie import so3
 
 STEP = 1e-40
 TINY = 1e-150
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class Nearest(NamedTuple):
@@ -51,8 +52,8 @@ def dot(a: Array, b: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """Of vectors along the last axis."""
-    (x, y, z), (u, v, w) = ([part[..., k] for k in range(3)] for part in (a, b))
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    product: Array = a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
+    return product
 
 
 def length(v: Array) -> Array:
@@ -171,25 +172,18 @@ def across(axis: Array) -> Array:
     return result / np.linalg.norm(result, axis=-1)[:, None]
 
 
-def tangents(n: Array, R_a: Array) -> Array:
-    """Two directions ``(n, r, 2, 3)`` across normals, that turn with node a."""
-    along = np.einsum("nrj,nji->nri", n, R_a)
-    k = np.argmin(np.round(np.abs(along.real), 6), axis=-1)
-    e = np.take_along_axis(np.broadcast_to(np.swapaxes(R_a, 1, 2)[:, None], (*k.shape, 3, 3)), k[..., None, None], 2)
-    e = e[..., 0, :]
+def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
+    """``G`` of the normal and two tangents, that turn with node a, ``(n, r, 3, 12)``."""
+    n, columns = near.normal, R_a.mT
+    along = np.abs(np.vecmat(n.real, R_a[:, None].real))
+    e = columns[np.arange(len(n))[:, None], np.argmin(np.round(along, 6), axis=-1)]
     first = e - dot(e, n)[..., None] * n
     first = first / length(first)[..., None]
-    return np.stack([first, cross(n, first)], axis=-2)
-
-
-def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
-    """``G`` of the normal and both tangents, ``(n, r, 3, 12)``."""
-    directions = np.concatenate([near.normal[..., None, :], tangents(near.normal, R_a)], axis=-2)
-    parts = []
-    for sign, R, lever in ((-1.0, R_a, d[:, None] + near.b), (1.0, R_b, near.b)):
-        parts.append(sign * np.einsum("nrdj,nji->nrdi", directions, R))
-        parts.append(sign * np.einsum("nrdj,nji->nrdi", cross(lever[..., None, :], directions), R))
-    return np.concatenate(parts, axis=-1)
+    directions = np.stack([n, first, cross(n, first)], axis=-2)
+    levers = (d[:, None] + near.b)[..., None, :], near.b[..., None, :]
+    turns = [cross(lever, directions) for lever in levers]
+    a, b = R_a[:, None], R_b[:, None]
+    return np.concatenate([-directions @ a, -turns[0] @ a, directions @ b, turns[1] @ b], axis=-1)
 
 
 _TURNS = so3.skew(np.eye(3))
@@ -206,20 +200,22 @@ def increments(x: Array, R: Array) -> tuple[Array, Array]:
     return X, Q
 
 
-def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
-    """Derivatives ``(n, r, 3, 12, 12)`` of the gradients against body increments of nodes at ``x`` (n, 2, 3)."""
-    n = len(x)
+def bent(pair: Pair, data: Any, x: Array, R: Array, rows: IntArray, places: IntArray) -> Array:
+    """Derivatives ``(k, 3, 12, 12)`` of some gradients against body increments of nodes at ``x`` (n, 2, 3)."""
+    n, k = len(x), len(rows)
     X, Q = increments(x, R)
     X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
     copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
     d = X[:, 1] - X[:, 0]
     near = pair(d, Q[:, 0], Q[:, 1], copies)
-    G = gradients(near, d, Q[:, 0], Q[:, 1]).imag / STEP
-    return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)
+    cells = (n * np.arange(12)[:, None] + rows).ravel()
+    near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
+    G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
+    return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
 
 
-def picked(data: Any, rows: IntArray) -> Any:
-    """Rows of all arrays of a named tuple."""
+def picked(data: Any, rows: Any) -> Any:
+    """Rows of all arrays of a named tuple, or whatever else an index says."""
     return type(data)(*(part[rows] for part in data))
 
 
@@ -246,9 +242,14 @@ class PairPlace(NamedTuple):
         """``G`` (n, r, 3, 12)."""
         return gradients(self.near, self.x[:, 1] - self.x[:, 0], self.R[:, 0], self.R[:, 1])
 
-    def bent(self) -> Array:
-        """Derivatives ``(n, r, 3, 12, 12)`` of ``G``."""
-        return bent(self.pair, self.data, self.x, self.R)
+    def gradients_of(self, rows: IntArray, places: IntArray) -> Array:
+        """``G`` (k, 3, 12) of some contacts."""
+        x, R, near = self.x[rows], self.R[rows], picked(self.near, (rows[:, None], places[:, None]))
+        return gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1])[:, 0]
+
+    def bent_of(self, rows: IntArray, places: IntArray) -> Array:
+        """Derivatives ``(k, 3, 12, 12)`` of these."""
+        return bent(self.pair, self.data, self.x, self.R, rows, places)
 
     def gap_rates(self, V: Array) -> Array:
         """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, 2, 6)."""

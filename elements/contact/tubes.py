@@ -123,15 +123,20 @@ class TubePlace(NamedTuple):
         np.put_along_axis(G, np.broadcast_to(self.columns[:, :, None], self.compact.shape), self.compact, axis=-1)
         return G
 
-    def bent(self) -> Array:
-        """Derivatives ``(n, r, 3, 6q, 6q)`` of ``G``."""
-        n, r, p = self.x.shape[:3]
-        moved = nearest(*increments(self.x, self.R), self.pieces)[1]
-        compact = moved.imag.reshape(6 * p, n, r, 3, 6 * p) / STEP
-        H = np.zeros((n, r, 3, self.size, self.size))
-        rows, columns = self.columns[..., None], self.columns[..., None, :]
-        H[np.arange(n)[:, None, None, None], np.arange(r)[:, None, None], :, rows, columns] = np.moveaxis(
-            compact, (1, 2, 4, 0), (0, 1, 2, 3)
+    def gradients_of(self, rows: IntArray, places: IntArray) -> Array:
+        """``G`` (k, 3, 6q) of some contacts."""
+        G = np.zeros((len(rows), 3, self.size))
+        G[np.arange(len(rows))[:, None], :, self.columns[rows, places]] = self.compact[rows, places].mT
+        return G
+
+    def bent_of(self, rows: IntArray, places: IntArray) -> Array:
+        """Derivatives ``(k, 3, 6q, 6q)`` of these."""
+        pieces = picked(self.pieces, (rows, places))
+        moved = nearest(*increments(self.x[rows, places], self.R[rows, places]), pieces)[1]
+        k, width = len(rows), moved.shape[-1]
+        H, columns = np.zeros((k, 3, self.size, self.size)), self.columns[rows, places]
+        H[np.arange(k)[:, None, None], :, columns[..., None], columns[:, None]] = np.moveaxis(
+            moved.imag.reshape(width, k, 3, width) / STEP, (1, 3, 0), (0, 1, 2)
         )
         return H
 

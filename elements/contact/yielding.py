@@ -162,7 +162,10 @@ class YieldingBatch(ElementBatch):
 
     def stiffness(self, context: Yielding) -> Array:
         """``F H + G^T (dF/dg G_N + dF/drates V^T H)``."""
-        G, H = context.G, context.place.of(context.touched).bent()
+        G, touched = context.G, context.touched
+        rows, places = np.indices(G.shape[:2]).reshape(2, -1)
+        H = context.place.of(touched).bent_of(rows, places)
+        H = H.reshape(*G.shape[:2], *H.shape[1:])
         by_place = context.by_gap[..., None] * G[:, :, :1]
         by_place += context.by_rates @ np.einsum("nb,nrdbc->nrdc", context.V, H)
         return self._whole(context, np.einsum("nrd,nrdbc->nbc", context.force, H) + _product(G, by_place))

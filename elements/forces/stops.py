@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -185,10 +185,19 @@ class RigidStopBatch(UnilateralBatch):
         self._angle = elements[0].is_angle
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
+        self._last: tuple[Array | None, Array | None, Any] = None, None, None
+
+    def _measured(self, motion: Motion) -> Any:
+        """The coordinate at a place, which is measured once: that from which a step goes on is known from the last."""
+        x, R, measured = self._last
+        if x is not motion.x or R is not motion.R:
+            measured = self._coordinates.evaluate(motion)
+            self._last = motion.x, motion.R, measured
+        return measured
 
     def _values(self, motion: Motion) -> Array:
         """Of the coordinate ``(n, 1)``; angles with their turns, ``(n, r)`` near each end where contacts are closed."""
-        value = self._coordinates.evaluate(motion).value[:, None]
+        value = self._measured(motion).value[:, None]
         if not self._angle:
             return value
         return continued(value, self._ends if self.closed else motion.u[self.follows])
@@ -197,16 +206,16 @@ class RigidStopBatch(UnilateralBatch):
         return self._sign * (self._values(motion) - self._ends)
 
     def measure(self, motion: Motion) -> Gaps:
-        measured = self._coordinates.evaluate(motion)
+        measured = self._measured(motion)
         G = np.zeros((*self._ends.shape, 3, measured.gradient.shape[1]))
         G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
         return Gaps(self.gaps(motion), G, measured.context)
 
-    def closing(self, motion: Motion, length: float) -> Array:
+    def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
-        G = self._coordinates.evaluate(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
-        linear, angular = np.moveaxis(np.linalg.norm(G, axis=-1), -1, 0)
-        return np.asarray(2.0 * (linear + angular / length).sum(axis=1))
+        G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
+        ways = np.stack([linear[self.nodes], turn[self.nodes]], axis=-1)
+        return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=(1, 2)))
 
     def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
         return np.minimum(super().clearance(motion, gaps, length), 0.5 * length)
@@ -224,6 +233,6 @@ class RigidStopBatch(UnilateralBatch):
     def followed(self, motion: Motion, before: Motion) -> Array:
         if not self._angle:
             return super().followed(motion, before)
-        rate = np.vecdot(self._coordinates.evaluate(before).gradient, self._coordinates.velocities(before))
+        rate = np.vecdot(self._measured(before).gradient, self._coordinates.velocities(before))
         expected = motion.u[self.follows] + (motion.t - before.t) * rate[:, None]
-        return continued(self._coordinates.evaluate(motion).value[:, None], expected)
+        return continued(self._measured(motion).value[:, None], expected)

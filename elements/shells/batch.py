@@ -15,8 +15,16 @@ from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.doubts import WRINKLES, compression, sides
-from fem_mbs.elements.shells.middle import QuadCoordinates
-from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
+from fem_mbs.elements.shells.strains import (
+    ALTERNATING,
+    GAUSS,
+    MEASURES,
+    QuadCoordinates,
+    ShellPoints,
+    bilinear,
+    of_turn,
+    tension,
+)
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
 from fem_mbs.elements.shells.geometry import shared_sides
-from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.section import strains_turned
-from fem_mbs.elements.shells.strains import CENTER, ShellPoints, bilinear
+from fem_mbs.elements.shells.strains import CENTER, QuadCoordinates, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 

@@ -33,10 +33,9 @@ from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
-from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
-from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear
+from fem_mbs.elements.shells.strains import GAUSS, QuadCoordinates, ShellPoints, bilinear
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model.description import ModelDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import puma, rotors, slider_crank
+from fem_mbs.benchmarks import linkages, puma, rotors
 
 from .runs import EP, RV, RXYZ, SE3
 
@@ -79,10 +79,10 @@ def draw_rotor(panels, found):
 
 
 def draw_slider_crank(panels, found):
-    solution = mbs.simulate(slider_crank.slider_crank(), 5.0, 1e-3, mbs.ClassicalAlpha("tait_bryan"))
-    slider, angle = slider_crank.read(solution).T
+    solution = mbs.simulate(linkages.slider_crank(), 5.0, 1e-3, mbs.ClassicalAlpha("tait_bryan"))
+    slider, angle = linkages.read_slider_crank(solution).T
     panels[0].plot(solution.t, slider, label="Rxyz, h = 1 ms")
-    panels[0].plot(slider_crank.TIMES, slider_crank.GONZALEZ, "ko", ms=4, label="Gonzalez, IFToMM")
+    panels[0].plot(linkages.CRANK_TIMES, linkages.GONZALEZ, "ko", ms=4, label="Gonzalez, IFToMM")
     panels[0].set(title="Fig. 15: slider s (m)", xlabel="t (s)")
     panels[1].plot(solution.t, angle)
     panels[1].set(title="Fig. 15: crank θ (rad)", xlabel="t (s)")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import puma, rotors, slider_crank, tops
+from fem_mbs.benchmarks import linkages, puma, rotors, tops
 
 from . import flexible, minimal
 
@@ -58,7 +58,7 @@ def top(build, t_end, tilted=False):
 
 def crank(t_end):
     """The slider-crank, whose slider is compared."""
-    build = lambda group: (slider_crank.slider_crank(group), slider_crank.read)  # noqa: E731
+    build = lambda group: (linkages.slider_crank(group), linkages.read_slider_crank)  # noqa: E731
     return Benchmark(build, t_end, lambda: np.array([CRANK[t_end]]), slice(1))
 
 

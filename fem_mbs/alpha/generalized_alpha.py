@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.carried_error import largest
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
@@ -40,6 +39,8 @@ EULER = Parameters(0.0, 0.0, 1.0, 1.0)
 GROWTH = 3.0
 """After a step that was shorter by this factor starting values are new: it followed vibrations that longer ones cannot.
 """
+SHORTER = 0.25
+"""Share of the step for which starting values were found below which these are new, too: more is resolved."""
 
 
 @checked
@@ -105,18 +106,23 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        started = self._begin(system, state, h, highest_derivatives(system, before))
-        return started._replace(errors=memory.errors)
+        started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
+        if errors is not None and system.has_history:
+            errors = errors.copy()
+            system.own_of(errors[0])[:] = system.jump_change(before, system.own_of(errors[0]))
+        return started._replace(errors=errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.
 
         Accelerations of vibrations that a step of ``h`` does not resolve would gain ``(omega h)^2`` of their energy in
-        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest.
+        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest. The same step
+        tells how accelerations go on, so that these values do for others of about ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        trial = euler.trial(system, state, h, memory)
-        return self._begin(system, state, h, highest_derivatives(system, trial))
+        there = highest_derivatives(system, euler.trial(system, state, h, memory))
+        memory = self._begin(system, state, h, there)
+        return self._corrected(system, state, h, memory, there)._replace(before=None)
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
@@ -150,7 +156,7 @@ class GeneralizedAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if not memory.steps or h > GROWTH * memory.h:
+        if memory.before is not None or h > GROWTH * memory.h:
             memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
@@ -174,6 +180,11 @@ class GeneralizedAlpha(Method):
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        carried = memory.errors
+        if carried is not None and errors.velocities is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rates = newmark(scheme.parameters, h, carried[1:], system.order).constants
+                carried = equations.carried(solution, carried[0], rates, errors.increment, errors.velocities)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -184,7 +195,7 @@ class GeneralizedAlpha(Method):
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,
-            errors=errors.carried,
+            errors=carried,
         )
         return Step(new, memory, solution.report, errors.local)
 
@@ -192,21 +203,30 @@ class GeneralizedAlpha(Method):
         self, system: System, state: State, h: float, memory: AlphaMemory, growth: float = GROWTH
     ) -> AlphaMemory:
         """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
-        if memory.steps:
-            return self.restart(system, state, h) if h > growth * memory.h else memory
+        if memory.before is None:
+            anew = h > growth * memory.h or not memory.steps and h < SHORTER * memory.h
+            return self.restart(system, state, h) if anew else memory
         if isclose(h, memory.h, rel_tol=SAME):
             return memory
-        assert memory.before is not None
         return self._begin(system, state, h, memory.before)
 
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects, or from a far shorter one."""
-        first, memory, scheme = not memory.steps, self.prepared(system, state, h, memory), self.scheme(system)
-        if not first or self.start is not None or scheme.kind is not StabilizedEquations:
+        memory = self.prepared(system, state, h, memory)
+        if memory.before is None or not self._corrects(system):
             return memory
         there = self.trial(system, state, h, memory)
-        slope = (highest_derivatives(system, there) - memory.accelerations.now) / h
-        shift = shifted(scheme, state, h, slope) - highest_derivatives(system, state)
+        return self._corrected(system, state, h, memory, highest_derivatives(system, there))
+
+    def _corrects(self, system: System) -> bool:
+        return self.start is None and self.scheme(system).kind is StabilizedEquations
+
+    def _corrected(self, system: System, state: State, h: float, memory: AlphaMemory, there: Array) -> AlphaMemory:
+        """A start with ``a_0 = vdot(t_0 + Delta_alpha h)``, as highest derivatives go to those ``there`` at its end."""
+        if not self._corrects(system):
+            return memory
+        slope = (there - memory.accelerations.now) / h
+        shift = shifted(self.scheme(system), state, h, slope) - highest_derivatives(system, state)
         return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
@@ -234,8 +254,13 @@ class GeneralizedAlpha(Method):
         return memory if memory.errors is not None else memory._replace(errors=np.zeros((4, system.N)))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
-        """By the tangents of the steps (:mod:`fem_mbs.alpha.carried_error`)."""
-        return None if memory.errors is None else largest(system, memory.errors)
+        """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""
+        if memory.errors is None:
+            return None
+        parts = memory.errors[0, : 6 * system.n].reshape(-1, 2, 3)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.contracts import State
+from fem_mbs.system.matrices import velocity_residual
 from fem_mbs.system.system import System
 
 ASTRAY = 0.05
@@ -33,7 +34,7 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
     if not system.m or turn < NEAR * limit(rho_inf):
         return ""
     evaluation = system.evaluate_at(state)
-    gaps = np.abs(system.velocity_residual(evaluation) * system.constraint_weight)
+    gaps = np.abs(velocity_residual(system, evaluation) * system.constraint_weight)
     velocity, acceleration = (
         float(np.abs(v * system.weight).max()) for v in (state.rates, highest_derivatives(system, state))
     )

@@ -10,16 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.carried_error import carry
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
-from fem_mbs.alpha.newmark import Parameters, newmark
+from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system.matrices import rate_product, solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -34,8 +33,6 @@ NOTHING = 1e-10
 EARLY, UNSEEN = 0.25, 0.1
 """About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
 over how much they change, they are such that a step does not see."""
-LARGEST = 0.2
-"""Defect of a velocity over its change, in the largest oscillation that a step resolves."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 
@@ -45,14 +42,16 @@ class StepErrors(NamedTuple):
 
     local: float
     """Size of the local error."""
+    increment: Array
+    """Defect ``(N,)`` of the increment,"""
+    velocities: Array | None
+    """and that of velocities, by differences of accelerations, where errors are carried along."""
     accelerations: AccelerationHistory
     """What the next step is compared with."""
     branches: Array | None
     """On which side of their kinks laws are at the end, where there are such."""
     crossed: bool
     """Whether that has changed in the step."""
-    carried: Array | None = None
-    """Errors ``(4, N)`` of the run, where they are carried along."""
 
 
 def errors_of_step(
@@ -92,19 +91,14 @@ def errors_of_step(
             if system.follows_time:
                 missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
             report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
-    carried = None
+    third = None
     if memory.errors is not None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if (matrix := solution.linearization) is None:
-                matrix = equations.linearize(solution.unknown, solution.value)
-            rates = newmark(scheme.parameters, h, tuple(memory.errors[1:]), system.order).constants
-            third = np.array(weights_of_third(scheme.parameters, h, state.t - recent.t_old))
-            rates[0] -= defect_of_velocities(system, third @ np.stack([now, before.now, before.old]), new.v - state.v)
-            carried = carry(equations, solution.value, matrix, memory.errors[0], rates, left)
+        ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
+        third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
-    return StepErrors(local, history, branches, crossed, carried)
+    return StepErrors(local, left, third, history, branches, crossed)
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -118,31 +112,6 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     earlier = system.own_of(recent.now - recent.old) / ((t - recent.t_old - h) or h)
     # before there are three values, that of a fast state which has not begun to settle
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
-
-
-def weights_of_third(parameters: Parameters, h: float, before: float) -> tuple[float, float, float]:
-    """Weights of accelerations in the defect ``C_v h^3 v_ttt`` of velocities, zero where there is no step before.
-
-    Of those at the end of a step of ``h``, at its start, and at that of the step ``before``.
-    """
-    if before <= 0.0:
-        return 0.0, 0.0, 0.0
-    share = 2.0 * parameters.C_v * h**3 / (h + before)
-    return share / h, -share / h - share / before, share / before
-
-
-def defect_of_velocities(system: System, third: Array, change: Array) -> Array:
-    """Defect ``C_v h^3 v_ttt`` (N,) of velocities that ``change`` (n, 6), from differences of accelerations.
-
-    In an oscillation of frequency ``w`` that is ``(w h)^2/12`` of the change; where a step does not resolve it, the
-    differences are as large as the accelerations themselves, and tell nothing. All nodes have the same share of them,
-    as their forces on each other leave the momentum as it is.
-    """
-    n = 6 * system.n
-    both = np.abs(np.stack([third[:n], change.reshape(-1)]) * system.weight[:n])
-    missed, moved = np.maximum.reduce(both, axis=1)
-    defect = np.minimum(1.0, LARGEST * moved / (missed + np.finfo(float).tiny)) * third
-    return system.with_own(defect[:n], np.where(system.orders < 2, 0.0, defect)) if system.k else defect
 
 
 def lasting_error(scheme: Scheme, led: Array) -> Array:
@@ -231,7 +200,7 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rest, rates = np.zeros(system.N), np.zeros(system.m)
     if scheme.kind is Index2Equations:
-        rates_of_positions = system.product(evaluation.gradients, body)[~system.velocity_level]
+        rates_of_positions = gradient_product(system, evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
     force = parameters.inertia * rate_product(system, evaluation, rest, body)
     error, _ = solve_with_constraints(system, factors, force, rates)

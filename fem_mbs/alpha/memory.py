@@ -52,11 +52,11 @@ class AlphaMemory(NamedTuple):
     velocity_perturbation: Array | None = None
     """At a perturbed start: what the velocities (N,) have beyond those of the state."""
     before: Array | None = None
-    """At a start: highest derivatives ``(N,)`` just before it."""
+    """At a start that a trial is still to correct: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: Array | None = None
-    """Errors ``(4, N)`` of the run, where they are carried along, see :mod:`fem_mbs.alpha.carried_error`."""
+    """Errors ``(4, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
 
 
 def named(memory: AlphaMemory) -> AlphaMemory:

@@ -19,6 +19,7 @@ of the two is taken, or neither, is what would have been best for the last step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import pi
 from typing import NamedTuple
@@ -122,17 +123,17 @@ class Newmark(NamedTuple):
     """``D`` of constant acceleration, ``h v + h^2 a/2``, ``(N,)``."""
 
 
-SAME = 1e-6
-"""Steps that differ by less, relatively, are the same: the difference is rounding."""
+SAME, DIGITS = 1e-6, 13
+"""Steps that differ by less, relatively, are the same: the difference is rounding; so are further digits of ratios."""
 
 
-def newmark(parameters: Parameters, h: float, rates: tuple[Array, Array, Array], order: IntArray) -> Newmark:
+def newmark(parameters: Parameters, h: float, rates: Sequence[Array] | Array, order: IntArray) -> Newmark:
     """Formulas for a step from ``rates``: velocities, accelerations and algorithmic ones, each ``(N,)``.
 
     Where there are states, their rates stand for accelerations. ``order`` (k,) is that of the internal variables.
     """
     factors, weights = _second_order(parameters, h)
-    start = weights @ np.concatenate(rates).reshape(3, -1)
+    start = weights @ np.asarray(rates)
     if not len(order):
         return Newmark(factors, start[:3], start[3])
     v, accelerations, a = rates
@@ -167,6 +168,18 @@ def _first_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
     factors = np.array([(1.0 - alpha_m) / (h * gamma * (1.0 - alpha_f)), 0.0, 1.0 / (h * gamma)])
     constants = np.stack([np.zeros(2), np.zeros(2), w0]) - factors[:, None] * D0
     return factors[:, None], np.concatenate([constants, [[0.0, h]]])
+
+
+@lru_cache(maxsize=64)
+def weights_of_third(parameters: Parameters, ratio: float) -> Array:
+    """Weights ``(3,)`` of accelerations in the defect ``C_v h^3 v_ttt`` of velocities, over ``h``.
+
+    Of those at the end of a step of ``h``, at its start, and at that of the step before, of ``h`` times the ``ratio``;
+    zero where that is.
+    """
+    if ratio <= 0.0:
+        return np.zeros(3)
+    return 2.0 * parameters.C_v / (1.0 + ratio) * np.array([1.0, -1.0 - 1.0 / ratio, 1.0 / ratio])
 
 
 PLAIN, CONSTANT, LINEAR = range(3)
@@ -213,7 +226,7 @@ def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory
     """The plain guess, corrected by what it is expected to miss."""
     if missed is None:
         return Guess(h, None, D, multipliers, np.zeros((2, len(D))))
-    of_D, of_multipliers = weights_of_missed(h, missed.h, missed.h_before)
+    of_D, of_multipliers = weights_of_missed(round(h / missed.h, DIGITS), round(h / missed.h_before, DIGITS))
     expected = of_D @ missed.D
     if missed.best == PLAIN:
         return Guess(h, missed, D, multipliers, expected)
@@ -222,10 +235,13 @@ def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory
 
 
 @lru_cache(maxsize=64)
-def weights_of_missed(h: float, last: float, before: float) -> tuple[Array, Array]:
-    """Weights of what was missed in the last step and in that before it, constant and linear, ``(2, 2)`` each."""
+def weights_of_missed(last: float, before: float) -> tuple[Array, Array]:
+    """Weights of what was missed in the last step and in that before it, constant and linear, ``(2, 2)`` each.
+
+    A step is so many times as long as these.
+    """
     # the middles of steps are that far apart
-    ahead = (h + last) / (last + before)
+    ahead = before * (1.0 + last) / ((last + before) or 1.0)
     shares = np.array([[1.0, 0.0], [1.0 + ahead, -ahead]])
-    ratios = h / np.array([last, before])
+    ratios = np.array([last, before])
     return shares * ratios**3, shares * ratios

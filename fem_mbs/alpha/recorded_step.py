@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.carried_error import carry
-from fem_mbs.alpha.local_error import defect, defect_of_velocities, lasting_error, response, unresolved
+from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -99,7 +98,7 @@ class Given(NamedTuple):
     per_time: Any
     """One over the time since the accelerations that a slope is taken from."""
     third: Array
-    """Weights of accelerations in the defect of velocities, see :func:`~fem_mbs.alpha.local_error.weights_of_third`."""
+    """Weights of accelerations in the defect of velocities, see :func:`~fem_mbs.alpha.newmark.weights_of_third`."""
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
@@ -240,8 +239,7 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
     rates = given.of_rates @ given.errors[1:]
-    rates[0] -= defect_of_velocities(system, third, new.v - state.v)
-    errors = carry(step, residual, kept, given.errors[0], rates, left)
+    errors = step.carried(Iterate(unknown, residual, kept, Report()), given.errors[0], rates, left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
     of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)

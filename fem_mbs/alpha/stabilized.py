@@ -43,7 +43,7 @@ from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepKin
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.matrices import rate_product, solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
 
 ROUNDS = 2
 """Further rounds where forces depend on velocities."""
@@ -92,7 +92,7 @@ class StabilizedEquations(StepEquations):
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
-        missed = per_rate * (system.product(G, d) - residual.hidden)
+        missed = per_rate * (gradient_product(system, G, d) - residual.hidden)
         Z, push = self.along_constraints(linearization, missed)
         resistance = squared * self.beta * np.dot(system.diagonal_mass * Z, Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
@@ -102,7 +102,7 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
             share = -np.dot(more, push).item() / (np.dot(push, push).item() or 1.0)
-            change, push = self.along_constraints(linearization, per_rate * system.product(G, d_more))
+            change, push = self.along_constraints(linearization, per_rate * gradient_product(system, G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]

@@ -22,7 +22,7 @@ from fem_mbs.initial.consistent_start import accelerations, constraint_correctio
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.matrices import rate_product, solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 SHARE = 0.1
@@ -92,7 +92,7 @@ def resolved(
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = system.product(evaluation.gradients, d)
+        gaps = gradient_product(system, evaluation.gradients, d)
         moved = solve_with_constraints(system, matrix.factors, right, gaps)[0]
         if beside is not None:
             moved += close(d - moved)
@@ -198,7 +198,8 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     steps: of this it is the impulse, ``a`` times ``h``, that has to stay.
     """
     system = scheme.system
-    ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
+    ratio, before = h / memory.h, memory.accelerations
+    now = before.now
     v, a = state.rates, now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)

@@ -32,6 +32,8 @@ from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
 """Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
+LARGEST = 0.2
+"""Defect of a velocity over its change, in the largest oscillation that a step resolves."""
 _NONE = np.empty(0)
 
 
@@ -183,7 +185,8 @@ class StepEquations:
         sizes = []
         for D in (guess, np.zeros_like(guess)):
             try:
-                sizes.append(self.evaluate(self.predict(D, multipliers)).evaluation.scale[0])
+                unknown = self.predict(D, multipliers[: self.system.m])
+                sizes.append(StepEquations.evaluate(self, unknown).evaluation.scale[0])
             except MotionError:
                 sizes.append(np.inf)
         return guess if sizes[0] <= sizes[1] else np.zeros_like(guess)
@@ -210,7 +213,7 @@ class StepEquations:
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
-            hidden = self.h * system.velocity_residual(evaluation)
+            hidden = self.h * tangent.velocity_residual(system, evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
@@ -258,6 +261,10 @@ class StepEquations:
         """How body velocities and accelerations follow increments, from the derivatives of the group rates."""
         dV, dA = self.chart.kinematics.body_derivatives(residual.body, lifted)
         return RateSensitivities(dV, self.own_factors[0]), RateSensitivities(dA, self.own_factors[1])
+
+    def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
+        """Of formulations whose increments leave those of Newmark's formulas: ``Z`` (N,), and what pushes it."""
+        raise NotImplementedError
 
     def constraint_rows(self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
@@ -323,6 +330,74 @@ class StepEquations:
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
         """Internal variables and their rates."""
         return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
+
+    # errors
+
+    def carried(
+        self,
+        solution: Iterate[Unknowns, StepResidual, Linearization],
+        before: Array,
+        rates: Array,
+        defect: Array,
+        third: Array,
+    ) -> Array:
+        """Errors ``(4, N)`` of configuration, velocities, accelerations and algorithmic ones at the end of the step.
+
+        They are what the step makes, to first order, of a start that is off by those there. As ``exp(e) exp(D) =
+        exp(D + T^-1(-D) e + ...)``, the increment changes by ``T^-1(D) e_n+1 - p`` with ``p = T^-1(-D) e_n``, and
+        Newmark's formulas, linear in it, leave
+
+            S e_n+1 = -h^2 (C (v^ - gamma' p) + M (a^ - beta' p)),
+
+        with the iteration matrix ``S`` that the step has factorised. What velocities then miss of their constraints is
+        taken from Newmark's increment as in the step itself: without it errors would grow as index 3 does in steps that
+        turn too far.
+
+        ``before`` (N,) is ``e_n``, ``rates`` (3, N) are ``v^``, ``a^`` and the same of algorithmic accelerations: what
+        the formulas make of the errors of rates alone. The step itself gets ``defect`` (N,) wrong of the increment, and
+        ``third`` (N,), ``C_v h^3 v_ttt``, of velocities: ``(w h)^2/12`` of their change in an oscillation of frequency
+        ``w``. Where a step does not resolve it, the differences of accelerations that this is made of tell nothing:
+        then it is ``LARGEST`` of the change, of all nodes alike, as their forces on each other leave the momentum as it
+        is. All are components of the group.
+        """
+        system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
+        matrix = solution.linearization or self.linearize(solution.unknown, residual)
+        evaluation, factors, n = residual.evaluation, self.formulas.factors, self.first
+        R, T_inv = evaluation.motion.R, matrix.T_inv
+        weight, change = system.weight[:n], (residual.place.lifted[0] - self.state.v).reshape(-1)
+        missed, moved = (np.maximum.reduce(np.abs(own * weight)) for own in (third[:n], change))
+        third = np.minimum(1.0, LARGEST * moved / (missed + np.finfo(float).tiny)) * third
+        # the blocks of T^-1(-D) are those of T^-1(D), transposed
+        backwards = T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
+        p = before.copy()
+        p[:n] = np.matvec(backwards, before[:n].reshape(-1, 6)).reshape(-1)
+        known = rates + factors * (defect - p)
+        known[0] -= np.where(system.orders < 2, 0.0, third) if system.k else third
+        changes = known[:2].copy()
+        nodes = kinematics.to_body(R, changes[:, :n].reshape(2, -1, 6))
+        changes[:, :n] = kinematics.change(residual.body, nodes).reshape(2, -1)
+        opening, gaps = h * tangent.gradient_product(system, evaluation.gradients, changes[0]), None
+        if system.has_velocity_level:
+            gaps = np.where(system.velocity_level, -opening, 0.0)
+        force = -(h**2) * tangent.rate_product(system, evaluation, *changes)
+        held = np.where(system.orders < 0, before, 0.0) if system.has_history else _NONE
+        if held.any():  # what no equation changes
+            force -= h**2 * system.held_forces(evaluation, held)
+        d, _ = tangent.solve_with_constraints(system, matrix.factors, force, gaps)
+        both = np.stack([d, d])
+        both[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
+        if matrix.velocity_gradients is not None and system.m:
+            missed = opening + tangent.gradient_product(system, matrix.velocity_gradients, d)
+            if system.has_velocity_level:
+                missed *= ~system.velocity_level
+            both[1] -= self.along_constraints(matrix, missed / (h * self.gamma))[0]
+        both[:, :n] = kinematics.from_body(R, both[:, :n].reshape(2, -1, 6)).reshape(2, -1)
+        after = known + factors * both[1]
+        if system.has_history:
+            both[0] += held
+        if system.k:  # rates of states stand for accelerations
+            after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
+        return np.concatenate([both[:1], after])
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

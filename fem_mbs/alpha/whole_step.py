@@ -17,14 +17,21 @@ import numpy as np
 from fem_mbs.alpha.local_error import (
     SUDDEN,
     after_rest,
-    errors_of_step,
     looked_at,
     tolerances,
     unseen_forces,
-    weights_of_third,
 )
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, SAME, Parameters, PredictorHistory, newmark, weights_of_missed
+from fem_mbs.alpha.newmark import (
+    DIGITS,
+    PLAIN,
+    SAME,
+    Parameters,
+    PredictorHistory,
+    newmark,
+    weights_of_missed,
+    weights_of_third,
+)
 from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -61,8 +68,8 @@ def whole_step(
 
 def _step(
     lines: StepLines, scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
-) -> Step:
-    """As that of the method."""
+) -> Step | None:
+    """As that of the method; None where its errors ask for more than lines know."""
     before, system = memory.accelerations, scheme.system
     last = before.error * (h / memory.h) ** 3
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
@@ -73,16 +80,15 @@ def _step(
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     looks, carried = sudden or looked_at(memory.steps), memory.errors
     if looks or carried is not None:
-        missed = looks and system.follows_time
-        seen = not missed or unseen_forces(system, system.motion(new), state.t, h, memory.steps) is None
-        if seen and memory.steps and solution.linearization is not None:
-            errors, sizes = lines.look(solution.value.rows, end, carried)
-            carried = None if carried is None else errors
-            if looks:
-                report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
-        else:
-            equations = plain()
-            carried = errors_of_step(scheme, equations, lines.plain_solution(equations, solution), new, memory).carried
+        if solution.linearization is None:  # nothing to look by
+            return None
+        if looks and system.follows_time:
+            if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
+                return None
+        errors, sizes = lines.look(solution.value.rows, end, carried)
+        carried = None if carried is None else errors
+        if looks:
+            report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
     matrix = lines.kept()
     memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix, errors=carried)
@@ -148,8 +154,8 @@ class Formulas(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Formulas:
-    plain = newmark(parameters, h, tuple(np.eye(3)), np.empty(0, np.intp))  # type: ignore[arg-type]
-    of_D, of_multipliers = weights_of_missed(h, last, before)
+    plain = newmark(parameters, h, np.eye(3), np.empty(0, np.intp))
+    of_D, of_multipliers = weights_of_missed(h / last, h / before)
     weights = np.zeros((7, 5))
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
@@ -228,7 +234,8 @@ class StepLines:
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         if memory.errors is not None:
-            numbers[-4:-1] = weights_of_third(parameters, h, state.t - last.t_old)
+            ratio = round(memory.h / h, DIGITS) if last.t_old < state.t else 0.0
+            numbers[-4:-1] = (h * weights_of_third(parameters, ratio)).tolist()
         x, a, row = self._last
         if x is state.x and a is memory.a:
             self._start[:] = row
@@ -376,13 +383,6 @@ class StepLines:
         if not self._closes:
             return Unknowns(D, multipliers)
         return Unknowns(D, multipliers, rows[N + m : -1], inertia_share=float(rows[-1]))
-
-    def plain_solution(self, plain: StepEquations, solution: Iterate[Array, Trial, int]) -> Iterate[Any, Any, Any]:
-        """A solution with its equations and its matrix."""
-        trial = self.plain(solution.value.rows)
-        value = plain.evaluate(trial)
-        matrix = None if solution.linearization is None else plain.linearize(trial, value)
-        return Iterate(self.plain(solution.unknown), value, matrix, solution.report)
 
     def compare(self, equations: StepEquations) -> None:
         """Refuse lines whose first correction where they are recorded, and the state after it, are not those of NumPy.

@@ -1,8 +1,12 @@
-"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01 to A04.
+"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01 to A05.
 
 The series of the library are not public; the references are solutions of the same data in minimal coordinates. A03,
 Andrews' squeezing mechanism, is as in the test set of initial value problems (Mazzia, Magherini 2008): seven bodies in
 a plane; three rods and a triangle meet at E. Angles ``q`` and lengths are named as in the test set.
+A05 is the flyball governor: rods with balls turn about a shaft and lift a slider by stiff spring-dampers.
+
+The spatial rigid slider-crank (Haug 1989, Masarati): a crank about x, whose mass centre is at its middle as in the
+published series, drives a slider along x.
 
 And Bennett's linkage (1903): four hinges in space, in a ring that should not move by the count of its equations.
 """
@@ -16,9 +20,21 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BenchmarkProblem, case, known, refined, rows, solve
+from fem_mbs.benchmarks.case import BenchmarkProblem, case, known, refined, rows, solve, twice_extrapolated
 from fem_mbs.contracts import Node
-from fem_mbs.elements import Harmonic, Moment, PointMass, Ramp, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    FixedJoint,
+    Harmonic,
+    Moment,
+    PointMass,
+    PrismaticJoint,
+    Ramp,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+    UniversalJoint,
+)
 from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
@@ -241,7 +257,7 @@ def squeezer(group: str = "R3xSO3") -> Model:
     return model
 
 
-def read(solution: Solution) -> Array:
+def read_squeezer(solution: Solution) -> Array:
     """Angles, rates and forces at E ``(nt, 20)``."""
     angles = np.array(START) + np.stack([solution.angle(name) for name in NAMES], axis=-1)
     rates = np.stack([solution.coordinate_rate(name) for name in NAMES], axis=-1)
@@ -249,10 +265,116 @@ def read(solution: Solution) -> Array:
     return np.concatenate([angles, rates, forces], axis=-1)
 
 
-SQUEEZER = BenchmarkProblem("IFToMM A03, Andrews' squeezer", squeezer, read, (0.03,))
+SQUEEZER = BenchmarkProblem("IFToMM A03, Andrews' squeezer", squeezer, read_squeezer, (0.03,))
 
 
 @case("IFToMM A03, Andrews' squeezer", "machines")
 def squeezer_case() -> Array:
     """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
     return _check(SQUEEZER, 250, 500, 1000)
+
+
+# The spatial slider-crank
+
+CRANK_CENTER = np.array([0.0, 0.1, 0.12])
+CRANK, ROD = 0.08, 0.3
+CRANK_MASSES = 0.12, 0.5, 2.0
+CRANK_INERTIA, ROD_AXIAL, ROD_TRANSVERSE = 1e-4, 4e-4, 4e-3
+CRANK_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0)
+GONZALEZ = known("IFToMM spatial slider-crank", "computed")
+"""Place of the slider at these times, in m, with steps of 10 ms."""
+
+
+def slider_crank(group: str = "R3xSO3") -> Model:
+    """Bodies "crank", "rod" and "slider" and the hinge "shaft".
+
+    All nodes start with the axes of the world, so that no Tait-Bryan angle comes near its singular position.
+    """
+    model = Model(group, gravity=(0, 0, -GRAVITY))
+    pin, end = CRANK_CENTER + (0, 0, CRANK), np.array([0.2, 0, 0])
+    along = (end - pin) / ROD
+    inertia = ROD_TRANSVERSE * np.eye(3) - (ROD_TRANSVERSE - ROD_AXIAL) * np.outer(along, along)
+    crank = model.add_node((CRANK_CENTER + pin) / 2, velocity=(0, -0.24, 0), angular_velocity=(6, 0, 0), name="crank")
+    turning = (1.92, -0.96, 0.48)
+    rod = model.add_node((pin + end) / 2, velocity=(0.12, -0.24, 0), angular_velocity=turning, name="rod")
+    slider = model.add_node(end, velocity=(0.24, 0, 0), name="slider")
+    model.add(RigidBody(crank, CRANK_MASSES[0], (CRANK_INERTIA, CRANK_INERTIA, 1e-5)))
+    model.add(RigidBody(rod, CRANK_MASSES[1], inertia))
+    model.add(RigidBody(slider, CRANK_MASSES[2], (1e-4, 1e-4, 1e-4)))
+    model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), point=CRANK_CENTER), name="shaft")
+    model.add(SphericalJoint(crank, rod, point=pin))
+    model.add(UniversalJoint(rod, slider, np.cross(along, (1, 0, 0)), (1, 0, 0), point=end))
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    return model
+
+
+def read_slider_crank(solution: Solution) -> Array:
+    """Place of the slider in m and angle of the crank in rad ``(nt, 2)``."""
+    return np.stack([solution.position("slider")[:, 0], solution.angle("shaft")], axis=-1)
+
+
+SLIDER_CRANK = BenchmarkProblem("IFToMM spatial slider-crank", slider_crank, read_slider_crank, CRANK_TIMES)
+
+
+@case("IFToMM spatial slider-crank", "machines", slow=True)
+def spatial_slider_crank() -> Iterator[Array]:
+    """Haug 1989: a crank that is let go with 6 rad/s moves a slider across over a rod in space."""
+    runs = [solve(SLIDER_CRANK, steps)[1] for steps in (2500, 5000, 10000)]
+    values = twice_extrapolated(*runs)
+    yield values
+    yield np.log2(np.linalg.norm(runs[1] - runs[0]) / np.linalg.norm(runs[2] - runs[1]))
+    yield values[0]
+
+
+# The flyball governor
+
+STIFFNESS, DAMPING, FREE = 8e5, 4e4, 0.5
+SPIN = 2 * np.pi
+ANGLE = np.pi / 6
+"""Of the rods below the horizontal at the start."""
+OFFSET, SIDE, CUBE = 0.05, 0.01, 0.1
+ROD_MASS, SLIDER_MASS, BALL_MASS = 0.3, 3.0, 5.0
+AXIAL, ACROSS = ROD_MASS * SIDE**2 / 6, ROD_MASS * (1 + SIDE**2) / 12
+UPRIGHT = SLIDER_MASS * CUBE**2 / 6
+GOVERNOR_TIMES = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def governor(group: str = "R3xSO3") -> Model:
+    """Bodies "shaft", "slider", "left", "right" and balls, and the joint "guide" of the slider."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    spin = np.array([0, SPIN, 0])
+    shaft = model.add_node((0, 0.5, 0), angular_velocity=spin, name="shaft")
+    slider = model.add_node((0, 0.5, 0), angular_velocity=spin, name="slider")
+    model.add(RigidBody(shaft, ROD_MASS, (ACROSS, AXIAL, ACROSS)))
+    model.add(RigidBody(slider, SLIDER_MASS, (UPRIGHT, UPRIGHT, UPRIGHT)))
+    model.add(RevoluteJoint(model.ground, shaft, (0, 1, 0)))
+    model.add(PrismaticJoint(shaft, slider, (0, 1, 0)), name="guide")
+    for side, name in ((1, "right"), (-1, "left")):
+        hinge = np.array([side * OFFSET, 1, 0])
+        along = np.array([side * np.cos(ANGLE), -np.sin(ANGLE), 0])
+        triad = np.stack([along, np.cross((0, 0, side), along), (0, 0, side)], axis=-1)
+        middle, end = hinge + along / 2, hinge + along
+        rod = model.add_node(middle, triad, velocity=np.cross(spin, middle), angular_velocity=spin @ triad, name=name)
+        ball = model.add_node(end, velocity=np.cross(spin, end), angular_velocity=spin, name=f"{name} ball")
+        model.add(RigidBody(rod, ROD_MASS, (AXIAL, ACROSS, ACROSS)))
+        model.add(PointMass(ball, BALL_MASS))
+        model.add(RevoluteJoint(shaft, rod, (0, 0, 1), point=hinge))
+        model.add(FixedJoint(rod, ball))
+        model.add(
+            SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=slider.at((side * OFFSET, 0, 0)))
+        )
+    return model
+
+
+def read_governor(solution: Solution) -> Array:
+    """Height of the slider and speed of the shaft ``(nt, 2)``."""
+    return np.stack([solution.coordinate("guide") + 0.5, solution.angular_velocity("shaft")[:, 1]], axis=-1)
+
+
+GOVERNOR = BenchmarkProblem("IFToMM A05, flyball governor", governor, read_governor, GOVERNOR_TIMES)
+
+
+@case("IFToMM A05, flyball governor", "machines", slow=True, refine=(500, 1000, 2000))
+def governor_case(steps: int) -> Array:
+    """A governor swings up and down; the longest steps are 160 times as long as its couplers take to come to rest."""
+    return solve(GOVERNOR, steps)[1]

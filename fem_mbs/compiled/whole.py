@@ -28,7 +28,7 @@ from fem_mbs.linear.solvers import DENSE_SIZE, Factors
 from fem_mbs.system import matrices
 from fem_mbs.system.kinematics import SingleGroup
 from fem_mbs.system.pattern import TINY, components, triplets
-from fem_mbs.system.system import Evaluation, Prescribed, System, given_rate
+from fem_mbs.system.system import Evaluation, Prescribed, System
 
 larger = partial(extreme, "larger")
 ROOMS = tuple(f"fem_mbs.{room}." for room in ("lie", "contracts", "elements", "system", "linear", "alpha"))
@@ -231,14 +231,16 @@ class RecordedSystem(System):
         return Evaluation(*own, joint_contexts, velocity, phis)
 
     def velocity_residual(self, evaluation: Evaluation) -> Array:
+        """See :func:`fem_mbs.system.matrices.velocity_residual`."""
         parts = []
         values = evaluation.gradients, evaluation.phi, evaluation.constraint_contexts
         for kind, B, phi, context in zip(self.joint_kinds, *values, strict=True):
-            rate = given_rate(kind.cell, phi, context) if kind.cell.driven else 0.0
+            rate = matrices.given_rate(kind.cell, phi, context) if kind.cell.driven else 0.0
             parts.append(B @ kind.row(evaluation.velocity)[0] + rate)
         return self._of_equations(parts)
 
-    def product(self, gradients: Sequence[Array], d: Array) -> Array:
+    def gradient_product(self, gradients: Sequence[Array], d: Array) -> Array:
+        """See :func:`fem_mbs.system.matrices.gradient_product`."""
         pairs = zip(self.joint_kinds, gradients, strict=True)
         return self._of_equations([B @ kind.row(d)[0] for kind, B in pairs])
 
@@ -358,6 +360,8 @@ def recorded(whole: Whole) -> Iterator[None]:
     """Have code of the engine, and that of the parts of a system, run on numbers on a tape."""
     own = {type(batch).__module__ for batch, _ in (*whole.elements, *whole.joints)}
     of_system = [
+        (matrices.gradient_product, RecordedSystem.gradient_product),
+        (matrices.velocity_residual, RecordedSystem.velocity_residual),
         (matrices.velocity_derivatives, RecordedSystem.velocity_derivatives),
         (matrices.rate_product, RecordedSystem.rate_product),
         (matrices.solve_with_constraints, RecordedSystem.solve),

@@ -72,14 +72,14 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
         self._rows = len(parts[0].equations)
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Gaps]:
-        gaps = self._of.batch.measure(motion)
+        gaps = self._of.batch.measure_some(motion, *self._of.pick)
         phi = np.zeros((len(self.nodes), self._rows))
-        phi[:, 0] = -gaps.gap[self._of.pick]
-        G = gaps.gradient[self._of.pick][:, : self._rows]
+        phi[:, 0] = -gaps.gap
+        G = gaps.gradient[:, : self._rows]
         return phi.ravel(), -G.reshape(phi.size, -1), gaps
 
     def second(self, context: Gaps) -> Array:
-        H = self._of.batch.second(context)[self._of.pick][:, : self._rows]
+        H = self._of.batch.second_of(context)[:, : self._rows]
         bent: Array = -H.reshape(-1, *H.shape[2:])
         return bent
 
@@ -124,8 +124,8 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         """Directions ``(n, 2)`` where there is no slip yet."""
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
-        gaps = self._of.batch.measure(motion)
-        G = gaps.gradient[self._of.pick][:, 1:]
+        gaps = self._of.batch.measure_some(motion, *self._of.pick)
+        G = gaps.gradient[:, 1:]
         V = motion.V[self.nodes].reshape(len(self.nodes), -1)
         slip = np.matvec(G, V)
         speed = np.linalg.norm(slip, axis=-1)
@@ -137,7 +137,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         return size[:, None] * np.vecmat(d, G), context
 
     def stiffness(self, context: _Slip) -> Array:
-        H = self._of.batch.second(context.gaps)[self._of.pick][:, 1:]
+        H = self._of.batch.second_of(context.gaps)[:, 1:]
         by_place = np.einsum("nd,ndbc->nbc", context.direction, H)
         bend = np.einsum("nb,ndbc->ndc", context.V, H)
         by_place += context.G.mT @ context.turning @ bend

@@ -171,8 +171,8 @@ class Laws:
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
         self.r_N = 1.0 / np.maximum(np.where(self.normal > least, self.normal, normal), least)
-        across = own[:, 1:, 1:]
-        largest_across = np.linalg.eigvalsh(0.5 * (across + across.mT))[:, -1]
+        (a, b), (c2, d) = own[:, 1:, 1:].transpose(1, 2, 0)
+        largest_across = 0.5 * (a + d) + np.hypot(0.5 * (a - d), 0.5 * (b + c2))  # eigenvalue
         self.r_T = 1.0 / np.maximum(largest_across, least)
         self.size = self.own = float(np.abs(c).max()) or 1e-300
 

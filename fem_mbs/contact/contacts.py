@@ -109,9 +109,10 @@ class Contacts:
         parts = []
         batches = self._held if held else self._wholes
         for b, elements, numbers in zip(batches, self._elements, self._numbers, strict=True):
-            if near is None or not b.sifts:
+            own = elements if near is None or not b.sifts else np.flatnonzero(near[elements])
+            if len(own) == len(elements):
                 parts.append(ContactPart(b, elements, numbers))
-            elif len(own := np.flatnonzero(near[elements])):
+            elif len(own):
                 parts.append(ContactPart(b.some(own), elements[own], numbers[own]))
         return parts
 
@@ -137,13 +138,15 @@ class Contacts:
         """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
         return np.where(self._round, led, every)
 
-    def closing(self, motion: Motion, near: BoolArray, every: float, led: float) -> Array:
-        """By how much gaps ``(C,)`` of elements that are near may close on such paths."""
-        result = np.zeros(self.count)
-        paths = self.paths(every, led)
+    def closing(self, first: State, last: State, near: BoolArray) -> Array:
+        """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
+        result, motion = np.zeros(self.count), self.system.motion(last)
+        # half the change of a velocity is four times what a steady acceleration adds to the path
+        speeds = (np.linalg.norm(v.reshape(-1, 2, 3), axis=-1) for v in (first.v, last.v, last.v - first.v))
+        before, after, change = speeds
+        ways = (last.t - first.t) * (np.maximum(before, after) + 0.5 * change)
         for part in self.of(near):
-            closing = paths[part.elements] * part.batch.closing(motion, self.system.length)
-            result[part.numbers] = closing[:, None]
+            result[part.numbers] = part.batch.closing(motion, *ways.T)[:, None]
         return result
 
     def without(self, state: State) -> State:
@@ -291,7 +294,9 @@ class Selection:
 
     def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""
-        return MeasuredContacts(self, motion, [part.batch.measure(motion) for part in self.parts])
+        return MeasuredContacts(
+            self, motion, [part.batch.measure_some(motion, part.cell, part.place) for part in self.parts]
+        )
 
     def here(self, state: State) -> MeasuredContacts:
         """The same at a state of the model."""
@@ -325,19 +330,24 @@ class MeasuredContacts:
         """``(k,)``."""
         result = np.empty(self.selection.k)
         for part, gaps in self._parts:
-            result[part.own] = gaps.gap[part.cell, part.place]
+            result[part.own] = gaps.gap
         return result
 
     @cached_property
     def gradients(self) -> Matrix:
         """``G`` (3k, N), of gaps and slips."""
-        return self.selection.spread([gaps.gradient[part.cell, part.place] for part, gaps in self._parts])
+        return self.selection.spread([gaps.gradient for _, gaps in self._parts])
+
+    @cached_property
+    def _bent(self) -> list[Array]:
+        """Derivatives ``(n, 3, b, b)`` of the gradients of each part."""
+        return [part.batch.second_of(gaps) for part, gaps in self._parts]
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(k, 3)``."""
         result = np.empty((self.selection.k, 3))
         for part, gaps in self._parts:
-            result[part.own] = np.matvec(gaps.gradient[part.cell, part.place], self._of_nodes(self.motion.V, part))
+            result[part.own] = np.matvec(gaps.gradient, self._of_nodes(self.motion.V, part))
         return result
 
     def rate_gradients(self, dV: RateSensitivities, h: float) -> tuple[Matrix, Matrix]:
@@ -346,11 +356,9 @@ class MeasuredContacts:
         Against body increments, where body velocities follow by ``dV``.
         """
         values, opening = [], []
-        for part, gaps in self._parts:
-            nodes, V = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part)
-            bent = np.einsum("nb,ndbc->ndc", V, self._second(part, gaps))
-            G = gaps.gradient[part.cell, part.place]
-            rates = h * (dV.after(G, nodes) + bent)
+        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
+            nodes, V, G = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part), gaps.gradient
+            rates = h * (dV.after(G, nodes) + (V[:, None, None] @ bent)[:, :, 0])
             opening.append(rates[:, :1])
             values.append(np.concatenate([G[:, :1], rates[:, 1:]], axis=1))
         return self.selection.spread(values), self.selection.spread(opening)
@@ -360,22 +368,19 @@ class MeasuredContacts:
         motion, result = self.motion, np.zeros((self.selection.k, 3))
         rate = motion.A.copy()
         rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-        for part, gaps in self._parts:
+        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
             V, turn = self._of_nodes(motion.V, part), self._of_nodes(rate, part)
-            bent = np.einsum("nb,ndbc,nc->nd", V, self._second(part, gaps), V)
-            result[part.own] = bent + np.matvec(gaps.gradient[part.cell, part.place], turn)
+            result[part.own] = np.einsum("nb,ndbc,nc->nd", V, bent, V) + np.matvec(gaps.gradient, turn)
         return result
 
     def stiffness(self, forces: Array) -> Array:
         """Entries of ``-P H``, element by element, for ``forces`` (k, 3)."""
-        return self._blocks(
-            [-np.einsum("nd,ndbc->nbc", forces[part.own], self._second(part, gaps)) for part, gaps in self._parts]
-        )
+        pairs = zip(self.selection.parts, self._bent, strict=True)
+        return self._blocks([-np.einsum("nd,ndbc->nbc", forces[part.own], bent) for part, bent in pairs])
 
     def squares(self) -> Array:
         """Entries of ``G^T G``."""
-        gradients = [gaps.gradient[part.cell, part.place] for part, gaps in self._parts]
-        return self._blocks([G.mT @ G for G in gradients])
+        return self._blocks([gaps.gradient.mT @ gaps.gradient for _, gaps in self._parts])
 
     def _blocks(self, values: list[Array]) -> Array:
         """What contacts of an element have together, ``(n, b, b)`` of each kind, one after the other."""
@@ -390,10 +395,6 @@ class MeasuredContacts:
     @staticmethod
     def _of_nodes(values: Array, part: SelectedPart) -> Array:
         return values[part.batch.nodes[part.cell]].reshape(len(part.cell), -1)
-
-    @staticmethod
-    def _second(part: SelectedPart, gaps: Gaps) -> Array:
-        return part.batch.second(gaps)[part.cell, part.place]
 
 
 def _flat(parts: list[Array]) -> Array:

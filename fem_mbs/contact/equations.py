@@ -40,7 +40,7 @@ from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.matrices import solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 TURNS, ALIKE = 3, 1e-6
@@ -212,7 +212,7 @@ class ContactEquations(StabilizedEquations):
         for _ in range(TURNS):
             P, pushes = lin.forces(c + slips, P)
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
-            missed = of_joints * (system.product(lin.velocity_gradients, d) - residual.hidden)
+            missed = of_joints * (gradient_product(system, lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
             if unknown.Z.any() and ((residual.P[:, 0] > 0.0) & ~pushes).any():
                 # directions of Z are those of contacts that push: it is found anew
@@ -233,7 +233,7 @@ class ContactEquations(StabilizedEquations):
             d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
             share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
-            missed = of_joints * system.product(lin.velocity_gradients, d_more)
+            missed = of_joints * gradient_product(system, lin.velocity_gradients, d_more)
             change, push, _ = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])
@@ -269,7 +269,7 @@ class ContactEquations(StabilizedEquations):
         system, nodes = self.system, 6 * self.system.n
         away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
         z = np.append(np.linalg.solve(first.T_inv, away[..., None]).ravel(), Z[nodes:])
-        joints = np.where(system.velocity_level, 0.0, system.product(residual.evaluation.gradients, z))
+        joints = np.where(system.velocity_level, 0.0, gradient_product(system, residual.evaluation.gradients, z))
         own, push, more = self._along(first, missed - joints, opens - (first.residual.G @ z)[::3][pushes], pushes)
         return np.append(away, Z[nodes:]) + own, push, z + more
 

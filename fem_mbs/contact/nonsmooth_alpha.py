@@ -36,6 +36,7 @@ from fem_mbs.contact.smooth import (
     begun,
     begun_with_forces,
     ended,
+    far_step,
     frame,
     smooth_part,
     touching,
@@ -169,15 +170,15 @@ class NonsmoothAlpha(Method):
         return "; ".join(texts)
 
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
-        """One step, in parts from impact to impact."""
+        """One step, in parts from impact to impact where something is near."""
+        contacts, begin = contacts_of(system), Standing(state, from_file(memory))
         try:
-            return self._in_parts(system, state, h, memory)
+            return far_step(contacts, self.smooth_method, begin, h) or self._in_parts(contacts, begin, h)
         except NotConvergedError as failure:  # its equations may be those of another system
             raise NotConvergedError(str(failure), failure.report) from None
 
-    def _in_parts(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
-        contacts, method = contacts_of(system), self.smooth_method
-        end, left, point, error = state.t + h, h, Standing(state, from_file(memory)), 0.0
+    def _in_parts(self, contacts: Contacts, point: Standing, h: float) -> Step:
+        method, end, left, error = self.smooth_method, point.state.t + h, h, 0.0
         report: Report | None = None
         for count in range(self.locate + 1):
             begin, most, there = point, self.locate - count, None

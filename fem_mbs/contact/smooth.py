@@ -15,7 +15,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
-from fem_mbs.contact.energy import gained
+from fem_mbs.contact.energy import Balance, gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, fastest, still
@@ -57,6 +57,25 @@ def smooth_part(
         smooth = part_of(contacts, method, point, h, damped=True, impulsive=True)
     state, memory = smooth.point
     return smooth._replace(point=Standing(state, memory._replace(damped=memory.damped + 1)), damped=True)
+
+
+def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Step | None:
+    """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
+    (state, memory), alpha = point, point.memory.alpha
+    if memory.watch.gap is not None or not memory.watch.least > 0.0 or memory.touches.any():
+        return None
+    if alpha.before is not None or h > GROWTH * alpha.h:
+        return None
+    step = method.inner_step(contacts.open, contacts.without(state), h, alpha)
+    state = contacts.carry_on(state, step.state)
+    watch = watched(contacts, memory.watch, state, h)
+    if watch.gap is not None:
+        return None
+    memory = ContactMemory(
+        step.memory, memory.touches, memory.approach, watch, Balance(None, *memory.balance[1:]), memory.steps + 1,
+        max(memory.longest, h), *memory[7:],
+    )  # fmt: skip
+    return Step(state, memory, contacts.report(step.report), step.error or 0.0)
 
 
 def part_of(

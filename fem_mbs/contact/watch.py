@@ -70,8 +70,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
         own = Selection(contacts, meets)
         result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
-    path, node = (h * max(own) for own in zip(begin.memory.watch.speed, memory.watch.speed, strict=True))
-    farthest = contacts.closing(system.motion(last), near, path, node)
+    farthest = contacts.closing(first, last, near)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
         if before is None or known is None or (near & ~known).any():
@@ -85,6 +84,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
             found = np.where(result, 1.0, np.inf)
             if apart.any():
+                path = h * max(begin.memory.watch.speed[0], memory.watch.speed[0])
                 depth = max(TOUCHING * system.length, GRAZED * path)
                 found = np.minimum(found, _passed(contacts, first, last, apart, depth))
             return found if np.isfinite(found).any() else None
@@ -113,12 +113,16 @@ def located(
     own = Selection(contacts, np.isfinite(found))
     start, end = own.here(first), own.here(last.point.state)
     path = _paths(h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
-    deep = path < -tolerance
-    shares = np.where(deep.any(axis=0), WITHIN[np.argmax(deep, axis=0)], 1.0)
-    instants = np.unique(np.where(found[own.numbers] < 1.0, found[own.numbers], shares))
+    deep, passed = path < -tolerance, found[own.numbers] < 1.0
+    k, every = np.argmax(deep, axis=0), np.arange(own.k)
+    shares = np.where(passed, found[own.numbers], np.where(deep.any(axis=0), WITHIN[k], 1.0))
+    instants = np.unique(shares)
     if len(instants) > most:
         return None
-    tau = h * float(instants[0])
+    before, after = (np.vstack([start.gap, path])[row, every] for row in (k, k + 1))
+    beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, 1.0)
+    sooner = np.where(passed | (shares == 1.0), 0.0, beyond * WITHIN[0])
+    tau = h * float((shares - sooner)[shares == instants[0]].min())
     low, high, smooth = 0.0, h, last
     for _ in range(ROOTS):
         smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump

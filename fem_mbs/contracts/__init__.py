@@ -66,8 +66,11 @@ from fem_mbs.contracts.arguments import text as text
 from fem_mbs.contracts.arguments import truth as truth
 from fem_mbs.contracts.arguments import vector as vector
 from fem_mbs.contracts.arguments import whole_number as whole_number
+from fem_mbs.contracts.checked import PartNames as PartNames
 from fem_mbs.contracts.checked import checked as checked
 from fem_mbs.contracts.checked import hints_of as hints_of
+from fem_mbs.contracts.checked import look_up as look_up
+from fem_mbs.contracts.checked import make as make
 from fem_mbs.contracts.component import Batch as Batch
 from fem_mbs.contracts.component import Component as Component
 from fem_mbs.contracts.component import InternalVariable as InternalVariable
@@ -128,9 +131,6 @@ from fem_mbs.contracts.motion import RateSensitivities as RateSensitivities
 from fem_mbs.contracts.motion import Source as Source
 from fem_mbs.contracts.motion import State as State
 from fem_mbs.contracts.motion import none as none
-from fem_mbs.contracts.names import PartNames as PartNames
-from fem_mbs.contracts.names import look_up as look_up
-from fem_mbs.contracts.names import make as make
 from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingPackageError, needed
 
 AFTER = 2.0
 """Seconds from which on a bar that nobody asked for is shown."""
@@ -22,11 +22,11 @@ def progress_bar(shown: bool | None, begin: float, end: float, label: str, unit:
     if shown is False:
         return None
     try:
-        from tqdm import tqdm
-    except ImportError:
+        tqdm = needed("tqdm", f"{label}: progress=True", "progress").tqdm
+    except MissingPackageError:
         if shown is None:
             return None
-        raise ModelError(f"{label}: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
+        raise
     how: dict[str, Any] = dict(disable=None, delay=AFTER, desc=label) if shown is None else dict(desc="fem_mbs")
     bar: Any = tqdm(initial=begin, total=end, unit=unit, unit_scale=True, **how)
 

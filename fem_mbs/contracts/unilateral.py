@@ -27,6 +27,7 @@ CARRIED = (
 )
 """What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
 FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
+FARTHEST = 1e300
 TOUCHING = 1e-9
 """Gap that counts as closed, over the extent of the model."""
 
@@ -103,15 +104,18 @@ class UnilateralBatch(ElementBatch):
         """Rows ``(k, 8)`` in ``u`` for what contacts of these numbers carry from now on."""
         return self.carried.reshape(-1, len(CARRIED))[numbers]
 
-    def closing(self, motion: Motion, length: float) -> Array:
-        """How fast gaps may close, ``(n,)``, over the speed of the fastest of all points within ``length`` of nodes."""
-        x = motion.x[self.nodes]
+    def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
+        """By how much gaps ``(n,)`` may close while nodes move by ``linear`` (N,) m and turn by ``turn`` (N,) rad."""
+        x, way, angle = motion.x[self.nodes], linear[self.nodes], turn[self.nodes].max(axis=1)
         arm = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1) + 2.0 * self.reach
-        return np.maximum(2.0, arm / length)
+        moved = np.minimum(way.sum(axis=1), 2.0 * way.max(axis=1))
+        return np.where(np.isinf(arm), np.inf, moved + np.where(self.round, 0.0, angle) * np.minimum(arm, FARTHEST))
 
     def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
-        """The paths ``(n,)`` in m of the fastest of these points that close no gap."""
-        return np.asarray(gaps.min(axis=1) / self.closing(motion, length))
+        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of nodes that close no gap."""
+        one, none = np.ones(len(motion.x)), np.zeros(len(motion.x))
+        closing = np.maximum(self.closing(motion, one, none), self.closing(motion, none, one / length))
+        return np.asarray(gaps.min(axis=1) / closing)
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""
@@ -132,6 +136,16 @@ class UnilateralBatch(ElementBatch):
     def second(self, gaps: Gaps) -> Array:
         """Derivatives of the gradients."""
         raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
+
+    def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+        """Gaps ``(k,)`` and gradients ``(k, 3, 6p)`` of some contacts: ``places`` of ``rows``."""
+        gaps = self.measure(motion)
+        return Gaps(gaps.gap[rows, places], gaps.gradient[rows, places], (gaps, rows, places))
+
+    def second_of(self, some: Gaps) -> Array:
+        """Derivatives ``(k, 3, 6p, 6p)`` of the gradients of some contacts."""
+        gaps, rows, places = some.context
+        return self.second(gaps)[rows, places]
 
     def points(self, motion: Motion) -> Array | None:
         """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""

@@ -17,8 +17,7 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
-from fem_mbs.derivatives.residual import Instants, of_force
-from fem_mbs.derivatives.together import Ask, Together
+from fem_mbs.derivatives.residual import Ask, Instants, Together, of_force
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
 from fem_mbs.system.system import System

@@ -113,7 +113,7 @@ class KeptSteps(TimeIntegration):
         accelerate(system)
         control: StepControl
         if isinstance(step, VariableStep):
-            control = calibrated(system, method, step, t_end, None, None).control
+            control = calibrated(system, method, step, t_end, None).control
         else:
             control = FixedStep(step)
         super().__init__(system, method, control, t_end, None)

@@ -157,15 +157,7 @@ def _rates(
     def scaled(parts: Matrices) -> Matrices:
         return [csc_array(units @ csc_array(part)[kept][:, kept] @ units) for part in parts]
 
-    def difference(own: Variation, beside: Sequence[Matrices]) -> Matrices:
-        return scaled(
-            [
-                sum(weight * part for weight, part in zip(own.weights, parts, strict=True))
-                for parts in zip(*beside, strict=True)
-            ]
-        )
-
-    matrices, changes = scaled(matrices), list(map(difference, variations, others))
+    matrices, changes = scaled(matrices), [scaled(_difference(*own)) for own in zip(variations, others, strict=True)]
     weight = system.weight[system.free_rows][:, None]
     x = np.zeros((len(kept), len(values)), np.result_type(modes, values))
     x[:n] = modes * weight
@@ -177,11 +169,7 @@ def _rates(
         s, X, named = values[group].mean(), x[:, group], " and ".join(str(k + 1) for k in group)
         if s == 0.0:
             for variation, own, rate in zip(variations, changes, rates, strict=True):
-                change = variation.step / STEP * own[0]
-                size = np.vecdot(abs(X).T, ((abs(matrices[0]) + abs(change)) @ abs(X)).T)
-                none = AT_REST * size + ROUNDING * abs(matrices[0]).max() * np.vecdot(X.T, X.T).real
-                still = np.abs(np.vecdot(X.T, (change @ X).T)) <= none
-                rate.values[group] = np.where(still, 0.0, np.nan)
+                rate.values[group] = _at_rest(matrices[0], variation.step / STEP * own[0], X)
             continue
         solver = _bordered(_at(matrices, s), _at(matrices, s, 1), X, ONE * abs(s))
         if solver is None:
@@ -209,6 +197,19 @@ def _rates(
                 d = solver.solve(pushed)[:n] / weight
                 rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
     return rates, notes
+
+
+def _difference(own: Variation, beside: Sequence[Matrices]) -> Matrices:
+    """What a variation makes of matrices."""
+    each = zip(*beside, strict=True)
+    return [sum(weight * part for weight, part in zip(own.weights, parts, strict=True)) for parts in each]
+
+
+def _at_rest(stiffness: csc_array, change: csc_array, X: Array) -> Array:
+    """Zero for modes at rest that stay so; NaN for those that a change of the stiffness makes swing."""
+    size = np.vecdot(abs(X).T, ((abs(stiffness) + abs(change)) @ abs(X)).T)
+    none = AT_REST * size + ROUNDING * abs(stiffness).max() * np.vecdot(X.T, X.T).real
+    return np.where(np.abs(np.vecdot(X.T, (change @ X).T)) <= none, 0.0, np.nan)
 
 
 def _bordered(P: csc_array, slope: csc_array, X: Array, near: float) -> splu | None:

@@ -33,7 +33,7 @@ from fem_mbs.contracts import (
     signal,
 )
 from fem_mbs.elements.laws.table import ExternalInput
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, needed
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.model.description import held_by
 from fem_mbs.model.model import Model
@@ -199,21 +199,20 @@ def export_fmu(
     Raises
     ------
     ModelError
-        If an argument or the model is not valid, cannot be pickled, or ``pythonfmu`` is missing.
+        If an argument or the model is not valid, or cannot be pickled.
+    MissingPackageError
+        If ``pythonfmu`` is not installed.
     """
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
-    try:
-        from pythonfmu.builder import FmuBuilder
-    except ImportError:
-        raise ModelError("export_fmu needs pythonfmu; install it with pip install fem_mbs[fmi]") from None
+    builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
     contents = _pickled(model, dict(inputs), dict(outputs), step, method)
     with TemporaryDirectory() as folder:
         script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
-        FmuBuilder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
+        builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
     return file
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, whole_number
-from fem_mbs.errors import MissingPackageError, ModelError, StoreError
+from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.files.scene import Scene
 from fem_mbs.files.store.database import reason, replacing
 from fem_mbs.solution.queries import Queries
@@ -252,10 +252,7 @@ def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
     OSError
         If it cannot be written; what was there stays.
     """
-    try:
-        import h5py
-    except ImportError:
-        raise MissingPackageError(f"{label} needs h5py; install it with pip install fem_mbs[hdf5]") from None
+    h5py = needed("h5py", label, "hdf5")
     with replacing(path) as new:
         with OutputFile(new, "w+") as output:
             with h5py.File(output, "w") as file:

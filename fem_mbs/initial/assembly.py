@@ -330,5 +330,5 @@ def _velocities(model: ModelDescription) -> Array:
 def _inconsistent(system: System) -> bool:
     """Whether initial velocities violate a joint or a drive."""
     evaluation = without_accelerations(system, as_built(system))
-    rate = largest_gap(system, system.velocity_residual(evaluation))
+    rate = largest_gap(system, tangent.velocity_residual(system, evaluation))
     return rate > CONSISTENT * max(1.0, largest_speed(system, evaluation.motion))

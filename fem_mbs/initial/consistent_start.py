@@ -45,7 +45,13 @@ from fem_mbs.initial.state_point import (
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
-from fem_mbs.system.matrices import leading_matrix, mass_product, solve_with_constraints
+from fem_mbs.system.matrices import (
+    gradient_product,
+    leading_matrix,
+    mass_product,
+    solve_with_constraints,
+    velocity_residual,
+)
 from fem_mbs.system.sizes import least_norm
 from fem_mbs.system.system import Evaluation, System
 
@@ -82,7 +88,7 @@ def project_velocities(model: ModelDescription) -> None:
     check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
     explain_singular(system, evaluation, "at the start", of_reactions=False)
-    change = system.nodes_of(_smallest(system, evaluation, -system.velocity_residual(evaluation))).copy()
+    change = system.nodes_of(_smallest(system, evaluation, -velocity_residual(system, evaluation))).copy()
     change[:, :3] = np.matvec(system.R0, change[:, :3])
     for node, w in zip(system.nodes, change, strict=True):
         node.velocity = node.velocity + w[:3]
@@ -92,7 +98,7 @@ def project_velocities(model: ModelDescription) -> None:
 def velocity_defect(system: System, place: StatePoint) -> Array:
     """Smallest velocity ``w`` (N,), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
     evaluation = without_accelerations(system, place)
-    w = _smallest(system, evaluation, system.velocity_residual(evaluation))
+    w = _smallest(system, evaluation, velocity_residual(system, evaluation))
     return system.from_body(place.R, w)
 
 
@@ -102,7 +108,7 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
     The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = system.product(evaluation.gradients, system.to_body(state.R, w))
+    rate = gradient_product(system, evaluation.gradients, system.to_body(state.R, w))
     return system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
@@ -112,9 +118,9 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -system.product(evaluation.gradients, system.to_body(state.R, w))
+    rate = -gradient_product(system, evaluation.gradients, system.to_body(state.R, w))
     if missed:
-        rate += system.velocity_residual(evaluation)
+        rate += velocity_residual(system, evaluation)
     return w + system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
@@ -139,7 +145,7 @@ def projected(system: System, place: StatePoint) -> StatePoint:
 def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
-    residual, before = system.velocity_residual(evaluation), np.inf
+    residual, before = velocity_residual(system, evaluation), np.inf
     speed = largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
         miss = largest_gap(system, residual) / speed
@@ -148,7 +154,7 @@ def _with_projected_velocities(
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + system.product(evaluation.gradients, system.to_body(place.R, w))
+        residual = residual + gradient_product(system, evaluation.gradients, system.to_body(place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 
@@ -237,7 +243,7 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     evaluation = without_accelerations(system, place)
     stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, stop), system.product(evaluation.gradients, stop)
+    blow, parted = mass_product(system, evaluation, stop), gradient_product(system, evaluation.gradients, stop)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
     change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
@@ -247,7 +253,7 @@ def _say_blow(system: System, before: Evaluation, change: float, after: Evaluati
     """Say that joints change velocities at once, by far more than rounding, and than a run leaves their violation."""
     if change <= max(REST, BLOW * max(largest_speed(system, state.motion) for state in (before, after))):
         return
-    if worst := worst_joint(system, system.velocity_residual(before), 0.0):
+    if worst := worst_joint(system, velocity_residual(system, before), 0.0):
         LOG.warning(
             "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
             "meant, give it a drive that begins at this time with the velocity that the state has",
@@ -263,7 +269,7 @@ def _check_velocities(system: System, evaluation: Evaluation) -> None:
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
     acceleration = largest_gap(system, constraints.acceleration_residual(system, resting))
     limit = REST + SPEED * largest_speed(system, motion) + DIFFERENCE_TIME * acceleration
-    if worst := worst_joint(system, system.velocity_residual(evaluation), limit):
+    if worst := worst_joint(system, velocity_residual(system, evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
             "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
@@ -297,8 +303,8 @@ def accelerations(
         evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + system.product(
-            evaluation.gradients, np.where(system.orders == 2, highest, 0.0)
+        hidden = constraints.acceleration_residual(system, evaluation) + gradient_product(
+            system, evaluation.gradients, np.where(system.orders == 2, highest, 0.0)
         )
         change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
         highest, multipliers = highest + change, multipliers + more

@@ -146,7 +146,7 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
         units = diags_array(1.0 / system.weight[system.free_rows])
         count = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
     system.regularize(Redundant(count, sharing, basis[sharing], text))
-    rates = system.velocity_residual(_moving(system, evaluation, np.zeros(system.N)))
+    rates = tangent.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
         raise SingularSystemError(

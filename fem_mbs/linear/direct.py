@@ -152,7 +152,7 @@ def use(solver: DirectSolver | Literal["superlu", "pardiso"]) -> None:
     """
     if solver == "pardiso":
         if find_spec("pypardiso") is None:
-            raise MissingPackageError("use('pardiso') needs pypardiso; install it with pip install fem_mbs[pardiso]")
+            raise MissingPackageError("use('pardiso') needs pypardiso; install it with pip install 'fem_mbs[pardiso]'")
         solver = Pardiso()
     if not callable(solver) and solver != "superlu":
         raise ModelError(f"use: solver must be 'superlu', 'pardiso' or a function of a matrix, received {solver!r}")

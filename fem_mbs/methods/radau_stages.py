@@ -31,7 +31,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, leading_matrix, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 
@@ -99,7 +99,7 @@ def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> 
     per_rate, none = REAL / h, np.zeros(system.N)
     for k in range(CORRECTIONS):
         joints = system.joints(system.motion(state), prescribed)
-        velocity = h * system.velocity_residual(joints)
+        velocity = h * velocity_residual(system, joints)
         gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max()
         if gaps <= (tolerance if k else ROUNDING):
             return state
@@ -135,7 +135,7 @@ def settled(problem: Radau, state: State, factors: Factors) -> State:
     if system.m:
         accelerations = np.append(motion.A, state.uddot) + change * problem.second
         missed = constraints.acceleration_residual(system, evaluation)
-        missed += system.product(evaluation.gradients, accelerations)
+        missed += gradient_product(system, evaluation.gradients, accelerations)
         matrix = system.solver.factor(leading_matrix(system, evaluation))
         more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
         change, multipliers = change + more, multipliers + forces
@@ -229,7 +229,7 @@ class Radau:
             evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
             residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
             if system.m:
-                residual[i, system.n_free :] = self.h * system.velocity_residual(evaluation)
+                residual[i, system.n_free :] = self.h * velocity_residual(system, evaluation)
             evaluations.append(evaluation)
         return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import CDLL
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,18 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import MissingPackageError, ModelError
+from fem_mbs.errors import ModelError, needed
 from fem_mbs.pictures.drawing import Arrows, Drawing, Frame, Layer
 
-EXTRAS = {"matplotlib": "plot", "pyvista": "look", "imageio": "look", "imageio_ffmpeg": "look"}
-"""The extra of the library that brings each."""
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
 """The variable by which VTK is told which kind of window to make; by default it tries one after the other, aloud."""
 
 
 def need(module: str, what: str) -> Any:
     """A module of an optional package, or an error that says how to install it, for ``what`` is asked for."""
-    package = module.split(".")[0]
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which PyVista imports in a notebook
-            return import_module(module)
-    except ImportError as error:
-        raise MissingPackageError(
-            f"{what} needs the package {package}, which is not installed: pip install 'fem_mbs[{EXTRAS[package]}]'"
-        ) from error
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which PyVista imports in a notebook
+        return needed(module, what, "plot" if module.startswith("matplotlib") else "look")
 
 
 def written(path: str | Path, write: Callable[[Path], Any]) -> Path:

@@ -115,7 +115,7 @@ def simulate(
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
     if isinstance(control, VariableStep):
-        integration = calibrated(system, method, control, t_end, initial, events)
+        integration = calibrated(system, method, control, t_end, initial, events=events)
     else:
         integration = TimeIntegration(system, method, control, t_end, initial)
     LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, integration.control)
@@ -230,10 +230,9 @@ def simulate_many(
     try:
         solution = simulate(whole, t_end, step, method, progress=progress)
     except FemMbsError as error:
-        last = None
         if error.solution is not None:
             error.solutions = _apart(models, error.solution, method, t_end)
-            last = [solution.state(-1) for solution in error.solutions]
+        last = [solution.state(-1) for solution in error.solutions] or None
         error.args = (f"{_whose(models, last, t_end, step, method)}: {error}", *error.args[1:])
         raise
     return _apart(models, solution, method, t_end)

@@ -175,7 +175,7 @@ class TimeIntegration:
     ) -> None:
         self.system, self.method, self.control, self.t_end = system, method, control, t_end
         self.steps = self.failed = self.rejected = 0
-        self._tried, self._begins = Plan(0.0, None), True
+        self._tried = Plan(0.0, None)
         self._doubt = self._beyond_limit = ""
         self.memory: Any
         allowed = control.allowed(method)
@@ -229,8 +229,7 @@ class TimeIntegration:
                 self.state = self.state.at(self._jump)  # nearer than a step can be
                 self._pass_jump()
                 continue
-            if self._begins:
-                self._begins = False
+            if not self._tried.h:
                 self._check_limit(plan.h)
             self._tried = plan
             jumps = plan.end is not None and plan.end == self._jump

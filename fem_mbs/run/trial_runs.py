@@ -138,7 +138,8 @@ def calibrated(
     control: VariableStep,
     t_end: float,
     initial: State | Checkpoint | None,
-    events: EventLike | Sequence[EventLike] | None,
+    *,
+    events: EventLike | Sequence[EventLike] | None = None,
 ) -> TimeIntegration:
     """A run with the local error that leads to its tolerance; from a checkpoint, that with which it began."""
     if isinstance(initial, Checkpoint):
@@ -150,8 +151,7 @@ def calibrated(
     if control.local_error is not None:
         return TimeIntegration(system, method, control, t_end, initial)
     smallest, first, largest = control.limits(t_end - begin)
-    if control.largest is None:
-        largest = COARSE * largest
+    largest *= COARSE if control.largest is None else 1.0
     times = np.linspace(begin, t_end, SAMPLES + 1)[1:]
 
     def trial(local_error: float, h: float) -> tuple[SampledRun, bool]:
@@ -160,8 +160,7 @@ def calibrated(
         run = SampledRun(system, method, own, t_end, initial, times)
         return run, run.to_end(events)
 
-    assert method.error_order is not None  # others were refused
-    power, order, tolerance = method.error_order, method.order, control.tolerance
+    power, order, tolerance = method.error_order or 0, method.order, control.tolerance  # others were refused
     least = max(tolerance ** (power / order) / AMPLIFIED, ROUNDING)
     coarse, complete = trial(LOOSEST, largest)
     known, near, stuck = not complete, NEAR, 0
@@ -181,6 +180,5 @@ def calibrated(
         known = known or not complete or stuck == STUCK or allowed < 2.0**power * least
         coarse, near = fine, FARTHEST
     if error and stuck < STUCK:  # not at rest, and steps follow errors
-        local_error = min(max(allowed * longer**power, least), LOOSEST, tolerance)
-        control = replace(control, local_error=local_error)
+        control = replace(control, local_error=min(max(allowed * longer**power, least), LOOSEST, tolerance))
     return SampledRun(system, method, control, t_end, initial, times, coarse)

@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, SectionForces, SignalSource, named_file, shown
 from fem_mbs.elements.shells.shell import Shell
-from fem_mbs.errors import ModelError, StoreError
+from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
 
@@ -300,7 +300,7 @@ def columns(solution: Queries, names: Sequence[str] | None) -> tuple[list[str], 
 
 def to_pandas(solution: Queries, names: Sequence[str] | None) -> Any:
     """See :meth:`fem_mbs.Solution.to_pandas`."""
-    pandas = _library("pandas")
+    pandas = needed("pandas", "Solution.to_pandas", "tables")
     named, units, values = columns(solution, names)
     frame = pandas.DataFrame(values, index=pandas.Index(solution.t, name="t"), columns=named)
     frame.attrs["units"] = dict(zip(named, units, strict=True))
@@ -309,7 +309,7 @@ def to_pandas(solution: Queries, names: Sequence[str] | None) -> Any:
 
 def to_xarray(solution: Queries, names: Sequence[str] | None) -> Any:
     """See :meth:`fem_mbs.Solution.to_xarray`."""
-    xarray = _library("xarray")
+    xarray = needed("xarray", "Solution.to_xarray", "tables")
     variables: dict[str, Any] = {}
     coordinates: dict[str, Any] = {"t": ("t", solution.t, {"units": "s"})}
     for channel in chosen(solution, names):
@@ -339,10 +339,3 @@ def to_csv(solution: Queries, path: Path, names: Sequence[str] | None) -> Path:
     except OSError as error:
         raise StoreError(f"Solution.to_csv: cannot write '{path}': {error.strerror or error}") from error
     return path
-
-
-def _library(name: str) -> Any:
-    try:
-        return __import__(name)
-    except ImportError:
-        raise ModelError(f"Solution.to_{name} needs {name}; install it with pip install fem_mbs[tables]") from None

@@ -144,7 +144,7 @@ class ContactPathProblem(StepProblem):
         d, multipliers = d + lin.moves @ P, multipliers + factor * (lin.reacts @ P)  # without these forces
         forces = np.eye(len(G)) - self.kappa * (G @ lin.moves), self.kappa * (G @ d)
         rates = lin.E @ lin.moves, trial.rates.ravel() - lin.E @ d
-        p = obeying(forces, rates, self.touching.friction, trial.P, trial.rates, LEAST * system.length)
+        p = obeying(forces, rates, self.touching.friction, trial.P, trial.rates, small=LEAST * system.length)
         change = np.append(lin.reacts @ p - multipliers / factor, forces[0] @ p + forces[1] - P)
         return Direction(lin.moves @ p - d, change, 0.0)
 
@@ -155,7 +155,7 @@ class ContactPathProblem(StepProblem):
 
 
 def obeying(
-    forces: tuple[Array, Array], rates: tuple[Array, Array], friction: Array, P: Array, xi: Array, small: float
+    forces: tuple[Array, Array], rates: tuple[Array, Array], friction: Array, P: Array, xi: Array, *, small: float
 ) -> Array:
     """``p`` (3k,) with which forces ``A p + b`` and rates ``G p + c`` of contacts obey their laws.
 

@@ -281,7 +281,7 @@ def _check_joints(equations: TurningEquations, motion: Turning, open_by: Array, 
     evaluation = system.joints(motion, system.prescribe(motion.t))
     for values, limit, rate in (
         (evaluation.constraint - open_by, GAP, ""),
-        (system.velocity_residual(evaluation), RATE * speed, "/s"),
+        (tangent.velocity_residual(system, evaluation), RATE * speed, "/s"),
     ):
         sizes = np.abs(values * system.constraint_weight)
         if sizes.max(initial=0.0) > limit:

@@ -25,9 +25,15 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.matrices import given_rate_gradient, gradients_after, velocity_gradients
+from fem_mbs.system.matrices import (
+    given_rate,
+    given_rate_gradient,
+    gradient_product,
+    gradients_after,
+    velocity_gradients,
+)
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System, given_rate
+from fem_mbs.system.system import Evaluation, System
 
 
 def body_velocity(motion: Motion) -> Array:
@@ -54,7 +60,7 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 
 
 def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, context: Any) -> Array:
-    """``B V + Phi_t`` (m,) of one batch, from its evaluation, see :meth:`System.velocity_residual`."""
+    """``B V + Phi_t`` (m,) of one batch, from its evaluation, see ``velocity_residual``."""
     V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
     if joints.own is not None:
         V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
@@ -62,14 +68,14 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
 
 
 def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
-    """Time derivative of :meth:`System.velocity_residual` for vanishing accelerations ``A`` and ``uddot``, ``(m,)``.
+    """Time derivative of ``velocity_residual`` for vanishing accelerations ``A`` and ``uddot``, ``(m,)``.
 
     That is ``B V' + V H V + 2 B_t V + Phi_tt`` with ``V' = (-Omega x U, 0)``.
     """
     motion = evaluation.motion
     V, rate = body_velocity(motion), np.zeros(system.N)
     system.nodes_of(rate)[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
-    residual = system.product(evaluation.gradients, rate)
+    residual = gradient_product(system, evaluation.gradients, rate)
     for (joints, context, _, rows), own in zip(_joints(system, evaluation), system.constraint_components, strict=True):
         here = V[own]
         residual[rows] += np.vecdot(joints.rate_gradient(context, here), here[joints.cell])
@@ -81,10 +87,10 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
 
 
 def acceleration(system: System, evaluation: Evaluation) -> Array:
-    """Time derivative (m,) of :meth:`System.velocity_residual` with the accelerations of the motion."""
+    """Time derivative (m,) of ``velocity_residual`` with the accelerations of the motion."""
     motion = evaluation.motion
     A = np.append(motion.A, motion.uddot)
-    return acceleration_residual(system, evaluation) + system.product(evaluation.gradients, A)
+    return acceleration_residual(system, evaluation) + gradient_product(system, evaluation.gradients, A)
 
 
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]

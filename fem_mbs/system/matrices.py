@@ -161,6 +161,35 @@ def _with_constraints(
     return values
 
 
+def gradient_product(system: System, gradients: list[Array], d: Array) -> Array:
+    """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
+    result = np.empty(system.m)
+    for gradient, own, rows in zip(gradients, system.equation_components, system.constraint_slices, strict=True):
+        cells = gradient.reshape(len(own), -1, own.shape[1])
+        np.matvec(cells, d.take(own), out=result[rows].reshape(len(own), -1))
+    return result
+
+
+def velocity_residual(system: System, evaluation: Evaluation) -> Array:
+    """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``.
+
+    Arnold, Cardona, Bruels (2015), eq. 16, here with the terms of drives.
+    """
+    result = gradient_product(system, evaluation.gradients, evaluation.velocity)
+    for k in system.given_rates:
+        phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
+        result[system.constraint_slices[k]] += given_rate(system.constraint_batches[k], phi, context)
+    return result
+
+
+def given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
+    """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
+    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
+    if joints.driven and (rates := joints.rates(context)) is not None:
+        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
+    return result
+
+
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and internal variables."""
     result = []
@@ -176,7 +205,7 @@ def gradients_after(system: System, gradients: list[Array], follow: RateSensitiv
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
-    """A factor times derivatives (m, b) of :meth:`System.velocity_residual`, where body velocities follow by ``dV``."""
+    """A factor times derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
     result, moved = [], None
     for k, (joints, context) in enumerate(zip(system.constraint_batches, evaluation.constraint_contexts, strict=True)):
         V = evaluation.velocity.take(system.constraint_components[k])
@@ -191,7 +220,7 @@ def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensiti
 
 
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
-    """Derivatives (m, b) of :meth:`System.velocity_residual` at constant body velocities, for each batch."""
+    """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
     V = evaluation.velocity
     parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
     return [joints.rate_gradient(own, V[rows]) + given_rate_gradient(joints, own) for joints, own, rows in parts]

@@ -335,25 +335,6 @@ class System(Layout, FrozenModel):
         none: tuple[Any, ...] = [], gradients, contexts, velocity, phis
         return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, *none)
 
-    def velocity_residual(self, evaluation: Evaluation) -> Array:
-        """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``.
-
-        Arnold, Cardona, Bruels (2015), eq. 16, here with the terms of drives.
-        """
-        result = self.product(evaluation.gradients, evaluation.velocity)
-        for k in self.given_rates:
-            phi, context = evaluation.phi[k], evaluation.constraint_contexts[k]
-            result[self.constraint_slices[k]] += given_rate(self.constraint_batches[k], phi, context)
-        return result
-
-    def product(self, gradients: list[Array], d: Array) -> Array:
-        """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
-        result = np.empty(self.m)
-        for gradient, own, rows in zip(gradients, self.equation_components, self.constraint_slices, strict=True):
-            cells = gradient.reshape(len(own), -1, own.shape[1])
-            np.matvec(cells, d.take(own), out=result[rows].reshape(len(own), -1))
-        return result
-
     def forces_over_time(self, motion: Motion, times: Sequence[float]) -> Array:
         """Forces ``(len(times), N)`` of the elements that follow time, as they would act on one motion at these times.
 
@@ -432,6 +413,28 @@ class System(Layout, FrozenModel):
             return state
         return replace(state, u=self._changed(self.motion(state), _jump))
 
+    def jump_change(self, before: State, d: Array) -> Array:
+        """What small changes ``d`` (k,) of internal variables before a jump that was made are after it."""
+        result = d.copy()
+        for batch, kept, context in self._in_history(self.motion(before)):
+            if (changes := batch.jump_change(context, d[batch.own])) is not None:
+                result[batch.own[kept]] = changes[kept]
+        return result
+
+    def held_forces(self, evaluation: Evaluation, d: Array) -> Array:
+        """``K d`` (N,) of changes ``(N,)`` of internal variables of kind "history", which no equation is for."""
+        result = np.zeros(self.N)
+        for k in self._read_history:
+            rows, stiffness = self.components[k], self.batches[k].stiffness(evaluation.contexts[k])
+            if stiffness is not None:
+                result += np.bincount(rows.ravel(), np.matvec(stiffness, d[rows]).ravel(), self.N)
+        return result
+
+    @cached_property
+    def _read_history(self) -> list[int]:
+        """Numbers of the batches of elements with variables of kind "history", their own ones or those of others."""
+        return [k for k, b in enumerate(self.batches) if b.own is not None and (self.order[b.own] < 0).any()]
+
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
         """Internal variables with those of kind "history" as a batch says from its context."""
         u = motion.u.copy()
@@ -464,14 +467,6 @@ class System(Layout, FrozenModel):
         """Energies of all elements in J."""
         energies = [batch.energy(motion).summed() for batch in self.batches]
         return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
-
-
-def given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
-    """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
-    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
-    if joints.driven and (rates := joints.rates(context)) is not None:
-        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
-    return result
 
 
 def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:

@@ -11,7 +11,7 @@ import fem_mbs as mbs
 from examples import reproduce_2024 as script
 from examples._reproduce_2024 import flexible, minimal, study
 from examples._reproduce_2024.runs import EP, IMPLICIT, RV, RXYZ, SE3, explicit, implicit
-from fem_mbs.benchmarks import puma, rotors, slider_crank, tops
+from fem_mbs.benchmarks import linkages, puma, rotors, tops
 
 FIRST = {  # h = 1 ms, 4 ms: errors in m of an independent implementation, to three or four digits
     ("free top", EP, 1e-3): 7.630e-3,
@@ -46,7 +46,7 @@ def test_tilted_top_is_the_upright_one() -> None:
 def test_start_of_the_systems() -> None:
     """Velocities obey the joints, and the robot holds its weight, as far as its springs have given way."""
     assert puma.holding(puma.START) == pytest.approx([0, 25.8149, -8.1936, 0, -0.01998, 0], abs=1e-4)
-    for build in (tops.top_on_joint, slider_crank.slider_crank, puma.puma):
+    for build in (tops.top_on_joint, linkages.slider_crank, puma.puma):
         assert mbs.simulate(build(), 1e-6, 1e-6).constraint_residual.velocity[0] < 1e-12
     solution = mbs.simulate(rotors.high_speed_rotor(), 1e-4, 1e-4, mbs.RungeKuttaMuntheKaas())
     center = rotors.read(solution)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.slider_crank import slider_crank
+from fem_mbs.benchmarks.linkages import slider_crank
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import (
     Beam,

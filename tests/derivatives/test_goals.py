@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import minimize
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import adjoint, direct, objective, signals
+from fem_mbs.derivatives import direct, objective, signals
 from fem_mbs.elements import (
     FrictionSpring,
     JointSpring,
@@ -86,7 +86,7 @@ def test_adjoint_of_every_class(name: str) -> None:
 
 def test_adjoint_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the states in a file, and through many checkpoints, to the bit."""
-    monkeypatch.setattr(adjoint, "TOGETHER", 1)
+    monkeypatch.setattr(objective, "TOGETHER", 1)
     goal = mbs.Integral(lambda s: s.position("tip")[:, 2])
     kept, stored = (
         mbs.objective(top, goal, ["mass", "spin"], 0.04, 0.002, how="adjoint", **options)([15.0, 150.0])

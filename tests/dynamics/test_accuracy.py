@@ -19,11 +19,13 @@ from fem_mbs.elements import (
     Force,
     JointActuator,
     JointSensor,
+    JointSpring,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SampledController,
     SpringDamper,
 )
 
@@ -160,6 +162,34 @@ def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
     told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - expm(3.0 * A)[0, 3])
     assert told is not None and told.length > 0.5 * error
     assert gain < 50.0 or told.length < 2.0 * error
+
+
+@pytest.mark.parametrize(("gain", "delay", "h"), [(3.0, 0.0, 0.02), (2.0, 0.04, 0.05)])
+def test_errors_of_what_a_sampled_controller_holds(gain: float, delay: float, h: float) -> None:
+    """A mass on a spring that a filter with two inputs shakes up, from sample to sample by matrix exponentials."""
+    model, period, calls = mbs.Model(gravity=(0, 0, 0)), 0.1, list[float]()
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointSpring(rail, 25.0))
+    inputs = [model.add(JointSensor(rail)), model.add(JointSensor(rail, "coordinate_rate"))]
+
+    def output(t: float, x: Array, u: Array) -> float:
+        calls.append(t)
+        return float(-2.0 * x[0] - 3.0 * u[0] + gain * u[1])
+
+    update = lambda t, x, u: 0.5 * x + u[:1]  # noqa: E731
+    law = SampledController(inputs, period, output, update=update, initial=[0.0], delay=delay)
+    model.add(JointActuator(rail, model.add(law)))
+    solution = mbs.simulate(model, 4.0, h)
+    assert len(calls) == 41  # once a sample
+    F, y, x = np.array([[0, 1, 0], [-25, 0, 1], [0, 0, 0]], float), np.array([0.0, 1.0, 0.0]), np.zeros(1)
+    for t in period * np.arange(40):
+        new, x = output(t, x, y[:2]), update(t, x, y[:2])
+        y = expm(F * delay) @ y
+        y = expm(F * (period - delay)) @ [y[0], y[1], new]
+    told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - y[0])
+    assert told is not None and 0.6 < told.length / error < 1.5
 
 
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
-from fem_mbs.benchmarks.slider_crank import slider_crank
+from fem_mbs.benchmarks.linkages import slider_crank
 from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.system.constraints import gradient_transpose_product

@@ -30,7 +30,7 @@ ROOMS = (
     ("model.check",),
     ("model.model",),
     ("files.paraview", "files.store"),
-    ("solution.solution", "solution.join"),
+    ("solution.solution",),
     ("alpha",),
     ("contact",),
     ("methods",),

@@ -180,7 +180,7 @@ def test_violations_are_judged_in_the_units_of_the_model(length: float) -> None:
 def test_progress_needs_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(
-        mbs.ModelError, match=r"progress=True needs tqdm; install it with pip install fem_mbs\[progress\]"
+        mbs.MissingPackageError, match=r"progress=True needs tqdm; install it with pip install 'fem_mbs\[progress\]'"
     ):
         mbs.simulate(pendulum(), 1.0, 0.1, progress=True)
 

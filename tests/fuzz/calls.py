@@ -20,7 +20,7 @@ import fem_mbs.contracts
 import fem_mbs.elements
 import fem_mbs.testing
 from fem_mbs.contracts import LARGEST, Constraint, Element, Event, hints_of
-from fem_mbs.contracts.names import Deferred
+from fem_mbs.contracts.checked import Deferred
 
 RECORDS = {
     mbs.State,  # checked where it is given to something

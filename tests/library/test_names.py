@@ -14,8 +14,7 @@ from meshes import brick
 import fem_mbs as mbs
 import fem_mbs.elements
 from fem_mbs.contracts import Constraint, Element
-from fem_mbs.contracts.checked import CHECKING
-from fem_mbs.contracts.names import Deferred
+from fem_mbs.contracts.checked import CHECKING, Deferred
 from fem_mbs.contracts.public import ModelPart
 from fem_mbs.elements import (
     PID,

@@ -20,6 +20,7 @@ from matplotlib.colors import rgb_to_hsv
 from PIL import Image
 
 import fem_mbs as mbs
+from fem_mbs import errors
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Ball,
@@ -32,7 +33,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.pictures import pyvista_canvas as extras
 from fem_mbs.pictures.pyvista_canvas import toward
 
 SIZE = (240, 160)
@@ -259,7 +259,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(extras, "import_module", missing)
+    monkeypatch.setattr(errors, "import_module", missing)
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[look\]'"):
         crane().plot().pixels  # noqa: B018
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[plot\]'"):

@@ -24,7 +24,7 @@ from fem_mbs.alpha import generalized_alpha, local_error
 from fem_mbs.alpha.local_error import StepErrors, highest_derivatives
 from fem_mbs.alpha.memory import AccelerationHistory
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import flexible, slider_crank, tops
+from fem_mbs.benchmarks import flexible, linkages, tops
 from fem_mbs.compiled import accelerate, in_use
 from fem_mbs.elements import PID, JointActuator, JointForce, JointSensor, JointStop, PositionMotor
 from fem_mbs.run import time_loop
@@ -42,7 +42,7 @@ BLOCK, FIRST = 24, 240
 MACHINES: dict[str, tuple[Callable[[], mbs.Model], float]] = {
     "heavy top": (tops.top_on_joint, 1e-3),
     "double pendulum": (double, 2e-3),
-    "slider-crank": (slider_crank.slider_crank, 2e-3),
+    "slider-crank": (linkages.slider_crank, 2e-3),
     "four-bar": (lambda: flexible.four_bar()[0], 2e-3),
     "cantilever": (lambda: flexible.right_angle_cantilever()[0], 2e-2),
     "chain of ten": (lambda: chain(10), 1e-3),
@@ -127,7 +127,7 @@ def costs_of_errors(build: Callable[[], mbs.Model], h: float, steps: int) -> Arr
         before, now, t = memory.accelerations, highest_derivatives(scheme.system, new), equations.state.t
         error = errors[memory.steps]
         history = AccelerationHistory(now, t, before.now, before.t_old, before.old, error)
-        return StepErrors(error, history, None, False)
+        return StepErrors(error, now, None, history, None, False)
 
     runs = run(EveryStep(h)), run(EveryStep(h)), run(FixedStep(h)), run(FixedStep(h))
 

@@ -111,4 +111,4 @@ except mbs.MissingPackageError as error:
 """
     arguments = [sys.executable, "-c", script, str(Path(__file__).parent)]
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "to_hdf5 needs h5py; install it with pip install fem_mbs[hdf5]" in done.stdout, done.stderr
+    assert "to_hdf5 needs h5py; install it with pip install 'fem_mbs[hdf5]'" in done.stdout, done.stderr

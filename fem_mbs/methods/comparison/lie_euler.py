@@ -44,7 +44,7 @@ from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import AccelerationLevel
 from fem_mbs.system.kinematics import Chart, Kinematics
-from fem_mbs.system.matrices import leading_entries
+from fem_mbs.system.matrices import gradient_product, leading_entries
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
@@ -80,7 +80,7 @@ class OverdeterminedEquations(StepEquations):
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraints on velocities and accelerations."""
         residual, system = super().evaluate(unknown), self.system
-        Z = system.product(self.start.gradients, unknown.Z)
+        Z = gradient_product(system, self.start.gradients, unknown.Z)
         acceleration = self.h**2 * constraints.acceleration(system, residual.evaluation)
         position = np.where(system.velocity_level, Z, residual.evaluation.constraint)
         return residual._replace(closing=position, hidden=np.concatenate([residual.hidden, acceleration]))

@@ -27,7 +27,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
-from fem_mbs.system.matrices import mass_entries, mass_product, solve_with_constraints
+from fem_mbs.system.matrices import mass_entries, mass_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import Evaluation, System
 
@@ -226,7 +226,7 @@ class SymplecticProblem:
         """The state at the end: momenta there, and velocities that obey the constraints."""
         system, state, h = self.system, self.state, self.h
         at = self.end(D)
-        motion, phi_t = at.motion, system.velocity_residual(at)
+        motion, phi_t = at.motion, velocity_residual(system, at)
         momentum = system.to_body(motion.R, self._left(D, self._mass(D)) / h)
         entries = mass_entries(system, at)
         # impulses of joints change nothing of friction, which is among the forces of the start
