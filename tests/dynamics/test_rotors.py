@@ -140,7 +140,9 @@ def test_unbalance_of_a_rotor_of_four_coordinates(speed: float) -> None:
     whole[2, 3], whole[3, 2] = 0.52j * w * speed, -0.52j * w * speed
     for x, (K, C) in bearings.items():
         whole += motion(x).T @ (np.array(K) + 1j * w * np.array(C)) @ motion(x)
-    pushed = [me * np.exp(1j * angle) * w**2 * np.array([1.0, -1j * np.sign(speed)]) for me, angle in unbalance.values()]
+    pushed = [
+        me * np.exp(1j * angle) * w**2 * np.array([1.0, -1j * np.sign(speed)]) for me, angle in unbalance.values()
+    ]
     whirl = np.linalg.solve(whole, motion(0.0).T @ pushed[0] + motion(0.3).T @ pushed[1])
     for name, x in (("disc", 0.0), ("tip", 0.3)):
         y, z = moved = motion(x) @ whirl
