@@ -162,8 +162,8 @@ class TurningEquations(Equations):
 class SpinningEquations(TurningEquations):
     """The equations of a rotor that stays where it is: each node that turns does so about an axis fixed in it.
 
-    As built that is the axis of the rotor, so that it turns about its own bent line. Amplitudes of a body that stays bent
-    in space go round in it, ``u' = G u``. The load factor is the share of weight and loads.
+    As built that is the axis of the rotor, so that it turns about its own bent line. Amplitudes of a body that stays
+    bent in space go round in it, ``u' = G u``. The load factor is the share of weight and loads.
     """
 
     label, what = "steady_spin", "steady spin"
