@@ -72,7 +72,7 @@ class TurningEquations(Equations):
         """Inner and inertia forces minus loads, and the constraints."""
         return self.evaluate_at(self.motion(point))
 
-    def evaluate_at(self, motion: Turning) -> Evaluation:
+    def evaluate_at(self, motion: Motion) -> Evaluation:
         """The same of a motion."""
         return self.system.evaluate(motion, motion.multipliers, self.system.prescribe(motion.t))
 
@@ -206,6 +206,7 @@ class SpinningEquations(TurningEquations):
             end = at + rows.size * rows.shape[1]
             if G is not None:
                 b, C, M = rows.shape[1] - G.shape[1], batch.damping(context), batch.mass(context)
+                assert C is not None and M is not None
                 block = values[at:end].reshape(*rows.shape, rows.shape[1])
                 block[:, :, b:] += force_factor * (C[:, :, b:] + M[:, :, b:] @ G) @ G
             at = end
@@ -295,7 +296,7 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
         _check_reactions(equations, here, there, Q, angle)
 
 
-def _check_joints(equations: TurningEquations, motion: Turning, open_by: Array, speed: float) -> None:
+def _check_joints(equations: TurningEquations, motion: Motion, open_by: Array, speed: float) -> None:
     system = equations.system
     evaluation = system.joints(motion, system.prescribe(motion.t))
     for values, limit, rate in (
@@ -340,7 +341,7 @@ def _check_forces(
             )
 
 
-def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
+def _check_reactions(equations: TurningEquations, here: Motion, there: Motion, Q: Array, angle: float) -> None:
     """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
     system, scale = equations.system, equations.scale(equations.evaluate_at(here))
     before = _unborne(equations, here)
@@ -358,7 +359,7 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
     )
 
 
-def _unborne(equations: TurningEquations, motion: Turning) -> Array:
+def _unborne(equations: TurningEquations, motion: Motion) -> Array:
     """Forces and moments ``(n, 2, 3)``, world frame, that no reactions can bear: the best ones are taken away."""
     system, evaluation = equations.system, equations.evaluate_at(motion)
     rows, columns = system.pattern.rows, system.pattern.columns
