@@ -63,13 +63,12 @@ def test_a_published_rotor_on_unequal_supports() -> None:
     """Example 5.9.2, by six cubic Timoshenko elements (ROSS); ours agree as meshes are refined, but for that mesh."""
     rest = [82.653, 86.658, 254.520, 274.313, 679.489, 716.786]
     fast = [82.325, 86.864, 239.642, 287.250, 583.488, 806.887]
-    speeds = np.array([0.0, 1000.0, 2000.0, 3000.0, 4000.0]) * 2 * np.pi / 60
+    speeds = np.array([0.0, 2000.0, 4000.0]) * 2 * np.pi / 60
     diagram = mbs.campbell(friswell(), speeds, count=6)
     assert np.sort(diagram.angular[0, :6]) == pytest.approx(rest, rel=5e-4)
     assert np.sort(diagram.angular[-1][np.isfinite(diagram.angular[-1])]) == pytest.approx(fast, rel=7e-4)
     assert diagram.whirl[-1, [0, 1]] == pytest.approx([-diagram.whirl[-1, 1], diagram.whirl[-1, 1]], abs=0.5)
     assert not len(diagram.unstable)
-    assert len(diagram.critical()) >= 2
 
 
 def rigid_rotor(
@@ -191,8 +190,8 @@ def test_a_rotor_of_tetrahedra_on_unequal_bearings() -> None:
         model.add(Bearing(model.ground, body.node("b"), X, (1e7, 5e6), across=(0, 1, 0)))
     with pytest.raises(mbs.ModelError, match="floquet=True"):
         mbs.campbell(models[0], [100.0], count=4)
-    found = mbs.campbell(models[0], [10.0, 100.0], count=4, floquet=True).angular
-    assert found == pytest.approx(mbs.campbell(models[1], [10.0, 100.0], count=4).angular, rel=1e-5)
+    found = mbs.campbell(models[0], [100.0], count=4, floquet=True).angular
+    assert found == pytest.approx(mbs.campbell(models[1], [100.0], count=4).angular, rel=1e-5)
     with pytest.raises(mbs.ModelError, match="floquet resolves [12] of 4 motions"):
         mbs.campbell(models[0], [0.5], count=4, floquet=True)
 
@@ -280,6 +279,7 @@ def oiled(gravity: float, viscosity: float, spin: float = 0.0) -> mbs.Model:
     return model
 
 
+@pytest.mark.slow
 def test_a_loaded_shaft_settles_where_the_film_bears_it() -> None:
     """At half the clearance, ``tan = pi sqrt(1 - e^2)/(4 e)`` against the load."""
     load = 10.0 * 9.81 / (2e-7 / 1e-8 * 100.0)

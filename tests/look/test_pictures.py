@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import imageio.v3 as iio
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -214,6 +212,9 @@ solution = mbs.simulate(model, 0.1, 0.05)""",
 
 @pytest.mark.slow
 def test_a_notebook_shows_each_figure_once() -> None:
+    import nbclient
+    import nbformat
+
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
     nbclient.NotebookClient(book, kernel_name="python3", timeout=120).execute()
     shown = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in book.cells]
