@@ -122,7 +122,8 @@ are added; in the end it begins with 1 if a pivot is lost. Columns are those fro
 that these are coupled with have to be there.
 """
 SOLVE = """\
-define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
+define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
+ ptr noalias %y) {{
 entry:
  br label %fill
 fill:

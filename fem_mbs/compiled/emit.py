@@ -113,8 +113,9 @@ def function(
 ) -> tuple[str, set[str]]:
     """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
 
-    It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and columns of arrays. The integer at ``guard`` has other bits set afterwards if
-    a cell would have gone another way than the sample, by the ``guards``.
+    It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and
+    columns of arrays. The integer at ``guard`` has other bits set afterwards if a cell would have gone another way than
+    the sample, by the ``guards``.
     """
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
     results = [(sink, column, place) for sink in sinks if not sink.rows.lanes for column, place in sink.results]

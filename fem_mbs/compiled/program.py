@@ -64,7 +64,7 @@ class Statement(NamedTuple):
     """A call of a function with the number of a count, where it begins and ends, and arrays."""
 
     name: str
-    count: int
+    number: int
     arrays: list[int]
 
 
@@ -447,7 +447,10 @@ class _Collected:
                 arrays.update(dict.fromkeys(pointers))
         head = ["define void @kernel(ptr %begins, ptr %counts, ptr %arrays) {"]
         for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts"))):
-            head += [f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}", f" %{name}{k} = load i64, ptr %at{name}{k}"]
+            head += [
+                f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}",
+                f" %{name}{k} = load i64, ptr %at{name}{k}",
+            ]
         for k in arrays:
             head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
         head.append(f" store i64 0, ptr %p{GUARD}")

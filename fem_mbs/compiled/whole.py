@@ -162,13 +162,13 @@ class RecordedSystem(System):
             rows = np.concatenate(equations, axis=1)
             self._places.append(program.array(np.where(rows < 0, beyond, solver.place[rows]).astype(np.int64)))
         self._outside = program.array(np.array([solver.outside]))
-        self.parts = self._in_parts(beyond)
+        self.ends = self._in_parts(beyond)
         """Ends of the parts in which the matrix is made and factorised, see :meth:`Program.kernels`."""
         program.functions |= band.functions(solver.width)
         program.kind += [solver.width]
 
     def _in_parts(self, beyond: int) -> IntArray:
-        """Ends ``(parts, counts)`` of what is worked off in parts: nodes before cells read them, columns after all cells.
+        """Ends ``(parts, counts)``: nodes are there before cells read them, columns when all cells have added to them.
 
         Where cells and unknowns are numbered alike; else most of it is in the first part, or in the last.
         """
@@ -178,7 +178,11 @@ class RecordedSystem(System):
         ends[:-1, [NODES, EQUATIONS, self._cleared]] = 0
         for kind, table in zip(kinds, self._places, strict=True):
             own = ends[:-1, kind.number] = kind.n * np.arange(1, number) // number // ALIGNED * ALIGNED
-            for of, rows in ((NODES, kind.batch.nodes), (EQUATIONS, kind.equations), (self._cleared, program.arrays[table])):
+            for of, rows in (
+                (NODES, kind.batch.nodes),
+                (EQUATIONS, kind.equations),
+                (self._cleared, program.arrays[table]),
+            ):
                 if rows.size:
                     last = np.maximum.accumulate(np.where(rows < beyond, rows, -1).max(axis=1))[own - 1] + 1
                     last = np.minimum(-(-last // ALIGNED) * ALIGNED, program.counts[of])
