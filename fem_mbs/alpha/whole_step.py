@@ -91,7 +91,11 @@ def _step(
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
     matrix = lines.kept()
-    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix, errors=carried)
+    memory = AlphaMemory(
+        *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
+        errors=carried,
+        resolves=memory.resolves,
+    )
     return Step(new, memory, report, local)
 
 

@@ -198,7 +198,7 @@ class NonsmoothAlpha(Method):
                     gone = smooth.point.state.t - begin.state.t
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
-                point = ended(contacts, method, smooth, gone)
+                point = ended(contacts, method, smooth, h)
             elif there is None:
                 if (hit < 1.0).any():
                     part_hit, place = contacts.named(int(hit.argmin()))
@@ -208,7 +208,7 @@ class NonsmoothAlpha(Method):
                     )
                 point = self._pushed_out(contacts, begin, smooth, h)
             else:
-                point = self._struck(contacts, begin, smooth, max(left, LEFT_OVER * h))
+                point = self._struck(contacts, begin, smooth, h)
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if left <= LEFT_OVER * h:

@@ -34,6 +34,8 @@ EARLIER = 0.0, 0.05, 0.5
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
+SOONEST = 0.9
+"""Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
 
 def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
@@ -120,7 +122,8 @@ def located(
     if len(instants) > most:
         return None
     before, after = (np.vstack([start.gap, path])[row, every] for row in (k, k + 1))
-    beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, 1.0)
+    # what begins at a gap of nothing, or a depth of rounding, is not met at once
+    beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, SOONEST)
     sooner = np.where(passed | (shares == 1.0), 0.0, beyond * WITHIN[0])
     tau = h * float((shares - sooner)[shares == instants[0]].min())
     low, high, smooth = 0.0, h, last
