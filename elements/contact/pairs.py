@@ -214,7 +214,7 @@ def bent(pair: Pair, data: Any, x: Array, R: Array, cells: IntArray, places: Int
     return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
 
 
-def every(shape: tuple[int, ...]) -> Array:
+def every(shape: tuple[int, ...]) -> IntArray:
     """Rows and places of all contacts, ``(2, nr)``."""
     return np.indices(shape).reshape(2, -1)
 
