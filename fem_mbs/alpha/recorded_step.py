@@ -17,7 +17,7 @@ from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, Program
-from fem_mbs.compiled.tape import CannotRecordError, Number, sample_of
+from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import RecordedSystem, Whole, factors_at
 from fem_mbs.contracts import Report, State
 from fem_mbs.newton import Iterate
@@ -159,11 +159,8 @@ def _state(t: Any, row: dict[str, Array]) -> State:
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(whole: Whole, equations: StepEquations, parameters: Parameters, prescribed: list[Any]) -> Recording:
+def record(program: Program, system: RecordedSystem, given: Given, equations: StepEquations) -> Recording:
     """The methods of the equations on tapes, one after the other."""
-    program = Program()
-    system = RecordedSystem(whole, program, prescribed)
-    given = inputs(program, whole, equations, parameters)
     first, places, closes = len(program.specs), dict[str, int](), equations.closes_velocities
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
@@ -197,24 +194,24 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     residual = step.evaluate(unknown)
     program.share_guards()
     matrix = step.linearize(unknown, residual)
-    R, joints = residual.evaluation.motion.R, system.joint_kinds
-    gradients = matrix.velocity_gradients or []
-    kinds = [(NODES, 36), (NODES, 9), *((kind.number, own.size) for kind, own in zip(joints, gradients, strict=False))]
-    outputs = sinks("matrix", kinds, [matrix.T_inv, R, *gradients])
-    places["first"] = program.rows((NODES, 36), (NODES, 9))
-    of_matrix = program.line(outputs, system.matrix)
-    T_inv, *gradients = (
-        _again(program, kind, places["matrix"] + k, own)
-        for k, (kind, own) in enumerate(zip([kind for kind, _ in kinds], [matrix.T_inv, R, *gradients], strict=True))
-        if k != 1
-    )
+    nodes = [matrix.T_inv, residual.evaluation.motion.R]
+    written = [*nodes, *(matrix.velocity_gradients or [])]
+    owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
+    numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
+    kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
+    of_matrix = program.line(sinks("matrix", kinds, numbers), system.matrix)
+    places["first"] = program.rows(*kinds[:2])
+
+    def again(name: str, arrays: list[Array]) -> list[Array]:
+        """Of matrices that lines have written, as others read them; constants stay."""
+        every = zip(owners, arrays, strict=False)
+        return [_again(program, owner, places[name] + k, own) for k, (owner, own) in enumerate(every)]
+
+    T_inv, _, *gradients = again("matrix", written)
     kept = Linearization(factors_at(system.lu), T_inv)
     if closes:
-        directions = (
-            factors_at(system.first_lu),
-            _again(program, NODES, places["first"], matrix.T_inv),
-            _again(program, NODES, places["first"] + 1, R),
-        )
+        first_T_inv, first_R = again("first", nodes)
+        directions = factors_at(system.first_lu), first_T_inv, first_R
         kept = Linearization(factors_at(system.lu), T_inv, gradients, directions)
     trials, simplified = list[str](), list[bool]()
     for program.answer in (False, True):
@@ -247,10 +244,10 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:
-    """Values that a line has written, as another one reads them; constants stay."""
-    tape = program.tapes[kind]
-    samples = np.stack([np.broadcast_to(sample_of(v), len(tape.sampled)) for v in values.flat], axis=1)
-    given = tape.given(tape.source(array, values.size), samples)
-    result = np.empty(values.size, object)
-    result[:] = [new if isinstance(v, Number) else v for new, v in zip(given.tolist(), values.flat, strict=True)]
-    return result.reshape(values.shape)
+    tape, result = program.tapes[kind], np.array(values, object)
+    moving = {place: value.sample for place, value in np.ndenumerate(result) if isinstance(value, Number)}
+    if moving:
+        samples = np.stack([np.broadcast_to(sample, len(tape.sampled)) for sample in moving.values()], axis=1)
+        for place, new in zip(moving, tape.given(tape.source(array, len(moving)), samples).tolist(), strict=True):
+            result[place] = new
+    return result

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from sys import getrefcount
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -33,6 +34,8 @@ LEAST = 2000
 """Fewest operations of all cells in an evaluation with which a kernel is faster than NumPy."""
 SHAKEN = 0.01
 """How far from where it was built a model is recorded: shares of its extent, and rad."""
+SOME = 61
+"""Nodes of which no two move alike in a sample, however many there are."""
 RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
 _RECORDINGS: dict[Any, RecordedBatch] = {}
 """By the kind of a batch."""
@@ -75,7 +78,8 @@ class Motions:
         shapes += 2 * [(NODES, (n, 6, 6)), (VARIABLES, (k,))]
         self._kinds, self._arrays = [kind for kind, _ in shapes], [padded(shape) for _, shape in shapes]
         self._motion: Motion | None = None
-        self._rates: list[RateSensitivities | None] = [None, None]
+        self._rates: list[Any] = [None, None]
+        """References to the arrays that were taken last, which hold nothing."""
 
     @staticmethod
     def _values(motion: Motion, rates: Sequence[RateSensitivities]) -> list[Any]:
@@ -94,8 +98,8 @@ class Motions:
     def take_rates(self, *rates: RateSensitivities) -> None:
         """Have kernels read how velocities, and accelerations, follow."""
         for k, follow in enumerate(rates):
-            if self._rates[k] is not follow:
-                self._rates[k] = follow
+            if self._rates[k] is None or self._rates[k]() is not follow.nodes:
+                self._rates[k] = ref(follow.nodes)
                 nodes, own = self._arrays[12 + 2 * k : 14 + 2 * k]
                 nodes[...], own[...] = follow
 
@@ -335,9 +339,10 @@ class Samples:
     @cached_property
     def rates(self) -> list[RateSensitivities]:
         """How velocities and accelerations follow."""
-        blocks = np.random.default_rng(3).normal(size=(2, self.system.n, 6, 6))
-        blocks[:, :, 3:, :3] = 0.0
-        return [RateSensitivities(nodes, np.ones(self.system.k)) for nodes in blocks]
+        blocks = np.random.default_rng(3).normal(size=(2, 6, 6))
+        blocks[:, 3:, :3] = 0.0
+        nodes = self.system.n, 6, 6
+        return [RateSensitivities(np.broadcast_to(block, nodes), np.ones(self.system.k)) for block in blocks]
 
     def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
         """A compiled batch, or :class:`CannotRecordError`."""
@@ -379,12 +384,13 @@ class Samples:
 
     def _motion(self, seed: int) -> Motion:
         system, normal = self.system, np.random.default_rng(seed).normal
-        rest = system.at_rest()
-        x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
-        R = np.asarray(rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape)), float)  # while something is recorded, too
-        V, A = normal(size=(2, *rest.V.shape))
+        rest, several = system.at_rest(), np.arange(system.n) % SOME
+        some = min(system.n, SOME)
+        x = rest.x + SHAKEN * system.length * normal(size=(some, 3))[several]
+        turns = np.asarray(so3.exp(SHAKEN * normal(size=(some, 3))), float)  # while something is recorded, too
+        V, A = normal(size=(2, some, 6))[:, several]
         u, udot, uddot = SHAKEN * normal(size=(3, system.k)) + [rest.u, rest.udot, rest.uddot]
-        return Motion(0.5, x, R, V, A, rest.gravity, u, udot, uddot, normal(size=system.m))
+        return Motion(0.5, x, rest.R @ turns[several], V, A, rest.gravity, u, udot, uddot, normal(size=system.m))
 
 
 def _difference(one: Array | None, other: Array | None) -> float:
