@@ -11,7 +11,6 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from sys import getrefcount
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -28,8 +27,6 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-12
 """Largest difference from NumPy's results, over their size, with which a kernel is taken."""
-COPIED = 4096
-"""Largest number of entries of an array that is sooner copied than its address found."""
 LEAST = 2000
 """Fewest operations of all cells in an evaluation with which a kernel is faster than NumPy."""
 SHAKEN = 0.01
@@ -41,21 +38,6 @@ _RECORDINGS: dict[Any, RecordedBatch] = {}
 """By the kind of a batch."""
 _COMPARED = set[Any]()
 """Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
-
-
-def unheld(arrays: list[Array]) -> list[int]:
-    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
-
-    New memory costs as much as what kernels do in it: the system clears it page by page.
-    """
-    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
-
-
-def _references(arrays: list[Array], k: int) -> int:
-    return getrefcount(arrays[k])
-
-
-_ALONE = _references([np.zeros(1)], 0)
 
 
 class RecordedBatch(NamedTuple):
@@ -179,20 +161,14 @@ class _Compiled:
         if self.n * made.programs[0].count(" = f") < self.motions.least:
             raise CannotRecordError("it is so small that NumPy is as fast")
         self.kernels, self._places = program.kernels(made.programs), made.results
-        parts = zip(self._places, shapes, strict=False)
-        self._results = [[program.whole(k).reshape(own) for k, own in zip(*pair, strict=True)] for pair in parts]
-        self._small = [all(result.size <= COPIED for result in own) for own in self._results]
+        self._shapes = shapes
 
     def run(self, k: int) -> list[Array] | None:
         """The results of a kernel; None if a cell went another way than the recorded one."""
-        results = self._results[k]
-        if not self._small[k] and len(free := unheld(results)) < len(results):
-            for place in set(range(len(results))).difference(free):
-                results[place] = np.zeros(results[place].shape)
-                self._program.put(self._places[k][place], address(results[place]))
-        if not self.kernels[k]():
-            return None
-        return [result.copy() for result in results] if self._small[k] else results.copy()
+        results = [np.zeros(shape) for shape in self._shapes[k]]
+        for place, result in zip(self._places[k], results, strict=True):
+            self._program.put(place, address(result))
+        return results if self.kernels[k]() else None
 
     def answer(
         self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
