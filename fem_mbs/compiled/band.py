@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
 from sys import getrefcount
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -337,11 +338,23 @@ class CompiledBand(LinearSolver):
         if values.dtype == float:
             lu, place = self.memory()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            self._program.put(self._lu, place)
-            self._factor()
-            if not self._seen[0]:
-                return self._factors(lu, place)
+            if (factors := self._in_place(lu, place)) is not None:
+                return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
+
+    def factorized(self, entries: Array) -> Factors:
+        if entries.dtype == float:
+            lu: Any = np.bincount(self.slots, entries, self.outside + 1)
+            lu[self.storage] = 0.0
+            if (factors := self._in_place(lu.reshape(self._shape), address(lu))) is not None:
+                return factors
+        return self._plain.factorized(entries)._replace(arrays=())
+
+    def _in_place(self, lu: Array, place: int) -> Factors | None:
+        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
+        self._program.put(self._lu, place)
+        self._factor()
+        return None if self._seen[0] else self._factors(lu, place)
 
     def memory(self) -> tuple[Array, int]:
         """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
