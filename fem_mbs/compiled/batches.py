@@ -243,11 +243,9 @@ class CompiledConstraints(ConstraintBatch):
             cell, inertial = cells.cell, motion.momentum
             assert inertial is not None
             phi, B, context = cell.evaluate(cells.motion(inertial), None)
-            bent = cell.rate_gradient(context, rows[1])
-            both = cells.after(B, follow[0]) + bent
-            return [[phi, B], [cell.stiffness(context, rows[0][0])], [bent], [both]]
+            return [[phi, B], [cell.stiffness(context, rows[0][0])], [cell.rate_gradient(context, rows[1])]]
 
-        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]]
+        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)]]
         self._compiled = _Compiled(batch, samples, [m // n, b], record, shapes)
         self.kind = self._compiled.kind
 
@@ -266,9 +264,6 @@ class CompiledConstraints(ConstraintBatch):
     def rate_gradient(self, context: Any, V: Array) -> Array:
         result = self._compiled.answer(context, 2, (), (None, V))
         return self.batch.rate_gradient(resolved(context), V) if result is None else result
-
-    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        return self._compiled.answer(context, 3, (dV,), (None, V))
 
 
 def _of_batch(name: str) -> Any:
@@ -346,11 +341,7 @@ class Samples:
                 phi, B, context = one.evaluate(motion, None)
                 multipliers, V = np.sin(np.arange(len(phi))), np.cos(np.arange(float(len(batch.nodes) * B.shape[1])))
                 rates = one.rate_gradient(context, V.reshape(-1, B.shape[1]))
-                both = one.rate_derivative(context, V.reshape(-1, B.shape[1]), self.rates[0])
-                if both is None:
-                    own = None if one.own is None else one.own[one.cell]
-                    both = rates + self.rates[0].after(B[:, None], one.nodes[one.cell], own)[:, 0]
-                results.append((phi, B, one.stiffness(context, multipliers), rates, both))
+                results.append((phi, B, one.stiffness(context, multipliers), rates))
             else:
                 force, context = one.force(motion, None)
                 tangent = one.tangent(context, *self.rates)
