@@ -119,20 +119,21 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
     (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
-    row = {name: (kind, random(kind, width)) for name, (kind, width) in ROW.items()}
-    for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
-        row[name][1][...] += built.reshape(system.n, -1)
-    linear = np.stack([random(NODES, 6) for _ in range(7)])
-    linear[:3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)])
-    linear[[3, 6]] += h * v
-    unknowns = [(kind, random(kind, width)) for kind, width in UNKNOWNS]
-    unknowns[0][1][...] += h * v
-    unknowns[3][1][...] = SHAKEN
-    before = dict(zip(ROW, program.joined(*row.values()), strict=True))
-    weighted = program.joined(*((NODES, own) for own in linear))
-    D, multipliers, Z, share = program.joined(*unknowns)
-    ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
-    errors = program.joined(*(6 * [(NODES, random(NODES, 6))]))
+    built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
+
+    def near(parts: dict[str, tuple[int, int]]) -> dict[str, Array]:
+        """Numbers near where the model is built."""
+        values = (random(*part) + built[name] if name in built else random(*part) for name, part in parts.items())
+        return dict(zip(parts, program.joined(parts.values(), values), strict=True))
+
+    before = near(ROW)
+    of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h
+    weighted = program.joined(7 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
+    expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
+    given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
+    D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
+    ended = near(STATE)
+    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])

@@ -101,7 +101,9 @@ def _step(
 
 def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
-    whole = scheme.system.whole
+    whole, solver = scheme.system.whole, scheme.system.solver
+    assert isinstance(solver, CompiledBand)
+    solver.release()
     try:
         if scheme.system.redundant is not None:
             raise CannotRecordError("constraints repeat each other")

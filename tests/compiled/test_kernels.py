@@ -106,22 +106,6 @@ def test_other_branches_are_numpys(fast: Path) -> None:
     np.testing.assert_array_equal(force, expected)
 
 
-def test_results_are_theirs_who_hold_them(fast: Path) -> None:
-    """Of many elements a kernel writes where it has written before, unless somebody holds that, or a view of it."""
-    model = mbs.Model()
-    Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection(1e4, 1e3, 10, (10, 10), 1.0, (1e-3, 1e-3, 1e-3)), 400)
-    system = mbs.System(model)
-    samples = Samples(system)
-    batch, first, second = samples.compiled(system.batches[0]), samples.sample, samples.other
-    held = batch.force(first, None)[0]
-    assert held.size > batches.COPIED
-    view, expected = batch.force(second, None)[0].T, [system.batches[0].force(own, None)[0] for own in (first, second)]
-    places = {batch.force(replace(first), None)[0].ctypes.data for _ in range(5)}
-    assert len(places) == 1, "memory is used again"
-    for own, there in zip((held, view.T), expected, strict=True):
-        np.testing.assert_allclose(own, there, rtol=0, atol=1e-12 * np.abs(there).max())
-
-
 def test_functions_of_the_user_are_not_recorded(fast: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What a law remembers is heard."""
     model = mbs.Model()
