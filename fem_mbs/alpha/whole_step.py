@@ -196,7 +196,9 @@ class StepLines:
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
+        self._matrix, *trials, self._end, self._look = program.kernels(
+            [made.matrix, *made.trials, made.end, made.look], system.ends
+        )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
         self._numbers = arrays[first]
@@ -310,7 +312,7 @@ class StepLines:
         solver = self._system.solver
         assert isinstance(solver, CompiledBand)
         del self._held[min(self._count, 2) - 1 if self._closes else 0 :]
-        factors, place = solver.zeros()
+        factors, place = solver.memory()
         self._held.append(factors)
         self._program.put(self._lu[0], place)
         if self._count < 3:

@@ -29,16 +29,21 @@ correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @factor(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
+define void @factor(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %seen) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- %storage = mul i64 %n, {ld}
- %outside = getelementptr double, ptr %lu, i64 %storage
- store double 0.0, ptr %outside
- br label %look
+ %any_before = load double, ptr %seen
+ %some = icmp ult i64 %begin, %n
+ br i1 %some, label %start, label %end_of_all
+start:
+ %at_start = icmp eq i64 %begin, 0
+ br i1 %at_start, label %look, label %go_on
+go_on:
+ %lost_before = fptosi double %any_before to i64
+ br label %columns
 look:
- %m = phi i64 [0, %entry], [%m1, %look]
+ %m = phi i64 [0, %start], [%m1, %look]
  %m_start = mul i64 %m, {ld}
  %m_place = add i64 %m_start, {W}
  %m_at = getelementptr double, ptr %lu, i64 %m_place
@@ -50,10 +55,10 @@ look:
  %looking = icmp ult i64 %m1, {W}
  br i1 %looking, label %look, label %columns
 columns:
- %j = phi i64 [0, %look], [%j1, %done]
- %lost = phi i64 [0, %look], [%lost1, %done]
- %start = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %start
+ %j = phi i64 [0, %look], [%begin, %go_on], [%j1, %done]
+ %lost = phi i64 [0, %look], [%lost_before, %go_on], [%lost1, %done]
+ %first = mul i64 %j, {ld}
+ %column = getelementptr double, ptr %lu, i64 %first
  %diagonal = getelementptr double, ptr %column, i64 {W}
  %below = getelementptr double, ptr %column, i64 {W1}
  %later_at = getelementptr double, ptr %diagonal, i64 {far}
@@ -105,16 +110,20 @@ done:
 end:
  %any = sitofp i64 %lost1 to double
  store double %any, ptr %seen
+ br label %end_of_all
+end_of_all:
  ret void
 }}
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
 ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all subtractions
-are added; in the end it begins with 1 if a pivot is lost.
+are added; in the end it begins with 1 if a pivot is lost. Columns are those from ``begin``, if the others are done; all
+that these are coupled with have to be there.
 """
 SOLVE = """\
-define void @solve(i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
+define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
+ ptr noalias %y) {{
 entry:
  br label %fill
 fill:
@@ -291,6 +300,8 @@ class CompiledBand(LinearSolver):
         of_row, of_column = (self.place + W).astype(small), (self.place * self.stride).astype(small)
         self.slots = of_column[columns] + of_row[rows]
         self.slots[(rows < 0) | (columns < 0)] = self.storage
+        self.outside = self._ld * (self.size + W) - 1
+        """A place that nothing reads, for entries outside the matrix."""
         self._shape, self._program = (self.size + W, self._ld), Program()
         program = self._program
         program.functions |= functions(plain.width)
@@ -300,8 +311,8 @@ class CompiledBand(LinearSolver):
         order, seen, y = map(program.array, self.arrays)
         self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))
         self._right, self._x, self._seen = program.arrays[right], program.arrays[x], self.arrays[1]
-        factor = Statement("factor", [(size, 1)], [self._lu, seen])
-        solve = Statement("solve", [(size, 1)], [self._lu, order, right, x, y])
+        factor = Statement("factor", size, [self._lu, seen])
+        solve = Statement("solve", size, [self._lu, order, right, x, y])
         self._factor, self._solve = program.kernels(
             [program.line([], Between([], [own], 0)) for own in (factor, solve)]
         )
@@ -309,7 +320,7 @@ class CompiledBand(LinearSolver):
 
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self.zeros()
+            lu, place = self.memory()
             lu[: self.size] = values.reshape(self.size, self._ld)
             self._program.put(self._lu, place)
             self._factor()
@@ -317,10 +328,9 @@ class CompiledBand(LinearSolver):
                 return self._factors(lu, place)
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
-    def zeros(self) -> tuple[Array, int]:
-        """Zeros, where factors were that nobody holds any more, and where that is."""
+    def memory(self) -> tuple[Array, int]:
+        """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
         for k in unheld(self._storages):
-            self._storages[k].fill(0.0)
             return self._storages[k], self._places[k]
         storage = np.zeros(self._shape)
         self._storages = [*self._storages[-2:], storage]
