@@ -79,6 +79,7 @@ def test_a_stop_closes_and_opens() -> None:
     assert mbs.statics(model, 0.0, ramp=False).unstable.tolist() == [0]
     solution = mbs.statics(model, 2.0, step=0.1)
     for path in (solution, mbs.statics(model, 0.4, step=0.1, initial=solution.state(-1))):
+        np.testing.assert_allclose(np.abs(np.diff(path.t)), 0.1)
         load = 50.0 * np.sin(np.pi * path.t)
         np.testing.assert_allclose(path.position("node 1")[:, 0], np.clip(load / 1000.0, -0.02, 0.02), atol=1e-10)
         force = np.abs(path.history.u).max(axis=1)
