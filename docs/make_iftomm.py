@@ -11,8 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fem_mbs.benchmarks.case import BenchmarkProblem, references, solve
-from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, SLIDER_CRANK, SQUEEZER, TWO_WINDOWS
-from fem_mbs.benchmarks.machines import GOVERNOR
+from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, GOVERNOR, LINKAGE, PENDULUM, SLIDER_CRANK, SQUEEZER, TWO_WINDOWS
 
 DOCS = Path(__file__).parent
 sys.path.append(str(DOCS.parent / "tests" / "benchmarks"))

@@ -223,7 +223,7 @@ def solve(
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
             searches, goes_round, smallest = True, True, ROUND * smallest
-        correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options.modified)
+        correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
         first, length = first or at.linearization, problem.length(correction)
         assert at.linearization is not None
         if not report.iterations and history is not None:
@@ -265,21 +265,25 @@ def _correction(
     before: Sizes,
     length: float,
     tolerances: Sizes,
-    modified: bool,
+    options: Newton,
 ) -> tuple[Any, bool, bool]:
     """The next correction, whether it surely is the last one, and whether its matrix is new."""
     correction, last, report = None, False, at.report
     if at.linearization is not None:
         if report.iterations:
-            # whether the contraction of the last correction would surely do once more
+            # whether the contraction of the last correction would surely do once more, or leave a length of rounding
             (force, constraint), (force_before, constraint_before) = size, before
             force *= SAFETY * force / force_before if force_before > force else 1.0
             constraint *= SAFETY * constraint / constraint_before if constraint_before > constraint else 1.0
-            if force <= tolerances[0] and constraint <= tolerances[1]:
+            smallest = options.correction_tolerance
+            fades = SAFETY * length * max(size) <= smallest * max(before)
+            if fades or force <= tolerances[0] and constraint <= tolerances[1]:
                 correction = problem.correction(at.unknown, at.value, at.linearization)
-                left = SAFETY * problem.length(correction) / length
+                shorter = problem.length(correction)
+                left = SAFETY * shorter / length
                 last = left * size[0] <= tolerances[0] and left * size[1] <= tolerances[1]
-        if last or modified and _contracts(report, size, before, tolerances):
+                last = last or fades and shorter <= smallest
+        if last or options.modified and _contracts(report, size, before, tolerances):
             if correction is None:
                 correction = problem.correction(at.unknown, at.value, at.linearization)
             return correction, last, False

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.doctor import RUNS
+from fem_mbs.command import RUNS
 from fem_mbs.elements import (
     Beam,
     BeamSection,

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -38,13 +39,15 @@ FILE = re.compile(r"(?<![\w./:~-])(?:\w+/)+\w+\.py\b")
 """A file, from the root or from a room."""
 ALONE = re.compile(r"(?<=`)\w+\.py(?=`)")
 """A file without its folder."""
+IMPORT = re.compile(r"^ *from (fem_mbs[\w.]*) import (?:\(([^)]*)\)|([^*\n]*)$)", re.M)
+"""Names that are imported, in brackets on lines of their own or in a line."""
 MADE = {"docs/_build"}
 """What tools make."""
 
 
-def docstrings(path: Path) -> str:
+def docstrings(text: str) -> str:
     """All strings of a file that stand alone: docstrings of modules, classes, functions and attributes."""
-    return "\n".join(alone(ast.parse(path.read_text(encoding="utf-8")).body))
+    return "\n".join(alone(ast.parse(text).body))
 
 
 def alone(body: list[ast.stmt]) -> Iterator[str]:
@@ -55,6 +58,7 @@ def alone(body: list[ast.stmt]) -> Iterator[str]:
             yield node.value.value
 
 
+@cache
 def exists(name: str) -> bool:
     """Whether a dotted name is a module, or something in it; of a class, what its objects alone have is not known."""
     parts = ["fem_mbs", *name.split(".")[1:]]
@@ -91,22 +95,31 @@ def test_authors_import_the_contracts_alone() -> None:
         assert imported and set(imported) <= public, name
 
 
-def test_docstrings_name_what_exists() -> None:
-    wrong = {str(path.relative_to(ROOT)): sorted(unknown(docstrings(path))) for path in SOURCES}
-    assert {path: names for path, names in wrong.items() if names} == {}
-
-
-def taken(path: Path) -> set[str]:
+def taken(text: str) -> set[str]:
     """Dotted names of what a file imports out of the package."""
-    froms = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom))
-    own = (node for node in froms if not node.level and (node.module or "").split(".")[0] == "fem_mbs")
-    return {f"{node.module}.{name.name}" for node in own for name in node.names} - {"fem_mbs.interface.*"}
+    return {
+        f"{module}.{name}"
+        for module, several, line in IMPORT.findall(text)
+        for name in re.findall(r"(\w+)(?: as \w+)?", re.sub(r"#.*", "", several or line))
+    }
 
 
-def test_scripts_take_what_exists() -> None:
-    """Those that make pictures and figures of pages are run by nobody for long."""
-    wrong = {str(path.relative_to(ROOT)): sorted(name for name in taken(path) if not exists(name)) for path in SOURCES}
+def test_docstrings_name_and_scripts_take_what_exists() -> None:
+    """Scripts that make pictures and figures of pages are run by nobody for long."""
+    wrong = {}
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        # what no line of a file names, none of its docstrings does
+        names = set(unknown(docstrings(text))) if any(unknown(text)) else set()
+        wrong[str(path.relative_to(ROOT))] = sorted(names | {name for name in taken(text) if not exists(name)})
     assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_imports_of_scripts_are_read() -> None:
+    text = (
+        "from fem_mbs.lie import so3 as s, se3  # the group\nif 1:\n    from fem_mbs import (\n  Model,  # m\n  So,\n)"
+    )
+    assert taken(text) == {"fem_mbs.lie.so3", "fem_mbs.lie.se3", "fem_mbs.Model", "fem_mbs.So"}
 
 
 def test_what_does_not_exist_is_found() -> None:

@@ -331,6 +331,8 @@ class SampledBatch(WiredBatch, of=SampledController):
         self._n = own.shape[1] - 2 * self._p - 2
         self._period, self._delay, self._begin = np.array([[c.period, c.delay, c.begin] for c in controllers]).T
         self._samples, self._changes = own[:, -2], own[:, -1]
+        inputs = self._wires.W.shape[1]
+        self._slopes = [Secants(self._n + self._p, self._n + inputs) for _ in controllers]
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[float, Array, Array]]:
         """Nothing: what others read is held."""
@@ -355,26 +357,75 @@ class SampledBatch(WiredBatch, of=SampledController):
         t, z, inputs = context
         z = z.copy()
         for row, controller in enumerate(self._controllers):
-            self._advance(controller, t, z[row], inputs[row])
+
+            def sample(x: Array, row: int = row, of: SampledController = controller) -> tuple[Array, Array]:
+                u = inputs[row]
+                y = asked(of, of.output, "output", (t, x, u), self._p)
+                new = x if of.update is None else asked(of, of.update, "update", (t, x, u), self._n)
+                self._slopes[row].learn(np.append(x, u), np.append(new, y))
+                return new, y
+
+            self._advance(controller, t, z[row, self._n + 2 * self._p :], z[row], sample)
         return z
 
-    def _advance(self, controller: SampledController, t: float, z: Array, u: Array) -> None:
-        """Take one controller to an instant, in place."""
+    def jump_change(self, context: tuple[float, Array, Array], d: Array) -> Array:
+        """By the derivatives that samples have told of."""
+        t, z, _ = context
+        counts, d = z[:, self._n + 2 * self._p :].copy(), d.copy()
+        inputs = np.matvec(self._wires.W, d[:, self._own.shape[1] :])
+        for row, controller in enumerate(self._controllers):
+
+            def sample(x: Array, row: int = row) -> tuple[Array, Array]:
+                both = self._slopes[row].derivative @ np.append(x, inputs[row])
+                return both[: self._n], both[self._n :]
+
+            self._advance(controller, t, counts[row], d[row], sample)
+        return d
+
+    def _advance(
+        self,
+        controller: SampledController,
+        t: float,
+        counts: Array,
+        z: Array,
+        sample: Callable[[Array], tuple[Array, Array]],
+    ) -> None:
+        """Take one controller to an instant, in place: what it has counted, and its values or small changes of them.
+
+        ``sample`` makes new states and outputs of the states.
+        """
         n, p, near = self._n, self._p, NEAR * controller.period
-        held, ready, count = slice(n, n + p), slice(n + p, n + 2 * p), n + 2 * p
+        held, ready = slice(n, n + p), slice(n + p, n + 2 * p)
         elapsed = t - controller.begin + near
 
         def change() -> None:
-            if z[count + 1] < z[count] and elapsed >= z[count + 1] * controller.period + controller.delay:
-                z[held], z[count + 1] = z[ready], z[count]
+            if counts[1] < counts[0] and elapsed >= counts[1] * controller.period + controller.delay:
+                z[held], counts[1] = z[ready], counts[0]
 
         change()
-        if elapsed >= z[count] * controller.period:
-            x = z[:n].copy()
-            z[ready] = asked(controller, controller.output, "output", (t, x, u), p)
-            if controller.update is not None:
-                z[:n] = asked(controller, controller.update, "update", (t, x, u), n)
+        if elapsed >= counts[0] * controller.period:
+            z[:n], z[ready] = sample(z[:n].copy())
             # a run that begins later takes the sample before its start at its start
-            z[count + 1] = np.floor(elapsed / controller.period)
-            z[count] = z[count + 1] + 1.0
+            counts[1] = np.floor(elapsed / controller.period)
+            counts[0] = counts[1] + 1.0
             change()
+
+
+class Secants:
+    """The derivative of a function, as far as its values have told (Broyden, Math. Comp. 19, 1965).
+
+    A function that is asked anew may remember that it was: what controllers do is their own.
+    """
+
+    def __init__(self, values: int, arguments: int) -> None:
+        self.derivative = np.zeros((values, arguments))
+        self._at, self._value, self._size = np.zeros(arguments), np.zeros(values), np.zeros(arguments)
+
+    def learn(self, at: Array, value: Array) -> None:
+        """Of the derivative changes what maps the way from the last arguments, weighted by their largest sizes."""
+        self._size = np.maximum(self._size, np.abs(at))
+        moved = at - self._at
+        way = np.divide(moved, self._size**2, out=np.zeros_like(moved), where=self._size > 0.0)
+        if (squared := moved @ way) > STEP**2:
+            self.derivative += np.outer(value - self._value - self.derivative @ moved, way) / squared
+            self._at, self._value = at, value

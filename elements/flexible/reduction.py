@@ -579,7 +579,8 @@ class Reduction(Public):
         out = f", the first left out with interfaces held {self.left_out / (2 * np.pi):.4g} Hz" if self.left_out else ""
         return (
             f"Reduction to {', '.join(self.names)} and {self.modes} modes: {self.mass:.6g} kg, mass centre "
-            f"{self.center}, {self.size:.4g} m large; free frequencies {kept} Hz{out}"
+            f"{self.center}, principal moments of inertia {np.linalg.eigvalsh(self.inertia)} kg m^2, {self.size:.4g} m "
+            f"large; free frequencies {kept} Hz{out}"
         )
 
     def __repr__(self) -> str:

@@ -190,7 +190,8 @@ def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array
 
         return skfem.BilinearForm(of_slopes).assemble(basis)
 
-    K = block_array([[works(a, b) for b in range(3)] for a in range(3)], format="csr")
+    upper = {(a, b): works(a, b) for a in range(3) for b in range(a, 3)}
+    K = block_array([[upper[a, b] if a <= b else upper[b, a].T for b in range(3)] for a in range(3)], format="csr")
     M = skfem.BilinearForm(lambda u, v, _: rho * u * v).assemble(basis)
     one_by_one = np.arange(K.shape[0]).reshape(3, -1).T.ravel()
     return K[one_by_one][:, one_by_one], csr_array(kron(M, np.eye(3)))

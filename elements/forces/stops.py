@@ -211,14 +211,14 @@ class RigidStopBatch(UnilateralBatch):
         G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
         return Gaps(self.gaps(motion), G, measured.context)
 
-    def closing(self, motion: Motion, length: float) -> Array:
+    def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
-        linear, angular = np.moveaxis(np.linalg.norm(G, axis=-1), -1, 0)
-        return np.asarray(2.0 * (linear + angular / length).sum(axis=1))
+        ways = np.stack([linear[self.nodes], turn[self.nodes]], axis=-1)
+        return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=(1, 2)))
 
-    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
-        return np.minimum(super().clearance(motion, gaps, length), 0.5 * length)
+    def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
+        return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
         H = self._coordinates.second(gaps.context)

@@ -39,8 +39,8 @@ EULER = Parameters(0.0, 0.0, 1.0, 1.0)
 GROWTH = 3.0
 """After a step that was shorter by this factor starting values are new: it followed vibrations that longer ones cannot.
 """
-SHORTER = 0.25
-"""Share of the step for which starting values were found below which these are new, too: more is resolved."""
+LOST = 1e-3
+"""Share of accelerations after a jump, of what a step does not resolve of them, that is none."""
 
 
 @checked
@@ -106,8 +106,11 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        started = self._begin(system, state, h, highest_derivatives(system, before))
-        return started._replace(errors=memory.errors)
+        started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
+        if errors is not None and system.has_history:
+            errors = errors.copy()
+            system.own_of(errors[0])[:] = system.jump_change(before, system.own_of(errors[0]))
+        return started._replace(errors=errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.
@@ -117,9 +120,14 @@ class GeneralizedAlpha(Method):
         tells how accelerations go on, so that these values do for others of about ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        there = highest_derivatives(system, euler.trial(system, state, h, memory))
+        there, now = (
+            highest_derivatives(system, euler.trial(system, state, h, memory)),
+            highest_derivatives(system, state),
+        )
         memory = self._begin(system, state, h, there)
-        return self._corrected(system, state, h, memory, there)._replace(before=None)
+        whole = np.abs(memory.accelerations.now - now).max(initial=0.0) <= LOST * np.abs(now).max(initial=0.0)
+        memory = self._corrected(system, state, h, memory, there)
+        return memory._replace(before=None, resolves=h if whole else 0.0)
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""
@@ -153,7 +161,7 @@ class GeneralizedAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if memory.before is not None or h > GROWTH * memory.h:
+        if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
             memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
@@ -167,6 +175,8 @@ class GeneralizedAlpha(Method):
         plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
+        if kept is not None and not len(kept.T_inv):
+            kept = None
         history = memory.convergence or ConvergenceHistory()
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
@@ -180,8 +190,8 @@ class GeneralizedAlpha(Method):
         carried = memory.errors
         if carried is not None and errors.velocities is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                rates = newmark(scheme.parameters, h, carried[1:], system.order).constants
-                carried = equations.carried(solution, carried[0], rates, errors.increment, errors.velocities)
+                rates = newmark(scheme.parameters, h, carried[1:4], system.order).constants
+                carried = equations.carried(solution, carried, rates, errors.increment, errors.velocities)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -193,6 +203,7 @@ class GeneralizedAlpha(Method):
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,
             errors=carried,
+            resolves=memory.resolves,
         )
         return Step(new, memory, solution.report, errors.local)
 
@@ -201,8 +212,7 @@ class GeneralizedAlpha(Method):
     ) -> AlphaMemory:
         """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
         if memory.before is None:
-            anew = h > growth * memory.h or not memory.steps and h < SHORTER * memory.h
-            return self.restart(system, state, h) if anew else memory
+            return self.restart(system, state, h) if h > max(growth * memory.h, memory.resolves) else memory
         if isclose(h, memory.h, rel_tol=SAME):
             return memory
         return self._begin(system, state, h, memory.before)
@@ -248,7 +258,7 @@ class GeneralizedAlpha(Method):
         able = scheme.chart is system.kinematics and scheme.kind is not Index2Equations and self.quadratic
         if not (on and able and not self.newton.modified):
             return memory._replace(errors=None)
-        return memory if memory.errors is not None else memory._replace(errors=np.zeros((4, system.N)))
+        return memory if memory.errors is not None else memory._replace(errors=np.zeros((5, system.N)))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
         """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""

@@ -46,7 +46,7 @@ class AlphaMemory(NamedTuple):
     convergence: ConvergenceHistory | None = None
     """What first corrections have left of late."""
     matrix: tuple[Array, ...] | None = None
-    """Inverse tangent operators and factors of the last iteration matrix."""
+    """Inverse tangent operators, none of a compiled step, and factors of the last iteration matrix."""
     eta: Array | None = None
     """Multipliers of the constraints on velocities in the last step, of index 2, to be looked at."""
     velocity_perturbation: Array | None = None
@@ -56,7 +56,10 @@ class AlphaMemory(NamedTuple):
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: Array | None = None
-    """Errors ``(4, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    """Errors ``(5, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    resolves: float = 0.0
+    """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
+    grow as they like."""
 
 
 def named(memory: AlphaMemory) -> AlphaMemory:

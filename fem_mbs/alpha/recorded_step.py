@@ -17,7 +17,7 @@ from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, Program
-from fem_mbs.compiled.tape import CannotRecordError, Number, sample_of
+from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import RecordedSystem, Whole, factors_at
 from fem_mbs.contracts import Report, State
 from fem_mbs.newton import Iterate
@@ -102,7 +102,7 @@ class Given(NamedTuple):
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
-    """Those that are carried along ``(4, N)``."""
+    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -119,20 +119,21 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
     (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
-    row = {name: (kind, random(kind, width)) for name, (kind, width) in ROW.items()}
-    for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
-        row[name][1][...] += built.reshape(system.n, -1)
-    linear = np.stack([random(NODES, 6) for _ in range(7)])
-    linear[:3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)])
-    linear[[3, 6]] += h * v
-    unknowns = [(kind, random(kind, width)) for kind, width in UNKNOWNS]
-    unknowns[0][1][...] += h * v
-    unknowns[3][1][...] = SHAKEN
-    before = dict(zip(ROW, program.joined(*row.values()), strict=True))
-    weighted = program.joined(*((NODES, own) for own in linear))
-    D, multipliers, Z, share = program.joined(*unknowns)
-    ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
-    errors = program.joined(*(4 * [(NODES, random(NODES, 6))]))
+    built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
+
+    def near(parts: dict[str, tuple[int, int]]) -> dict[str, Array]:
+        """Numbers near where the model is built."""
+        values = (random(*part) + built[name] if name in built else random(*part) for name, part in parts.items())
+        return dict(zip(parts, program.joined(parts.values(), values), strict=True))
+
+    before = near(ROW)
+    of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h
+    weighted = program.joined(7 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
+    expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
+    given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
+    D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
+    ended = near(STATE)
+    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -159,11 +160,8 @@ def _state(t: Any, row: dict[str, Array]) -> State:
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(whole: Whole, equations: StepEquations, parameters: Parameters, prescribed: list[Any]) -> Recording:
+def record(program: Program, system: RecordedSystem, given: Given, equations: StepEquations) -> Recording:
     """The methods of the equations on tapes, one after the other."""
-    program = Program()
-    system = RecordedSystem(whole, program, prescribed)
-    given = inputs(program, whole, equations, parameters)
     first, places, closes = len(program.specs), dict[str, int](), equations.closes_velocities
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
@@ -197,24 +195,24 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     residual = step.evaluate(unknown)
     program.share_guards()
     matrix = step.linearize(unknown, residual)
-    R, joints = residual.evaluation.motion.R, system.joint_kinds
-    gradients = matrix.velocity_gradients or []
-    kinds = [(NODES, 36), (NODES, 9), *((kind.number, own.size) for kind, own in zip(joints, gradients, strict=False))]
-    outputs = sinks("matrix", kinds, [matrix.T_inv, R, *gradients])
-    places["first"] = program.rows((NODES, 36), (NODES, 9))
-    of_matrix = program.line(outputs, system.matrix)
-    T_inv, *gradients = (
-        _again(program, kind, places["matrix"] + k, own)
-        for k, (kind, own) in enumerate(zip([kind for kind, _ in kinds], [matrix.T_inv, R, *gradients], strict=True))
-        if k != 1
-    )
+    nodes = [matrix.T_inv, residual.evaluation.motion.R]
+    written = [*nodes, *(matrix.velocity_gradients or [])]
+    owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
+    numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
+    kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
+    of_matrix = program.line(sinks("matrix", kinds, numbers), system.matrix)
+    places["first"] = program.rows(*kinds[:2])
+
+    def again(name: str, arrays: list[Array]) -> list[Array]:
+        """Of matrices that lines have written, as others read them; constants stay."""
+        every = zip(owners, arrays, strict=False)
+        return [_again(program, owner, places[name] + k, own) for k, (owner, own) in enumerate(every)]
+
+    T_inv, _, *gradients = again("matrix", written)
     kept = Linearization(factors_at(system.lu), T_inv)
     if closes:
-        directions = (
-            factors_at(system.first_lu),
-            _again(program, NODES, places["first"], matrix.T_inv),
-            _again(program, NODES, places["first"] + 1, R),
-        )
+        first_T_inv, first_R = again("first", nodes)
+        directions = factors_at(system.first_lu), first_T_inv, first_R
         kept = Linearization(factors_at(system.lu), T_inv, gradients, directions)
     trials, simplified = list[str](), list[bool]()
     for program.answer in (False, True):
@@ -238,18 +236,19 @@ def record(whole: Whole, equations: StepEquations, parameters: Parameters, presc
     lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
-    rates = given.of_rates @ given.errors[1:]
-    errors = step.carried(Iterate(unknown, residual, kept, Report()), given.errors[0], rates, left, third)
+    errors, Z = given.errors[:5], given.errors[5]
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
+    of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:
-    """Values that a line has written, as another one reads them; constants stay."""
-    tape = program.tapes[kind]
-    samples = np.stack([np.broadcast_to(sample_of(v), len(tape.sampled)) for v in values.flat], axis=1)
-    given = tape.given(tape.source(array, values.size), samples)
-    result = np.empty(values.size, object)
-    result[:] = [new if isinstance(v, Number) else v for new, v in zip(given.tolist(), values.flat, strict=True)]
-    return result.reshape(values.shape)
+    tape, result = program.tapes[kind], np.array(values, object)
+    moving = {place: value.sample for place, value in np.ndenumerate(result) if isinstance(value, Number)}
+    if moving:
+        samples = np.stack([np.broadcast_to(sample, len(tape.sampled)) for sample in moving.values()], axis=1)
+        for place, new in zip(moving, tape.given(tape.source(array, len(moving)), samples).tolist(), strict=True):
+            result[place] = new
+    return result

@@ -85,19 +85,25 @@ def _step(
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        errors, sizes = lines.look(solution.value.rows, end, carried)
+        errors, sizes = lines.look(solution.value.rows, solution.unknown, end, carried)
         carried = None if carried is None else errors
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
     matrix = lines.kept()
-    memory = AlphaMemory(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix, errors=carried)
+    memory = AlphaMemory(
+        *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
+        errors=carried,
+        resolves=memory.resolves,
+    )
     return Step(new, memory, report, local)
 
 
 def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
-    whole = scheme.system.whole
+    whole, solver = scheme.system.whole, scheme.system.solver
+    assert isinstance(solver, CompiledBand)
+    solver.release()
     try:
         if scheme.system.redundant is not None:
             raise CannotRecordError("constraints repeat each other")
@@ -131,9 +137,10 @@ class Trial(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """Where a step has led, a row, see :class:`Columns`."""
+    """Where a step has led, a row in two parts, see :class:`Columns`: states are kept for long."""
 
-    row: Array
+    state: Array
+    memory: Array
     best: int
     """The guess that would have been best."""
     local: float
@@ -182,15 +189,18 @@ class StepLines:
         prescribed = whole.prescribed(equations.h)
         system = RecordedSystem(whole, program, prescribed)
         first = len(program.arrays)
-        inputs(program, whole, equations, parameters)
+        given = inputs(program, whole, equations, parameters)
         self.kind = type(equations), *program.kind
         made = _RECORDINGS.get(self.kind)
         if made is None:
             with recorded(whole):
-                made = _RECORDINGS[self.kind] = record(whole, equations, parameters, prescribed)
-        program.repeat(made.specs)
+                made = _RECORDINGS[self.kind] = record(program, system, given, equations)
+        else:
+            program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look = program.kernels([made.matrix, *made.trials, made.end, made.look])
+        self._matrix, *trials, self._end, self._look = program.kernels(
+            [made.matrix, *made.trials, made.end, made.look], system.ends
+        )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
         self._numbers = arrays[first]
@@ -219,7 +229,7 @@ class StepLines:
         self._guess = np.zeros_like(self._unknown)
         self._guess_multipliers = self._guess[N : N + m]
         self._key: Any = None
-        self._last: Any = None, None, None
+        self._last: Any = None, None
         self._latest: Any = None, None, None
         self._count = 0
 
@@ -236,9 +246,9 @@ class StepLines:
         if memory.errors is not None:
             ratio = round(memory.h / h, DIGITS) if last.t_old < state.t else 0.0
             numbers[-4:-1] = (h * weights_of_third(parameters, ratio)).tolist()
-        x, a, row = self._last
+        x, a, *parts = self._last
         if x is state.x and a is memory.a:
-            self._start[:] = row
+            np.concatenate(parts, out=self._start)
         else:
             self._begin_at(state, memory)
         formulas, guess, N = self._formulas, self._guess, linear.shape[1]
@@ -303,8 +313,8 @@ class StepLines:
         self._count += 1
         solver = self._system.solver
         assert isinstance(solver, CompiledBand)
-        del self._held[min(self._count, 2) - 1 :]
-        factors, place = solver.zeros()
+        del self._held[min(self._count, 2) - 1 if self._closes else 0 :]
+        factors, place = solver.memory()
         self._held.append(factors)
         self._program.put(self._lu[0], place)
         if self._count < 3:
@@ -344,35 +354,38 @@ class StepLines:
             self._run(self._end, rows)
             row, values = self._after_end[0], self._after_end[1].tolist()
         *squares, local = values
-        return StepResult(row.copy(), squares.index(min(squares)), local)
+        first = self._columns.memory
+        return StepResult(row[:first].copy(), row[first:].copy(), squares.index(min(squares)), local)
 
     def parts(
         self, end: StepResult, state: State, h: float, memory: AlphaMemory
     ) -> tuple[State, Array, PredictorHistory]:
         """The state of rows, the algorithmic accelerations, and what guesses missed."""
-        row, own = end.row, self._columns.of
-        x, R, v, vdot = [row[place].reshape(shape) for place, shape in self._shapes]
-        new = State(state.t + h, x, R, v, vdot, row[own["multipliers"]], state.u, state.udot, state.uddot)
-        a, D = row[own["a"]], row[own["missed 0"].start : own["missed 1"].stop].reshape(2, -1)
-        missed = row[own["missed multipliers 0"].start :].reshape(2, -1)
-        self._last = x, a, row
+        N = self._linear.shape[1]
+        x, R, v, vdot = [end.state[place].reshape(shape) for place, shape in self._shapes]
+        multipliers = end.state[self._columns.of["multipliers"]]
+        new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
+        a, D, missed = end.memory[:N], end.memory[N : 3 * N].reshape(2, N), end.memory[4 * N :].reshape(2, -1)
+        self._last = x, a, end.state, end.memory
         assert memory.predictor is not None
         return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
 
     def kept(self) -> tuple[Array, ...]:
-        """Inverse tangent operators and the factors of the last matrix, for a later step."""
-        return self._blocks[0][self._count > 1].reshape(-1, 6, 6).copy(), self._held[-1]
+        """The factors of the last matrix, for a step of another length."""
+        return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
-        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
+    def look(self, rows: Array, last: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
+        """Errors ``(5, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
 
-        See ``StepErrorEstimate``.
+        From the rows of the last trial, those of the solution and its state; see ``StepErrorEstimate``.
         """
         if errors is not None:
-            self._errors[...] = errors.reshape(-1)
-        self._ended[...] = end.row[: self._columns.memory]
+            self._errors[: errors.size] = errors.reshape(-1)
+            if self._closes:
+                self._errors[errors.size :] = self.plain(last).Z
+        self._ended[...] = end.state
         self._run(self._look, rows)
-        return self._carried.reshape(4, -1).copy(), self._lasting.copy()
+        return self._carried.reshape(5, -1).copy(), self._lasting.copy()
 
     # the same by NumPy
 
@@ -397,7 +410,7 @@ class StepLines:
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         before, after = self.plain(rows), self.evaluate(rows).after
         own, end = self.plain(after), self.end(after)
-        x, R, v, _ = [end.row[place].reshape(shape) for place, shape in self._shapes]
+        x, R, v, _ = [end.state[place].reshape(shape) for place, shape in self._shapes]
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
@@ -405,7 +418,7 @@ class StepLines:
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (x, expected.x, system.length)]
-        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.row[self._columns.of["a"]], a, a_rate)]
+        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.memory[: len(a)], a, a_rate)]
         for one, other, rate in pairs:
             if not np.abs(one - other).max(initial=0.0) <= AGREES * rate * max(size, SHAKEN):
                 raise CannotRecordError("the recorded lines do something else")

@@ -1,8 +1,9 @@
-"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01 to A04.
+"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01 to A05.
 
 The series of the library are not public; the references are solutions of the same data in minimal coordinates. A03,
 Andrews' squeezing mechanism, is as in the test set of initial value problems (Mazzia, Magherini 2008): seven bodies in
 a plane; three rods and a triangle meet at E. Angles ``q`` and lengths are named as in the test set.
+A05 is the flyball governor: rods with balls turn about a shaft and lift a slider by stiff spring-dampers.
 
 The spatial rigid slider-crank (Haug 1989, Masarati): a crank about x, whose mass centre is at its middle as in the
 published series, drives a slider along x.
@@ -22,6 +23,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import BenchmarkProblem, case, known, refined, rows, solve, twice_extrapolated
 from fem_mbs.contracts import Node
 from fem_mbs.elements import (
+    FixedJoint,
     Harmonic,
     Moment,
     PointMass,
@@ -322,3 +324,57 @@ def spatial_slider_crank() -> Iterator[Array]:
     yield values
     yield np.log2(np.linalg.norm(runs[1] - runs[0]) / np.linalg.norm(runs[2] - runs[1]))
     yield values[0]
+
+
+# The flyball governor
+
+STIFFNESS, DAMPING, FREE = 8e5, 4e4, 0.5
+SPIN = 2 * np.pi
+ANGLE = np.pi / 6
+"""Of the rods below the horizontal at the start."""
+OFFSET, SIDE, CUBE = 0.05, 0.01, 0.1
+ROD_MASS, SLIDER_MASS, BALL_MASS = 0.3, 3.0, 5.0
+AXIAL, ACROSS = ROD_MASS * SIDE**2 / 6, ROD_MASS * (1 + SIDE**2) / 12
+UPRIGHT = SLIDER_MASS * CUBE**2 / 6
+GOVERNOR_TIMES = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def governor(group: str = "R3xSO3") -> Model:
+    """Bodies "shaft", "slider", "left", "right" and balls, and the joint "guide" of the slider."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    spin = np.array([0, SPIN, 0])
+    shaft = model.add_node((0, 0.5, 0), angular_velocity=spin, name="shaft")
+    slider = model.add_node((0, 0.5, 0), angular_velocity=spin, name="slider")
+    model.add(RigidBody(shaft, ROD_MASS, (ACROSS, AXIAL, ACROSS)))
+    model.add(RigidBody(slider, SLIDER_MASS, (UPRIGHT, UPRIGHT, UPRIGHT)))
+    model.add(RevoluteJoint(model.ground, shaft, (0, 1, 0)))
+    model.add(PrismaticJoint(shaft, slider, (0, 1, 0)), name="guide")
+    for side, name in ((1, "right"), (-1, "left")):
+        hinge = np.array([side * OFFSET, 1, 0])
+        along = np.array([side * np.cos(ANGLE), -np.sin(ANGLE), 0])
+        triad = np.stack([along, np.cross((0, 0, side), along), (0, 0, side)], axis=-1)
+        middle, end = hinge + along / 2, hinge + along
+        rod = model.add_node(middle, triad, velocity=np.cross(spin, middle), angular_velocity=spin @ triad, name=name)
+        ball = model.add_node(end, velocity=np.cross(spin, end), angular_velocity=spin, name=f"{name} ball")
+        model.add(RigidBody(rod, ROD_MASS, (AXIAL, ACROSS, ACROSS)))
+        model.add(PointMass(ball, BALL_MASS))
+        model.add(RevoluteJoint(shaft, rod, (0, 0, 1), point=hinge))
+        model.add(FixedJoint(rod, ball))
+        model.add(
+            SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=slider.at((side * OFFSET, 0, 0)))
+        )
+    return model
+
+
+def read_governor(solution: Solution) -> Array:
+    """Height of the slider and speed of the shaft ``(nt, 2)``."""
+    return np.stack([solution.coordinate("guide") + 0.5, solution.angular_velocity("shaft")[:, 1]], axis=-1)
+
+
+GOVERNOR = BenchmarkProblem("IFToMM A05, flyball governor", governor, read_governor, GOVERNOR_TIMES)
+
+
+@case("IFToMM A05, flyball governor", "machines", slow=True, refine=(500, 1000, 2000))
+def governor_case(steps: int) -> Array:
+    """A governor swings up and down; the longest steps are 160 times as long as its couplers take to come to rest."""
+    return solve(GOVERNOR, steps)[1]

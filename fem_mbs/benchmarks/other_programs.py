@@ -2,11 +2,15 @@
 
 Bodies that swing under their weight are those of MotionGenesis (through Drake) and ADAMS; the car axis and the Fekete
 points are of the test set (Mazzia, Magherini 2008).
+
+The arm on a hydraulic cylinder is ``hydraulicActuatorSimpleTest`` of Exudyn: a controller sets the valve, and the
+pressures of both chambers are states of a block. The program sets its valve once before each step; its result with
+steps of 0.2 and 0.04 ms is extrapolated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -14,9 +18,12 @@ from scipy.spatial.transform import Rotation
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import case, rows
 from fem_mbs.elements import (
+    Block,
     CylindricalJoint,
     DistanceJoint,
     JointSpring,
+    LineActuator,
+    LineSensor,
     OrientationJoint,
     PointMass,
     PointOnPlaneJoint,
@@ -30,12 +37,13 @@ from fem_mbs.run.simulate import simulate
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 
+GRAVITY = 9.81
 BOOT_START = np.radians((90.0, 1.0))
 
 
 def babyboot(group: str = "R3xSO3") -> Model:
     """Kane's baby boot: a plate on the hinge "B" along a lace, which swings on the hinge "A"."""
-    model = Model(group, gravity=(0, 0, -9.81))
+    model = Model(group, gravity=(0, 0, -GRAVITY))
     swung = Rotation.from_rotvec((BOOT_START[0], 0, 0))
     turned = swung * Rotation.from_rotvec((0, 0, BOOT_START[1]))
     down = swung.apply((0, 0, -1))
@@ -190,3 +198,56 @@ def fekete_case() -> list[Array]:
     """Twenty points on a sphere repel each other, with drag, until they rest: 190 forces, places after 1000 s."""
     solution = simulate(fekete(), 1000.0, VariableStep(1e-6), RadauIIA(), times=[0.0, 1000.0])
     return [solution.position(f"{k}")[-1] for k in (1, 7, 13, 20)]
+
+
+# An arm on a hydraulic cylinder
+
+ARM, ARM_MASS = 1.0, 120.0
+AREA, OIL, FLOW, SUPPLY, PISTON_DAMPING, START_PRESSURE = 0.01, 1e11, 2e-5, 200e5, 2e5, 2e6
+"""Of the piston in m^2, of the oil in Pa/m^3, of the valve in m^3/s per sqrt(Pa); pressures in Pa; N s/m."""
+BUILT = np.sqrt(2) * ARM / 4
+
+
+def _flow(valve: float, pressure: float) -> float:
+    """Into a chamber, from the supply or to the tank, in m^3/s."""
+    return float(valve * FLOW * np.sqrt(max(SUPPLY - pressure if valve >= 0 else pressure, 0.0)))
+
+
+def _pressure_rates(t: float, pressures: Sequence[float], cylinder: Sequence[float]) -> list[float]:
+    length, speed = cylinder
+    wanted = BUILT + 0.1 * (np.clip(1 - np.cos(np.pi * t), 0.5, 1.5) - 0.5)
+    valve = 2 * (wanted - length)
+    inflow = -AREA * speed + _flow(valve, pressures[0]), AREA * speed + _flow(-valve, pressures[1])
+    return [OIL * flow for flow in inflow]
+
+
+def _pull(t: float, pressures: Sequence[float], cylinder: Sequence[float]) -> list[float]:
+    return [AREA * (pressures[1] - pressures[0]) + PISTON_DAMPING * cylinder[1]]
+
+
+def hydraulic_arm(group: str = "R3xSO3") -> tuple[Model, Block]:
+    """The "arm" on a "hinge" at the origin, held by a cylinder from below, whose states are the pressures."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    arm = model.add_node((ARM / 2, 0, 0), name="arm")
+    model.add(RigidBody(arm, ARM_MASS, (ARM_MASS * ARM**2 / 12,) * 3))
+    model.add(RevoluteJoint(model.ground, arm, axis=(0, 0, 1), point=(0, 0, 0)), name="hinge")
+    ends = {"point_a": (0, -ARM / 4, 0), "point_b": (ARM / 4, 0, 0)}
+    sensors = [model.add(LineSensor(model.ground, arm, quantity, **ends)) for quantity in ("length", "speed")]
+    cylinder = model.add(Block(sensors, _pressure_rates, _pull, initial=[START_PRESSURE, START_PRESSURE]))
+    model.add(LineActuator(model.ground, arm, cylinder, **ends))
+    return model, cylinder
+
+
+@case("hydraulic arm", "machines", slow=True)
+def hydraulic_arm_case() -> Iterator[Array | float]:
+    """An arm of 120 kg sinks and rises on a cylinder, by pressures that a valve lets in and out."""
+    times = (0.2, 0.4)
+    model, cylinder = hydraulic_arm()
+    solution = simulate(model, times[-1], 1e-3, RadauIIA())
+    at = rows(solution.t, times)
+    pressures = [solution.signal(cylinder[f"state {k}"])[at] / 1e6 for k in (1, 2)]
+    found = np.stack([np.ravel(solution.coordinate("hinge")[at]), *pressures], axis=-1)
+    x = solution.displacement("arm")[-1]
+    yield found.T
+    # size of displacement and angle, plus that of the pressures in MPa
+    yield float(np.linalg.norm([*x, found[-1, 0]]) + np.linalg.norm(found[-1, 1:]))

@@ -17,9 +17,10 @@ def in_use() -> bool:
 def accelerate(system: System) -> None:
     """Have a system run compiled kernels, if these are in use, and anything can move."""
     if system.size and in_use():
-        from fem_mbs.compiled.nodes import compiled
+        from fem_mbs.compiled import band, batches
         from fem_mbs.compiled.whole import whole
 
+        band.compiled(system)
         system.whole = whole(system)
         if system.whole is None or system.size > DENSE_SIZE:
-            compiled(system)
+            batches.compiled(system)

@@ -9,15 +9,16 @@ factorises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
+from sys import getrefcount
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import unheld
 from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.program import Between, Program, Statement, address
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
@@ -29,16 +30,21 @@ correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @factor(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
+define void @factor(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %seen) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- %storage = mul i64 %n, {ld}
- %outside = getelementptr double, ptr %lu, i64 %storage
- store double 0.0, ptr %outside
- br label %look
+ %any_before = load double, ptr %seen
+ %some = icmp ult i64 %begin, %n
+ br i1 %some, label %start, label %end_of_all
+start:
+ %at_start = icmp eq i64 %begin, 0
+ br i1 %at_start, label %look, label %go_on
+go_on:
+ %lost_before = fptosi double %any_before to i64
+ br label %columns
 look:
- %m = phi i64 [0, %entry], [%m1, %look]
+ %m = phi i64 [0, %start], [%m1, %look]
  %m_start = mul i64 %m, {ld}
  %m_place = add i64 %m_start, {W}
  %m_at = getelementptr double, ptr %lu, i64 %m_place
@@ -47,18 +53,23 @@ look:
  %m_seen = getelementptr double, ptr %seen, i64 %m
  store double %m_size, ptr %m_seen
  %m1 = add i64 %m, 1
- %looking = icmp ult i64 %m1, %n
+ %looking = icmp ult i64 %m1, {W}
  br i1 %looking, label %look, label %columns
 columns:
- %j = phi i64 [0, %look], [%j1, %done]
- %lost = phi i64 [0, %look], [%lost1, %done]
- %start = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %start
+ %j = phi i64 [0, %look], [%begin, %go_on], [%j1, %done]
+ %lost = phi i64 [0, %look], [%lost_before, %go_on], [%lost1, %done]
+ %first = mul i64 %j, {ld}
+ %column = getelementptr double, ptr %lu, i64 %first
  %diagonal = getelementptr double, ptr %column, i64 {W}
  %below = getelementptr double, ptr %column, i64 {W1}
+ %later_at = getelementptr double, ptr %diagonal, i64 {far}
+ %later_value = load double, ptr %later_at
+ %later_size = call double @llvm.fabs.f64(double %later_value)
  %pivot = load double, ptr %diagonal
  %size = call double @llvm.fabs.f64(double %pivot)
  %mine = getelementptr double, ptr %seen, i64 %j
+ %later_seen = getelementptr double, ptr %mine, i64 {W}
+ store double %later_size, ptr %later_seen
  %all = load double, ptr %mine
  %least = fmul double %all, {least}
  %enough = fcmp ogt double %size, %least
@@ -100,16 +111,20 @@ done:
 end:
  %any = sitofp i64 %lost1 to double
  store double %any, ptr %seen
+ br label %end_of_all
+end_of_all:
  ret void
 }}
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
-``seen`` gets the sizes of the diagonal,
-to which those of all subtractions are added; in the end it begins with 1 if a pivot is lost.
+``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all subtractions
+are added; in the end it begins with 1 if a pivot is lost. Columns are those from ``begin``, if the others are done; all
+that these are coupled with have to be there.
 """
 SOLVE = """\
-define void @solve(i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
+define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
+ ptr noalias %y) {{
 entry:
  br label %fill
 fill:
@@ -176,10 +191,15 @@ end:
 """
 
 
+def _vectors(width: int) -> tuple[int, int]:
+    """Numbers in a vector, and vectors in half a column: of those that there are, those with the shorter columns."""
+    return min(((V, -(-width // V)) for V in (lanes(), min(lanes(), 4))), key=lambda own: own[0] * own[1])
+
+
 @cache
-def functions(width: int, lanes: int) -> dict[str, str]:
+def functions(width: int) -> dict[str, str]:
     """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
-    V, K = lanes, -(-width // lanes)  # noqa: N806
+    V, K = _vectors(width)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
     down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
 
@@ -216,6 +236,7 @@ def functions(width: int, lanes: int) -> dict[str, str]:
         w=width,
         ld=2 * W + 1,
         ahead=2 * W,
+        far=W * (2 * W + 1),
         least=f"{LEAST:.1e}",
         scale=lines(*load("raw", "%below"), "%l{k} = fmul {vector} %raw{k}, %inverses", store("l", "raw_at")),
         update=lines(
@@ -257,6 +278,21 @@ def functions(width: int, lanes: int) -> dict[str, str]:
     return {"factor": factor, "solve": solve}
 
 
+def unheld(arrays: list[Array]) -> list[int]:
+    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
+
+    New memory costs as much as what kernels do in it: the system clears it page by page.
+    """
+    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return getrefcount(arrays[k])
+
+
+_ALONE = _references([np.zeros(1)], 0)
+
+
 class CompiledBand(LinearSolver):
     """A :class:`LinearSolver` of a band; what it does not do itself, a LAPACK solver in the same order does.
 
@@ -270,75 +306,69 @@ class CompiledBand(LinearSolver):
 
     def __init__(self, plain: BandedSolver, rows: IntArray, columns: IntArray) -> None:
         self._plain, self.size, self.kind, self.place = plain, plain.size, plain.kind, plain.place
-        V = lanes()  # noqa: N806
         self.width = plain.width
-        self._width = W = -(-plain.width // V) * V  # noqa: N806
+        V, K = _vectors(plain.width)  # noqa: N806
+        self._width = W = V * K  # noqa: N806
         self._ld = 2 * W + 1
-        self.storage = self._ld * self.size
-        self.slots = self.slots_of(rows, columns)
+        self.storage, self.stride, self.middle = self._ld * self.size, 2 * W, W
+        """How many numbers there are, from column to column in a row, and before that of the diagonal."""
+        small = np.dtype(np.int32 if self.storage < 2**31 else np.int64)  # there are many entries
+        of_row, of_column = (self.place + W).astype(small), (self.place * self.stride).astype(small)
+        self.slots = of_column[columns] + of_row[rows]
+        self.slots[(rows < 0) | (columns < 0)] = self.storage
+        self.outside = self._ld * (self.size + W) - 1
+        """A place that nothing reads, for entries outside the matrix."""
         self._shape, self._program = (self.size + W, self._ld), Program()
         program = self._program
-        program.functions |= functions(plain.width, V)
-        size, count = program.count(self.size), program.count(len(rows))
+        program.functions |= functions(plain.width)
+        size = program.count(self.size)
         self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
         """The order, and where functions write the sizes of pivots and parts of solutions."""
         order, seen, y = map(program.array, self.arrays)
-        self._lu, self._entries = program.array(np.zeros(1)), program.array(np.zeros(len(rows)))
-        right, x = (program.array(np.zeros(self.size)) for _ in range(2))
+        self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))
         self._right, self._x, self._seen = program.arrays[right], program.arrays[x], self.arrays[1]
-        add = Statement("add", [(count, 1)], [program.array(self.slots), self._entries, self._lu])
-        statements = [
-            [add, Statement("factor", [(size, 1)], [self._lu, seen])],
-            [Statement("factor", [(size, 1)], [self._lu, seen])],
-            [Statement("solve", [(size, 1)], [self._lu, order, right, x, y])],
-        ]
-        self._sum, self._factor, self._solve = program.kernels(
-            [program.line([], Between([], own, 0)) for own in statements]
+        factor = Statement("factor", size, [self._lu, seen])
+        solve = Statement("solve", size, [self._lu, order, right, x, y])
+        self._factor, self._solve = program.kernels(
+            [program.line([], Between([], [own], 0)) for own in (factor, solve)]
         )
         self._storages, self._places = list[Array](), list[int]()
 
-    def spread(self, slots: IntArray) -> IntArray:
-        """Slots of which those outside are many: no sum there has to wait for the one before."""
-        unused = self.storage + self._width + np.arange(len(slots)) % (self._width + 1)
-        return np.where(slots == self.storage, unused, slots)
-
-    def slots_of(self, rows: IntArray, columns: IntArray) -> IntArray:
-        """Where entries are stored."""
-        outside, place = (rows < 0) | (columns < 0), self.place
-        return np.where(outside, self.storage, place[columns] * (self._ld - 1) + self._width + place[rows])
-
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self.zeros()
+            lu, place = self.memory()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            if (factors := self._factorized(self._factor, lu, place)) is not None:
+            if (factors := self._in_place(lu, place)) is not None:
                 return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
     def factorized(self, entries: Array) -> Factors:
         if entries.dtype == float:
-            if entries is not self._program.arrays[self._entries]:
-                self._program.arrays[self._entries] = entries = np.ascontiguousarray(entries)
-                self._program.put(self._entries, address(entries))
-            if (factors := self._factorized(self._sum, *self.zeros())) is not None:
+            lu: Any = np.bincount(self.slots, entries, self.outside + 1)
+            lu[self.storage] = 0.0
+            if (factors := self._in_place(lu.reshape(self._shape), address(lu))) is not None:
                 return factors
         return self._plain.factorized(entries)._replace(arrays=())
 
-    def zeros(self) -> tuple[Array, int]:
-        """Zeros, where factors were that nobody holds any more, and where that is."""
+    def _in_place(self, lu: Array, place: int) -> Factors | None:
+        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
+        self._program.put(self._lu, place)
+        self._factor()
+        return None if self._seen[0] else self._factors(lu, place)
+
+    def memory(self) -> tuple[Array, int]:
+        """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
         for k in unheld(self._storages):
-            self._storages[k].fill(0.0)
             return self._storages[k], self._places[k]
         storage = np.zeros(self._shape)
         self._storages = [*self._storages[-2:], storage]
         self._places = [*self._places[-2:], address(storage)]
         return storage, self._places[-1]
 
-    def _factorized(self, kernel: Callable[[], bool], lu: Array, place: int) -> Factors | None:
-        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
-        self._program.put(self._lu, place)
-        kernel()
-        return None if self._seen[0] else self._factors(lu, place)
+    def release(self) -> None:
+        """Give back memory that nobody holds."""
+        for k in reversed(unheld(self._storages)):
+            del self._storages[k], self._places[k]
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         if len(arrays) != 1 or arrays[0].shape != self._shape:

@@ -11,8 +11,8 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from sys import getrefcount
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -27,32 +27,17 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-12
 """Largest difference from NumPy's results, over their size, with which a kernel is taken."""
-COPIED = 4096
-"""Largest number of entries of an array that is sooner copied than its address found."""
 LEAST = 2000
 """Fewest operations of all cells in an evaluation with which a kernel is faster than NumPy."""
 SHAKEN = 0.01
 """How far from where it was built a model is recorded: shares of its extent, and rad."""
+SOME = 61
+"""Nodes of which no two move alike in a sample, however many there are."""
 RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
 _RECORDINGS: dict[Any, RecordedBatch] = {}
 """By the kind of a batch."""
 _COMPARED = set[Any]()
 """Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
-
-
-def unheld(arrays: list[Array]) -> list[int]:
-    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
-
-    New memory costs as much as what kernels do in it: the system clears it page by page.
-    """
-    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
-
-
-def _references(arrays: list[Array], k: int) -> int:
-    return getrefcount(arrays[k])
-
-
-_ALONE = _references([np.zeros(1)], 0)
 
 
 class RecordedBatch(NamedTuple):
@@ -75,7 +60,8 @@ class Motions:
         shapes += 2 * [(NODES, (n, 6, 6)), (VARIABLES, (k,))]
         self._kinds, self._arrays = [kind for kind, _ in shapes], [padded(shape) for _, shape in shapes]
         self._motion: Motion | None = None
-        self._rates: list[RateSensitivities | None] = [None, None]
+        self._rates: list[Any] = [None, None]
+        """References to the arrays that were taken last, which hold nothing."""
 
     @staticmethod
     def _values(motion: Motion, rates: Sequence[RateSensitivities]) -> list[Any]:
@@ -94,8 +80,8 @@ class Motions:
     def take_rates(self, *rates: RateSensitivities) -> None:
         """Have kernels read how velocities, and accelerations, follow."""
         for k, follow in enumerate(rates):
-            if self._rates[k] is not follow:
-                self._rates[k] = follow
+            if self._rates[k] is None or self._rates[k]() is not follow.nodes:
+                self._rates[k] = ref(follow.nodes)
                 nodes, own = self._arrays[12 + 2 * k : 14 + 2 * k]
                 nodes[...], own[...] = follow
 
@@ -175,20 +161,14 @@ class _Compiled:
         if self.n * made.programs[0].count(" = f") < self.motions.least:
             raise CannotRecordError("it is so small that NumPy is as fast")
         self.kernels, self._places = program.kernels(made.programs), made.results
-        parts = zip(self._places, shapes, strict=False)
-        self._results = [[program.whole(k).reshape(own) for k, own in zip(*pair, strict=True)] for pair in parts]
-        self._small = [all(result.size <= COPIED for result in own) for own in self._results]
+        self._shapes = shapes
 
     def run(self, k: int) -> list[Array] | None:
         """The results of a kernel; None if a cell went another way than the recorded one."""
-        results = self._results[k]
-        if not self._small[k] and len(free := unheld(results)) < len(results):
-            for place in set(range(len(results))).difference(free):
-                results[place] = np.zeros(results[place].shape)
-                self._program.put(self._places[k][place], address(results[place]))
-        if not self.kernels[k]():
-            return None
-        return [result.copy() for result in results] if self._small[k] else results.copy()
+        results = [np.zeros(shape) for shape in self._shapes[k]]
+        for place, result in zip(self._places[k], results, strict=True):
+            self._program.put(place, address(result))
+        return results if self.kernels[k]() else None
 
     def answer(
         self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
@@ -263,11 +243,9 @@ class CompiledConstraints(ConstraintBatch):
             cell, inertial = cells.cell, motion.momentum
             assert inertial is not None
             phi, B, context = cell.evaluate(cells.motion(inertial), None)
-            bent = cell.rate_gradient(context, rows[1])
-            both = cells.after(B, follow[0]) + bent
-            return [[phi, B], [cell.stiffness(context, rows[0][0])], [bent], [both]]
+            return [[phi, B], [cell.stiffness(context, rows[0][0])], [cell.rate_gradient(context, rows[1])]]
 
-        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]]
+        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)]]
         self._compiled = _Compiled(batch, samples, [m // n, b], record, shapes)
         self.kind = self._compiled.kind
 
@@ -286,9 +264,6 @@ class CompiledConstraints(ConstraintBatch):
     def rate_gradient(self, context: Any, V: Array) -> Array:
         result = self._compiled.answer(context, 2, (), (None, V))
         return self.batch.rate_gradient(resolved(context), V) if result is None else result
-
-    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        return self._compiled.answer(context, 3, (dV,), (None, V))
 
 
 def _of_batch(name: str) -> Any:
@@ -335,9 +310,10 @@ class Samples:
     @cached_property
     def rates(self) -> list[RateSensitivities]:
         """How velocities and accelerations follow."""
-        blocks = np.random.default_rng(3).normal(size=(2, self.system.n, 6, 6))
-        blocks[:, :, 3:, :3] = 0.0
-        return [RateSensitivities(nodes, np.ones(self.system.k)) for nodes in blocks]
+        blocks = np.random.default_rng(3).normal(size=(2, 6, 6))
+        blocks[:, 3:, :3] = 0.0
+        nodes = self.system.n, 6, 6
+        return [RateSensitivities(np.broadcast_to(block, nodes), np.ones(self.system.k)) for block in blocks]
 
     def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
         """A compiled batch, or :class:`CannotRecordError`."""
@@ -365,11 +341,7 @@ class Samples:
                 phi, B, context = one.evaluate(motion, None)
                 multipliers, V = np.sin(np.arange(len(phi))), np.cos(np.arange(float(len(batch.nodes) * B.shape[1])))
                 rates = one.rate_gradient(context, V.reshape(-1, B.shape[1]))
-                both = one.rate_derivative(context, V.reshape(-1, B.shape[1]), self.rates[0])
-                if both is None:
-                    own = None if one.own is None else one.own[one.cell]
-                    both = rates + self.rates[0].after(B[:, None], one.nodes[one.cell], own)[:, 0]
-                results.append((phi, B, one.stiffness(context, multipliers), rates, both))
+                results.append((phi, B, one.stiffness(context, multipliers), rates))
             else:
                 force, context = one.force(motion, None)
                 tangent = one.tangent(context, *self.rates)
@@ -379,12 +351,13 @@ class Samples:
 
     def _motion(self, seed: int) -> Motion:
         system, normal = self.system, np.random.default_rng(seed).normal
-        rest = system.at_rest()
-        x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
-        R = np.asarray(rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape)), float)  # while something is recorded, too
-        V, A = normal(size=(2, *rest.V.shape))
+        rest, several = system.at_rest(), np.arange(system.n) % SOME
+        some = min(system.n, SOME)
+        x = rest.x + SHAKEN * system.length * normal(size=(some, 3))[several]
+        turns = np.asarray(so3.exp(SHAKEN * normal(size=(some, 3))), float)  # while something is recorded, too
+        V, A = normal(size=(2, some, 6))[:, several]
         u, udot, uddot = SHAKEN * normal(size=(3, system.k)) + [rest.u, rest.udot, rest.uddot]
-        return Motion(0.5, x, R, V, A, rest.gravity, u, udot, uddot, normal(size=system.m))
+        return Motion(0.5, x, rest.R @ turns[several], V, A, rest.gravity, u, udot, uddot, normal(size=system.m))
 
 
 def _difference(one: Array | None, other: Array | None) -> float:

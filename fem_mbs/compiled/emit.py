@@ -23,7 +23,7 @@ EXTREMES = {"larger": "uge", "smaller": "ule"}
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
 KERNEL = """\
-define internal void @{name}(i64 %cells, ptr noalias %arrays) {{
+define internal void @{name}(i64 %begin, i64 %cells, ptr noalias %arrays) {{
 entry:
  %values = alloca [{values} x double], align 64
  %out = alloca [{results} x double], align 64
@@ -32,7 +32,7 @@ entry:
  %last = sub i64 %cells, 1
  br label %blocks
 blocks:
- %first = phi i64 [0, %entry], [%next, %written]
+ %first = phi i64 [%begin, %entry], [%next, %written]
  %more = icmp ult i64 %first, %cells
  br i1 %more, label %gather, label %done
 gather:
@@ -74,8 +74,8 @@ done:
 """The loop; lanes beyond the last cell take that once more, and write nothing."""
 
 
-class InputRows(NamedTuple):
-    """Where the inputs of one name lie: in an array of rows, of which a cell takes one."""
+class CellRows(NamedTuple):
+    """Where numbers of cells lie: in an array of rows, of which a cell has one."""
 
     array: int
     """Its number among all arrays."""
@@ -90,40 +90,39 @@ class InputRows(NamedTuple):
 
 
 class OutputRows(NamedTuple):
-    """An array of results, one row a cell."""
+    """Where results of cells go."""
 
-    array: int
-    width: int
+    rows: CellRows
     results: Sequence[tuple[int, int]]
     """Columns and the operations that go there."""
     how: str = ""
-    """``larger`` or ``fadd`` for one row, of the largest of all cells or of their sums, with what it has before."""
-    rows: int | None = None
-    """The number of an array of integers that has the place of each result; those of the row of the cell if None."""
-    lanes: int = 0
-    """As of :class:`InputRows`."""
+    """``larger`` or ``fadd`` for the larger of, or the sum with, what is there before."""
+    further: tuple[CellRows, int] | None = None
+    """Rows whose beginning is added to the place, and the number of an array of one integer: the last place there is.
+    """
 
 
 def function(
     name: str,
     tape: Tape,
-    inputs: dict[int, tuple[InputRows, int]],
+    inputs: dict[int, tuple[CellRows, int]],
     sinks: Sequence[OutputRows],
     guards: Sequence[Guard],
     guard: int,
     lanes: int,
 ) -> tuple[str, set[str]]:
-    """LLVM text of ``void name(i64 cells, ptr arrays)``, and what is to be declared.
+    """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
 
-    ``inputs`` are read from these rows and columns of arrays. The integer at ``guard`` has other bits set afterwards if
-    a cell would have gone another way than the sample, by the ``guards``.
+    It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and
+    columns of arrays. The integer at ``guard`` has other bits set afterwards if a cell would have gone another way than
+    the sample, by the ``guards``.
     """
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
-    results = [(sink, column, place) for sink in sinks if not sink.lanes for column, place in sink.results]
-    beside = [(sink, column, place) for sink in sinks if sink.lanes for column, place in sink.results]
+    results = [(sink, column, place) for sink in sinks if not sink.rows.lanes for column, place in sink.results]
+    beside = [(sink.rows, column, place) for sink in sinks if sink.rows.lanes for column, place in sink.results]
     used = {place: inputs[place] for place in needed if place in inputs}
-    given = [place for place, (source, _) in used.items() if not _is_beside(source)]
-    read = {place: rows for place, rows in used.items() if _is_beside(rows[0])}
+    given = [place for place, (rows, _) in used.items() if not _is_vector(rows)]
+    read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
     line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
     gathers = [_gather(part, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
     scatters = [_scatter([(k, *result) for k, result in part], lanes) for part in _parts(list(enumerate(results)))]
@@ -148,9 +147,9 @@ def function(
     return text, line.declared
 
 
-def _is_beside(source: InputRows) -> bool:
-    """Whether lanes read a vector."""
-    return source.lanes > 0 and source.rows is None and not source.uniform
+def _is_vector(rows: CellRows) -> bool:
+    """Whether lanes read a vector at once."""
+    return rows.uniform or rows.lanes > 0 and rows.rows is None
 
 
 def _parts(every: list[Any]) -> Iterator[list[Any]]:
@@ -169,19 +168,15 @@ def _array(array: int) -> list[str]:
     ]
 
 
-def _gather(inputs: list[tuple[int, InputRows, int]], lanes: int) -> list[str]:
+def _gather(inputs: list[tuple[int, CellRows, int]], lanes: int) -> list[str]:
     """Inputs of one lane, each with its place in the buffer."""
     lines: list[str] = []
     known: dict[Any, str] = {}
-    for k, source, column in inputs:
-        for array in (source.array, *([] if source.rows is None else source.rows[:1])):
-            if array not in known:
-                known[array] = f"%array{array}"
-                lines += _array(array)
-        row = "0" if source.uniform else _row(source, known, lines)
+    for k, rows, column in inputs:
+        row = _row(rows, known, lines)
         lines += [
-            f" %place{k} = add i64 {row}, {column * max(source.lanes, 1)}",
-            f" %from{k} = getelementptr double, ptr %array{source.array}, i64 %place{k}",
+            f" %place{k} = add i64 {row}, {column * max(rows.lanes, 1)}",
+            f" %from{k} = getelementptr double, ptr {_known_array(rows.array, known, lines)}, i64 %place{k}",
             f" %value{k} = load double, ptr %from{k}",
             f" %slot{k} = add i64 %lane, {k * lanes}",
             f" %to{k} = getelementptr double, ptr %values, i64 %slot{k}",
@@ -190,29 +185,41 @@ def _gather(inputs: list[tuple[int, InputRows, int]], lanes: int) -> list[str]:
     return lines
 
 
-def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
+def _known_array(array: int, known: dict[Any, str], lines: list[str]) -> str:
+    """Where an array lies, which is asked once."""
+    if array not in known:
+        known[array] = f"%array{array}"
+        lines += _array(array)
+    return known[array]
+
+
+def _row(rows: CellRows, known: dict[Any, str], lines: list[str]) -> str:
     """Where in its array the row of a cell begins."""
-    key = source.width, source.rows, source.lanes
+    if rows.uniform:
+        return "0"
+    key = rows.width, rows.rows, rows.lanes
     if key not in known:
-        k, row = len(known), "%cell"
-        if source.rows is not None:
-            array, width, column = source.rows
+        row = "%cell"
+        if rows.rows is not None:
+            array, width, column = rows.rows
+            table, k = _known_array(array, known, lines), len(known)
             row = f"%number{k}"
             lines += [
                 f" %start{k} = mul i64 %cell, {width}",
                 f" %column{k} = add i64 %start{k}, {column}",
-                f" %pointer{k} = getelementptr i64, ptr %array{array}, i64 %column{k}",
+                f" %pointer{k} = getelementptr i64, ptr {table}, i64 %column{k}",
                 f" {row} = load i64, ptr %pointer{k}",
             ]
-        if source.lanes > 1:
+        k = len(known)
+        if rows.lanes > 1:
             lines += [
-                f" %lane{k} = and i64 {row}, {source.lanes - 1}",
+                f" %lane{k} = and i64 {row}, {rows.lanes - 1}",
                 f" %first{k} = sub i64 {row}, %lane{k}",
-                f" %block{k} = mul i64 %first{k}, {source.width}",
+                f" %block{k} = mul i64 %first{k}, {rows.width}",
                 f" %row{k} = add i64 %block{k}, %lane{k}",
             ]
         else:
-            lines.append(f" %row{k} = mul i64 {row}, {source.width}")
+            lines.append(f" %row{k} = mul i64 {row}, {rows.width}")
         known[key] = f"%row{k}"
     return known[key]
 
@@ -220,25 +227,28 @@ def _row(source: InputRows, known: dict[Any, str], lines: list[str]) -> str:
 def _scatter(results: list[tuple[int, OutputRows, int, int]], lanes: int) -> list[str]:
     """Results of one lane, each with its place."""
     lines: list[str] = []
-    for array, sink in {sink.array: sink for _, sink, _, _ in results}.items():
-        lines += [*_array(array), f" %row_of{array} = mul i64 %cell, {0 if sink.how else sink.width}"]
-    for rows in {sink.rows for _, sink, _, _ in results if sink.rows is not None}:
-        lines += _array(rows)
+    known: dict[Any, str] = {}
     for k, sink, column, _ in results:
+        place, array = f"%index{k}", _known_array(sink.rows.array, known, lines)
+        row = _row(sink.rows, known, lines)
         lines += [
             f" %taken{k} = add i64 %lane, {k * lanes}",
             f" %get{k} = getelementptr double, ptr %out, i64 %taken{k}",
             f" %result{k} = load double, ptr %get{k}",
-            f" %index{k} = add i64 %row_of{sink.array}, {column}",
+            f" {place} = add i64 {row}, {column}",
         ]
-        place = f"%index{k}"
-        if sink.rows is not None:
-            place = f"%placed{k}"
+        if sink.further is not None:
+            further, limit = sink.further
+            if (key := ("last", limit)) not in known:
+                known[key] = f"%last{limit}"
+                lines.append(f" {known[key]} = load i64, ptr {_known_array(limit, known, lines)}")
             lines += [
-                f" %pointer{k} = getelementptr i64, ptr %array{sink.rows}, i64 %index{k}",
-                f" {place} = load i64, ptr %pointer{k}",
+                f" %sum_of{k} = add i64 {place}, {_row(further, known, lines)}",
+                f" %inside{k} = icmp ult i64 %sum_of{k}, {known[key]}",
+                f" %placed{k} = select i1 %inside{k}, i64 %sum_of{k}, i64 {known[key]}",
             ]
-        lines.append(f" %into{k} = getelementptr double, ptr %array{sink.array}, i64 {place}")
+            place = f"%placed{k}"
+        lines.append(f" %into{k} = getelementptr double, ptr {array}, i64 {place}")
         value = f"%result{k}"
         if sink.how:
             lines.append(f" %before{k} = load double, ptr %into{k}")
@@ -276,9 +286,9 @@ class _Line:
         tape: Tape,
         needed: Sequence[int],
         inputs: Sequence[int],
-        read: dict[int, tuple[InputRows, int]],
+        read: dict[int, tuple[CellRows, int]],
         results: Sequence[int],
-        beside: Sequence[tuple[OutputRows, int, int]],
+        beside: Sequence[tuple[CellRows, int, int]],
         guards: Sequence[Guard],
         lanes: int,
     ) -> None:
@@ -296,9 +306,9 @@ class _Line:
             uses.append((part, (own.left, own.right)))
         for k, place in enumerate(results):
             written[part_of.get(place, 0)].append((k, place))
-        stored = defaultdict[int, list[tuple[OutputRows, int, int]]](list)
-        for sink, column, place in beside:
-            stored[part_of.get(place, 0)].append((sink, column, place))
+        stored = defaultdict[int, list[tuple[CellRows, int, int]]](list)
+        for own_rows, column, place in beside:
+            stored[part_of.get(place, 0)].append((own_rows, column, place))
         for part, operands in uses:
             for place in operands:
                 if part_of.get(place, part) != part:
@@ -311,7 +321,7 @@ class _Line:
         places: list[int],
         guards: list[Guard],
         results: list[tuple[int, int]],
-        stored: list[tuple[OutputRows, int, int]],
+        stored: list[tuple[CellRows, int, int]],
     ) -> list[str]:
         self._lines, self._names, self._known = list[str](), dict[int, str](), set[str]()
         for place in places:
@@ -321,12 +331,12 @@ class _Line:
         self._ask(guards)
         for k, place in results:
             self._store(self._name(place), "out", k)
-        for sink, column, place in stored:
-            name, pointer = self._name(place), self._beside(sink, column)
+        for rows, column, place in stored:
+            name, pointer = self._name(place), self._beside(rows, column)
             self._lines.append(f" store {self._vector} {name}, ptr {pointer}, align 8")
         return self._lines
 
-    def _beside(self, rows: InputRows | OutputRows, column: int) -> str:
+    def _beside(self, rows: CellRows, column: int) -> str:
         """Where the cells of the lanes stand side by side in a column of an array."""
         block, pointer = f"%block{rows.array}", f"%column{rows.array}.{column}"
         if block not in self._known:
@@ -339,6 +349,20 @@ class _Line:
                 f" {pointer} = getelementptr double, ptr %array{rows.array}, i64 %beside{rows.array}.{column}",
             ]
         return pointer
+
+    def _spread(self, place: int, rows: CellRows, column: int) -> None:
+        """One number for all lanes."""
+        vector, array = self._vector, f"%array{rows.array}"
+        if array not in self._known:
+            self._known.add(array)
+            self._lines += _array(rows.array)
+        all_of_first = f"<{self._lanes} x i32> zeroinitializer"
+        self._lines += [
+            f" %from{place} = getelementptr double, ptr {array}, i64 {column}",
+            f" %one{place} = load double, ptr %from{place}",
+            f" %first{place} = insertelement {vector} poison, double %one{place}, i32 0",
+            f" %t{place} = shufflevector {vector} %first{place}, {vector} poison, {all_of_first}",
+        ]
 
     def _store(self, name: str, buffer: str, slot: int) -> None:
         pointer = f"%{buffer}.{slot}"
@@ -354,6 +378,8 @@ class _Line:
             self._names[place] = f"%t{place}"
             if name == "constant":
                 self._names[place] = _constant(operands[0], self._lanes)
+            elif place in self._read and self._read[place][0].uniform:
+                self._spread(place, *self._read[place])
             elif place in self._read:
                 pointer = self._beside(*self._read[place])
                 self._lines.append(f" %t{place} = load {self._vector}, ptr {pointer}, align 8")

@@ -44,6 +44,8 @@ class BatchCells:
         A copy of the batch that has one cell, with numbers on the tape for its parameters.
     kind : tuple
         All else that lines depend on: batches of equal kinds have the same.
+    equations : (n, each)
+        Rows of the equations of each cell, or of those that it reads.
     each, b : int
         Numbers of equations, and of components, of a cell.
     """
@@ -58,7 +60,7 @@ class BatchCells:
             equations = none if reads is None else reads
         self._index = {NODES: batch.nodes, EQUATIONS: equations, VARIABLES: none if batch.own is None else batch.own}
         self.tables = {of: program.array(index.astype(np.int64)) for of, index in self._index.items()}
-        self.each = equations.shape[1]
+        self.equations, self.each = equations, equations.shape[1]
         if isinstance(batch, ConstraintBatch):
             if batch.geometric_blocks is not None or not rows_in_order(batch.cell, self.n):
                 raise CannotRecordError("its constraints have different equations")
@@ -104,11 +106,6 @@ class BatchCells:
         p, s = self.batch.nodes.shape[1], self._index[VARIABLES].shape[1]
         return self.follow(rates).after(B[None], np.arange(p)[None], np.arange(s)[None] if s else None)[0]
 
-    def _parameter(self, path: str, value: Array) -> Array:
-        """What is zero in all cells stays zero, so that lines of like batches are the same."""
-        self._kind.append(path)
-        return self._lines.given(self.number, value, self._kind)[None]
-
     def _numbers(self, name: str, path: str, value: Any) -> Any:
         """Numbers on the tape for what has a row for each cell; rows of its own for a cell."""
         if name in ("nodes", "own", "reads") and value is not None:
@@ -120,7 +117,8 @@ class BatchCells:
             and value.dtype == float
             and value.size
         ):
-            return self._parameter(path, value)
+            self._kind.append(path)
+            return self._lines.parameters(self.number, value, self._kind)[None]
         return None
 
     def _rows_of_one(self, name: str, path: str, value: Any) -> Any:

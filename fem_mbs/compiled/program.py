@@ -9,15 +9,16 @@ the numbers of cells and with where arrays lie, so that one program serves model
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import count, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
-from fem_mbs.compiled.emit import InputRows, OutputRows, function
+from fem_mbs.compiled.emit import CellRows, OutputRows, function
 from fem_mbs.compiled.machine import kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
 
@@ -36,41 +37,11 @@ ROUGH = 1e-4
 Rows = tuple[int, int, int]
 
 
-ADD = """\
-define void @add(i64 %n, ptr noalias %slots, ptr noalias %values, ptr noalias %sums) {
-entry:
- %some = icmp ugt i64 %n, 0
- br i1 %some, label %add, label %end
-add:
- %k = phi i64 [0, %entry], [%k1, %add]
- %slot_at = getelementptr i64, ptr %slots, i64 %k
- %slot = load i64, ptr %slot_at
- %value_at = getelementptr double, ptr %values, i64 %k
- %value = load double, ptr %value_at
- %sum_at = getelementptr double, ptr %sums, i64 %slot
- %before = load double, ptr %sum_at
- %sum = fadd double %before, %value
- store double %sum, ptr %sum_at
- %k1 = add i64 %k, 1
- %adding = icmp ult i64 %k1, %n
- br i1 %adding, label %add, label %end
-end:
- ret void
-}
-"""
-"""As NumPy's ``bincount``, in the same order."""
-CLEAR = """\
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define void @clear(i64 %n, ptr %values) {
- %bytes = mul i64 %n, 8
- call void @llvm.memset.p0.i64(ptr %values, i8 0, i64 %bytes, i1 false)
- ret void
-}
-"""
+CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 
 
 class Kept(NamedTuple):
-    """A number of another tape, of which a cell reads one by ``rows``, as :class:`InputRows` has them."""
+    """A number of another tape, of which a cell reads one by ``rows``, as :class:`CellRows` has them."""
 
     tape: int
     place: int
@@ -78,22 +49,22 @@ class Kept(NamedTuple):
 
 
 class Sink(NamedTuple):
-    """Numbers of one tape that go to columns of an array."""
+    """Numbers of one tape that go to columns of an array, see :class:`OutputRows`."""
 
     tape: int
-    array: int
-    width: int
+    rows: CellRows
     values: list[tuple[int, int]]
     how: str = ""
-    rows: int | None = None
-    """As of :class:`OutputRows`."""
+    further: tuple[CellRows, int] | None = None
+    cleared: tuple[int, int] | None = None
+    """Which count, times how many numbers, is zero before."""
 
 
 class Statement(NamedTuple):
-    """A call of a function with products of counts, as ``(number, factor)``, and arrays."""
+    """A call of a function with the number of a count, where it begins and ends, and arrays."""
 
     name: str
-    counts: list[tuple[int, int]]
+    number: int
     arrays: list[int]
 
 
@@ -117,11 +88,11 @@ class CellTape(Tape):
         self.shared_guards = 0
         self.seen_guards = 0
 
-    def source(self, array: int, width: int) -> InputRows:
+    def source(self, array: int, width: int) -> CellRows:
         """An array with a row for each cell: columns alone have lanes side by side, however they are stored."""
-        return InputRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
+        return CellRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
 
-    def given(self, source: InputRows, samples: Array, stage: int = 0) -> Array:
+    def given(self, source: CellRows, samples: Array, stage: int = 0) -> Array:
         """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
         result = np.empty(int(np.prod(samples.shape[1:])), object)
         columns = samples.reshape(len(samples), len(result)).T
@@ -141,7 +112,7 @@ class CellTape(Tape):
         if other.of_all:
             rows, sampled = None, [0]
         sample, stage = np.broadcast_to(value.sample, len(other.sampled))[sampled], other.stages[value.place]
-        if name == "input" and isinstance(operands[0], InputRows) and (operands[0].rows is None):
+        if name == "input" and isinstance(operands[0], CellRows) and (operands[0].rows is None):
             source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows, lanes=0)
             return Number(self, self.add("input", source, operands[1], sample=sample, stage=stage))
         kept = Kept(other.number, value.place, rows)
@@ -170,13 +141,15 @@ class Program:
 
     def __init__(self) -> None:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
-        self.specs: list[tuple[bool, tuple[tuple[int, int], ...]]] = []
-        """Kinds and widths of arrays that stand one after the other, for each allocation, and whether lanes do so."""
+        self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+        """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
+        which the cells of lanes do so, its number, of others 0."""
+        self._lines = 0
         self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
-        self.functions = {"add": ADD, "clear": CLEAR}
+        self.functions = dict[str, str]()
         """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
@@ -204,19 +177,29 @@ class Program:
         self.arrays.append(np.ascontiguousarray(values))
         return len(self.arrays) - 1
 
-    def given(self, tape: int, values: Any, kind: list[Any] | None = None) -> Array:
-        """Numbers for the rows ``(n, ...)`` of an array, one for each cell.
-
-        Of parameters, what is zero in all cells stays zero; ``kind`` gets what that is.
-        """
+    def given(self, tape: int, values: Any) -> Array:
+        """Numbers for the rows ``(n, ...)`` of an array, one for each cell."""
         every = padded(np.shape(values))
         every[...] = values
-        result = self.seen(tape, every, every)
-        if kind is not None:
-            there = every.any(axis=0)
-            kind += [there.shape, there.tobytes()]
-            result[~there] = 0.0
-        return result
+        return self.seen(tape, every, every)
+
+    def parameters(self, tape: int, values: Array, kind: list[Any]) -> Array:
+        """Numbers for the rows ``(n, ...)`` of parameters, of which zeros stay, and what is the same is there once.
+
+        ``kind`` gets what that is.
+        """
+        own, rows = self.tapes[tape], values.reshape(len(values), -1)
+        there, first = rows.any(axis=0), rows[0]
+        same = there & (rows == first).all(axis=0) & (own.lanes > 1)
+        varies = there & ~same
+        kind += [values.shape[1:], there.tobytes(), same.tobytes()]
+        result = np.full(len(first), 0.0, object)
+        if varies.any():
+            result[varies] = self.given(tape, rows[:, varies])
+        if same.any():
+            source = CellRows(self.array(first[same]), int(same.sum()), uniform=True)
+            result[same] = own.given(source, np.repeat(first[None, same], len(own.sampled), axis=0))
+        return result.reshape(values.shape[1:])
 
     def seen(self, tape: int, array: Array, values: Array) -> Array:
         """Numbers for the rows of an array itself, with these values for a sample."""
@@ -226,50 +209,62 @@ class Program:
     def uniform(self, values: Any) -> Array:
         """Numbers for an array that is the same for all cells."""
         values = np.array(values, float)
-        return self.tapes[ALL].given(InputRows(self.array(values), values.size, uniform=True), values[None])
+        return self.tapes[ALL].given(CellRows(self.array(values), values.size, uniform=True), values[None])
 
-    def joined(self, *parts: tuple[int, Array]) -> list[Array]:
-        """Numbers for arrays of kinds that stand one after the other, with the values that they have at first."""
-        first, result = self.rows(*((tape, values.shape[1]) for tape, values in parts)), []
-        for place, (tape, values) in enumerate(parts, first):
+    def joined(self, parts: Iterable[tuple[int, int]], values: Iterable[Array]) -> list[Array]:
+        """Numbers for arrays of kinds and widths that stand one after the other, with values at first."""
+        parts, result = tuple(parts), []
+        for place, (tape, width), first in zip(count(self.rows(*parts)), parts, values, strict=False):
             own = self.tapes[tape]
-            self.arrays[place][...] = values.ravel()
-            source = own.source(place, values.shape[1])
-            result.append(own.given(source, values[own.sampled]) if own.n else np.empty(0))
+            self.arrays[place][...] = first.ravel()
+            result.append(own.given(own.source(place, width), first[own.sampled]) if own.n else np.empty(0))
         return result
 
     # what is worked off
 
-    def rows(self, *parts: tuple[int, int], beside: bool = False) -> int:
+    def rows(self, *parts: tuple[int, int], line: int = 0) -> int:
         """The place of the first of some arrays of kinds and widths, one after the other.
 
-        ``beside`` tells of one in which the cells of lanes stand side by side.
+        One within a line has the cells of lanes side by side, and its memory later, with those of other lines.
         """
-        self.specs.append((beside, parts))
-        sizes = [
-            (self.counts[kind] + (-self.counts[kind] % self.tapes[kind].lanes if beside else 0)) for kind, _ in parts
-        ]
-        ends = np.cumsum([0, *(size * width for size, (_, width) in zip(sizes, parts, strict=True))])
-        whole, first = padded((ends[-1],)), len(self.arrays)
-        self.arrays += [whole[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        self._wholes[first] = whole
+        self.specs.append((line, parts))
+        first = len(self.arrays)
+        if line:
+            self.arrays.append(None)
+            return first
+        ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
+        whole = self._wholes[first] = padded((ends[-1],))
+        self.arrays += [whole[a:b] for a, b in pairwise(ends)]
         return first
 
     def repeat(self, specs: list[Any]) -> None:
         """Make the arrays of a program that was recorded, for the numbers of cells of this one."""
-        for beside, parts in specs:
-            self.rows(*parts, beside=beside)
+        for line, parts in specs:
+            self.rows(*parts, line=line)
+
+    def _within_lines(self) -> None:
+        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time."""
+        places = (place for place, array in enumerate(self.arrays) if array is None)
+        ends, spans = dict[int, int](), list[tuple[int, int, int]]()
+        for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
+            ((kind, width),) = parts
+            lanes = self.tapes[kind].lanes
+            begin = ends.get(line, 0)
+            ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
+            spans.append((place, begin, ends[line]))
+        memory = padded((max(ends.values(), default=0),))
+        for place, *span in spans:
+            self.arrays[place] = memory[slice(*span)]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
         return self._wholes[first]
 
-    def sink(self, tape: int, array: int, values: Any) -> Sink:
-        """Values of a kind that go to an array; zeros are there."""
+    def sink(self, tape: int, array: int, values: Any, rows: Rows | None = None) -> Sink:
+        """Values of a kind that go to an array, into the row of a cell or of what it has there; zeros are there."""
         own, flat = self.tapes[tape], np.asarray(values, object).ravel()
-        return Sink(
-            tape, array, len(flat), [(k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
-        )
+        columns = [(k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
+        return Sink(tape, CellRows(array, len(flat), rows), columns)
 
     def outcome(
         self,
@@ -292,7 +287,7 @@ class Program:
         """The largest value of all cells of a kind, or their sum."""
         own: Any = value.tape
         array, sample = self.rows((ALL, 1)), np.max(value.sample) if how == "larger" else np.sum(value.sample)
-        sink = Sink(own.number, array, 1, [(0, value.place)], how)
+        sink = Sink(own.number, CellRows(array, 1, uniform=True), [(0, value.place)], how, None, (ALL, 1))
         result: Number = self.outcome(ALL, [sink], [], array, 1, np.full((1, 1), sample))[0]
         return result
 
@@ -317,24 +312,38 @@ class Program:
 
     def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
-        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)])
+        self._lines += 1
+        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
         if after is not None:
             collected.betweens.append(after)
         return collected.text()
 
     # how it runs
 
-    def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
-        """A function for each line; False where a cell takes another branch."""
-        self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
-        self._counts = np.array(self.counts, np.int64)
-        tables = self._counts.ctypes.data, self._addresses.ctypes.data
-        opt = 2 if max(self.counts) > LARGE else 0
-        return [partial(self._run, kernel(text, opt), *tables) for text in programs]
+    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[], bool]]:
+        """A function for each line; False where a cell takes another branch. Nothing is recorded after that.
 
-    def _run(self, compiled: Callable[[int, int, int], None], counts: int, table: int) -> bool:
-        compiled(0, counts, table)
-        return not self.arrays[GUARD][0]
+        The first is worked off in parts, which end at these counts ``(parts, counts)``, so that what one stage leaves
+        for another is still near.
+        """
+        self._within_lines()
+        self.tapes.clear()  # which is large
+        self._makers.clear()
+        self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
+        ends = np.array([self.counts], np.int64)
+        self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
+        opt, result = 2 if max(self.counts) > LARGE else 0, list[Callable[[], bool]]()
+        for k, text in enumerate(programs):
+            pairs = [*pairwise(row.ctypes.data for row in self._ends[k > 0])]
+            result.append(partial(self._run, kernel(text, opt), pairs, self._addresses.ctypes.data))
+        return result
+
+    def _run(self, compiled: Callable[[int, int, int], None], parts: list[tuple[int, int]], table: int) -> bool:
+        for begin, end in parts:
+            compiled(begin, end, table)
+            if self.arrays[GUARD][0]:
+                return False
+        return True
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -355,8 +364,8 @@ def padded(shape: tuple[int, ...]) -> Array:
 class _Collected:
     """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
 
-    def __init__(self, program: Program, sinks: list[Sink]) -> None:
-        self._program, self._sinks, self.betweens = program, sinks, list[Between]()
+    def __init__(self, program: Program, sinks: list[Sink], line: int) -> None:
+        self._program, self._sinks, self._line, self.betweens = program, sinks, line, list[Between]()
         self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._guards: dict[tuple[int, int], list[Guard]] = defaultdict(list)
         self._seen: dict[int, set[int]] = defaultdict(set)
@@ -409,10 +418,16 @@ class _Collected:
         program, texts, declared = self._program, list[str](), set[str]()
         sinks, places = self._outputs()
         body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
-        for sink in self._sinks:
-            if sink.how:
-                arrays[sink.array] = None
-                body.append(f" store double 0.0, ptr %p{sink.array}")
+        for array, (number, factor) in {sink.rows.array: sink.cleared for sink in self._sinks if sink.cleared}.items():
+            body += [
+                f" %from{array} = mul i64 %b{number}, {factor}",
+                f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
+                f" %more{array} = sub i64 %n{number}, %b{number}",
+                f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
+                f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
+            ]
+            arrays[array] = counts[number] = None
+            declared.add(CLEAR)
         keys = {*sinks, *self._guards}
         for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
             for number, tape in enumerate(program.tapes):
@@ -423,17 +438,18 @@ class _Collected:
                     texts.append(text)
                     declared |= more
                     counts[number] = None
-                    body.append(f" call void @{name}(i64 %n{number}, ptr %arrays)")
-            for name, products, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
-                mark = len(body)
-                body += [f" %q{mark}.{k} = mul i64 %n{number}, {by}" for k, (number, by) in enumerate(products)]
-                handed = [f"i64 %q{mark}.{k}" for k in range(len(products))] + [f"ptr %p{k}" for k in pointers]
+                    body.append(f" call void @{name}(i64 %b{number}, i64 %n{number}, ptr %arrays)")
+            for name, number, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
+                handed = [f"i64 %b{number}", f"i64 %n{number}", *(f"ptr %p{k}" for k in pointers)]
                 body.append(f" call void @{name}({', '.join(handed)})")
-                counts.update(dict.fromkeys(number for number, _ in products))
+                counts[number] = None
                 arrays.update(dict.fromkeys(pointers))
-        head = ["define void @kernel(i64 %none, ptr %counts, ptr %arrays) {"]
-        for k in counts:
-            head += [f" %c{k} = getelementptr i64, ptr %counts, i64 {k}", f" %n{k} = load i64, ptr %c{k}"]
+        head = ["define void @kernel(ptr %begins, ptr %counts, ptr %arrays) {"]
+        for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts"))):
+            head += [
+                f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}",
+                f" %{name}{k} = load i64, ptr %at{name}{k}",
+            ]
         for k in arrays:
             head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
         head.append(f" store i64 0, ptr %p{GUARD}")
@@ -452,18 +468,18 @@ class _Collected:
             for column, place in sink.values:
                 stages[program.tapes[sink.tape].stages[place]].append((column, place))
             for stage, values in stages.items():
-                sinks[sink.tape, stage].append(OutputRows(sink.array, sink.width, values, sink.how, sink.rows))
+                sinks[sink.tape, stage].append(OutputRows(sink.rows, values, sink.how, sink.further))
         for number, stage in sorted(self._kept):
             kept = self._kept[number, stage]
-            array = program.rows((number, len(kept)), beside=True)
+            array = program.rows((number, len(kept)), line=self._line)
             places.update({(number, place): (array, len(kept), k) for k, place in enumerate(kept)})
-            lanes = program.tapes[number].lanes
-            sinks[number, stage].append(OutputRows(array, len(kept), list(enumerate(kept)), lanes=lanes))
+            rows = CellRows(array, len(kept), lanes=program.tapes[number].lanes)
+            sinks[number, stage].append(OutputRows(rows, list(enumerate(kept))))
         return sinks, places
 
     def _inputs(
         self, tape: CellTape, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]
-    ) -> dict[int, tuple[InputRows, int]]:
+    ) -> dict[int, tuple[CellRows, int]]:
         """What a line reads, by the operations that stand for it."""
         result = {}
         for place in self._seen[tape.number]:
@@ -473,9 +489,9 @@ class _Collected:
                 if isinstance(source, Kept):
                     array, width, column = places[source.tape, source.place]
                     other = self._program.tapes[source.tape]
-                    source = InputRows(array, width, source.rows, other.of_all, other.lanes)
+                    source = CellRows(array, width, source.rows, other.of_all, other.lanes)
                 result[place] = source, column
             elif tape.stages[place] < stage and (tape.number, place) in places:
                 array, width, column = places[tape.number, place]
-                result[place] = InputRows(array, width, lanes=tape.lanes), column
+                result[place] = CellRows(array, width, lanes=tape.lanes), column
         return result

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled import band
+from fem_mbs.compiled import band, batches
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.machine import lanes
-from fem_mbs.compiled.nodes import compiled
+from fem_mbs.compiled.emit import CellRows
 from fem_mbs.compiled.one_cell import BatchCells, Untouchable
 from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
@@ -27,9 +26,11 @@ from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensiti
 from fem_mbs.linear.solvers import DENSE_SIZE, Factors
 from fem_mbs.system import matrices
 from fem_mbs.system.kinematics import SingleGroup
-from fem_mbs.system.pattern import TINY, components, triplets
+from fem_mbs.system.pattern import TINY, components
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
+IN_PART, ALIGNED = 128, 8
+"""Cells of a part of the work, and what their numbers are multiples of: of all numbers of lanes."""
 larger = partial(extreme, "larger")
 ROOMS = tuple(f"fem_mbs.{room}." for room in ("lie", "contracts", "elements", "system", "linear", "alpha"))
 
@@ -49,8 +50,6 @@ class Whole:
         self.system = system
         self.elements = [Alike(batch, np.empty((len(batch.nodes), 0), np.intp)) for batch in system.batches]
         self.joints = [own for batch in system.constraint_batches for own in _alike(system, batch)]
-        self.split = len(self.joints) > len(system.constraint_batches)
-        """Whether joints are in other batches than those of the system."""
         self.lines: dict[type, Any] = {}
         """What has been compiled, by the class of the equations of a step."""
 
@@ -63,7 +62,7 @@ class Whole:
         """Compile kernels of single batches in place of whole steps."""
         self.system.whole = None
         if self.system.size <= DENSE_SIZE:
-            compiled(self.system)
+            batches.compiled(self.system)
 
     def took(self) -> None:
         """Say whose equations are compiled."""
@@ -100,11 +99,10 @@ def numbers_of(data: Any) -> dict[str, Array]:
 
 
 def whole(system: System) -> Whole | None:
-    """A system whose steps may be compiled as a whole: its matrix gets a compiled solver."""
+    """A system whose steps may be compiled as a whole: its matrix has a compiled solver."""
     plain = isinstance(system.kinematics, SingleGroup) and not (system.k or system.watched or system.readers)
     if not plain or system.far or system.redundant is not None:
         return None
-    band.compiled(system)
     return Whole(system) if isinstance(system.solver, CompiledBand) else None
 
 
@@ -142,16 +140,6 @@ class RecordedSystem(System):
         self._given = Prescribed(given[: len(self.element_kinds)], given[len(self.element_kinds) :])
         self.given = slice(first, len(program.arrays))
         """The arrays of what is prescribed."""
-        self._components = [components(kind.batch, own.n) for kind in (*self.element_kinds, *self.joint_kinds)]
-        slots = [
-            np.repeat(rows[:, None], batch.terms, 1)
-            for rows, (batch, _) in zip(self._components, whole.elements, strict=False)
-        ]
-        self._gradients = [
-            np.repeat(rows, kind.each, 0)
-            for rows, kind in zip(self._components[len(slots) :], self.joint_kinds, strict=True)
-        ]
-        self._slots = [program.array(rows.ravel().astype(np.int64)) for rows in (*slots, *self._gradients)]
         self._band(whole)
         program.kind += [own.damps, type(own.kinematics), own.m > 0, own.has_velocity_level]
 
@@ -165,18 +153,43 @@ class RecordedSystem(System):
         )
         self._order, self.seen, self._y = map(program.array, (places.astype(np.int64), seen, y))
         self.lu, self.first_lu = (program.array(np.zeros(1)) for _ in range(2))
-        self._unknowns = program.count(solver.size)
-        slots = solver.slots
-        if whole.split:
-            entries = triplets(self._components, self._gradients, [], own.equation, own.n_free)
-            numbers = [program.arrays[kind.tables[EQUATIONS]].ravel() for kind in self.joint_kinds]
-            equations = np.concatenate([np.arange(own.n_free), *(own.n_free + part for part in numbers)])
-            slots = solver.slots_of(*(np.where(part < 0, -1, equations[part]) for part in entries[:2]))
-        sizes = [rows.size * rows.shape[1] for rows in self._components]
-        ends = np.cumsum([*sizes, *(2 * [rows.size for rows in self._gradients])])
-        self._matrix_slots = [program.array(part) for part in np.split(solver.spread(slots), ends[:-1])]
-        program.functions |= band.functions(solver.width, lanes())
+        self._unknowns, self._cleared = program.count(solver.size), program.count(solver.size)
+        self._stride, self._middle = solver.stride, solver.middle
+        beyond, self._places = solver.outside + 1, list[int]()
+        for kind in (*self.element_kinds, *self.joint_kinds):
+            cells = components(kind.batch, own.n)
+            equations = [own.equation[cells], own.n_free + kind.equations]
+            rows = np.concatenate(equations, axis=1)
+            self._places.append(program.array(np.where(rows < 0, beyond, solver.place[rows]).astype(np.int64)))
+        self._outside = program.array(np.array([solver.outside]))
+        self.ends = self._in_parts(beyond)
+        """Ends of the parts in which the matrix is made and factorised, see :meth:`Program.kernels`."""
+        program.functions |= band.functions(solver.width)
         program.kind += [solver.width]
+
+    def _in_parts(self, beyond: int) -> IntArray:
+        """Ends ``(parts, counts)``: nodes are there before cells read them, columns when all cells have added to them.
+
+        Where cells and unknowns are numbered alike; else most of it is in the first part, or in the last.
+        """
+        program, kinds = self._program, (*self.element_kinds, *self.joint_kinds)
+        number = max(1, max(kind.n for kind in kinds) // IN_PART)
+        ends = np.tile(np.array(program.counts, np.int64), (number, 1))
+        ends[:-1, [NODES, EQUATIONS, self._cleared]] = 0
+        for kind, table in zip(kinds, self._places, strict=True):
+            own = ends[:-1, kind.number] = kind.n * np.arange(1, number) // number // ALIGNED * ALIGNED
+            for of, rows in (
+                (NODES, kind.batch.nodes),
+                (EQUATIONS, kind.equations),
+                (self._cleared, program.arrays[table]),
+            ):
+                if rows.size:
+                    last = np.maximum.accumulate(np.where(rows < beyond, rows, -1).max(axis=1))[own - 1] + 1
+                    last = np.minimum(-(-last // ALIGNED) * ALIGNED, program.counts[of])
+                    ends[:-1, of] = np.maximum(ends[:-1, of], np.where(own > 0, last, 0))
+            first = np.minimum.accumulate(program.arrays[table].min(axis=1)[::-1])[::-1][own] - self._middle
+            ends[:-1, self._unknowns] = np.clip(first, 0, ends[:-1, self._unknowns])
+        return ends
 
     def _of_nodes(self, values: Array) -> Array:
         return self._program.given(NODES, values.reshape(-1, 6))
@@ -288,14 +301,25 @@ class RecordedSystem(System):
 
     def factorized(self, entries: list[Array]) -> Factors:
         """The matrix of these entries, as its own solver."""
-        program, kinds = self._program, [*self.element_kinds, *self.joint_kinds, *self.joint_kinds, *self.joint_kinds]
-        sinks, statements = list[Sink](), list[Statement]()
-        for kind, values, slots in zip(kinds, entries, self._matrix_slots, strict=True):
-            array = program.rows((kind.number, values.size))
-            sinks.append(program.sink(kind.number, array, values))
-            statements.append(Statement("add", [(kind.number, values.size)], [slots, array, self.lu]))
-        statements.append(Statement("factor", [(self._unknowns, 1)], [self.lu, self.seen]))
-        self.matrix = program.made(self.lu, sinks, statements)
+        program, sinks = self._program, list[Sink]()
+        every, joints = (
+            [*zip((*self.element_kinds, *self.joint_kinds), self._places, strict=True)],
+            len(self.joint_kinds),
+        )
+        kinds = [*every, *(2 * every[len(every) - joints :])]
+        for number, ((kind, table), values) in enumerate(zip(kinds, entries, strict=True)):
+            width, tape = kind.b + kind.equations.shape[1], program.tapes[kind.number]
+            for (i, j), value in np.ndenumerate(values.reshape(-1, kind.b)):
+                row, column = (i, j) if number < len(every) else (kind.b + i, j)
+                if number >= len(every) + joints:
+                    row, column = column, row
+                if isinstance(value, Number) or value:
+                    of_column = CellRows(self.lu, self._stride, (table, width, column))
+                    of_row = CellRows(self.lu, 1, (table, width, row))
+                    place = tape.number_of(value)
+                    further, cleared = (of_row, self._outside), (self._cleared, self._stride + 1)
+                    sinks.append(Sink(kind.number, of_column, [(self._middle, place)], "fadd", further, cleared))
+        self.matrix = program.made(self.lu, sinks, [Statement("factor", self._unknowns, [self.lu, self.seen])])
         return factors_at(self.lu)
 
     def solve(self, factors: Factors, force: Array | None, constraint: Array | None) -> tuple[Array, Array]:
@@ -306,7 +330,7 @@ class RecordedSystem(System):
         sinks += [] if constraint is None else [program.sink(EQUATIONS, b + 1, constraint)]
         (lu,) = factors.arrays
         arrays: list[Any] = [lu, self._order, b, x, self._y]
-        d = program.outcome(NODES, sinks, [Statement("solve", [(self._unknowns, 1)], arrays)], x, 6)
+        d = program.outcome(NODES, sinks, [Statement("solve", self._unknowns, arrays)], x, 6)
         if not self.m:
             return d, np.empty(0)
         program.also(x, x + 1)
@@ -322,15 +346,14 @@ class RecordedSystem(System):
 
     def _summed(self, kinds: Sequence[BatchCells], parts: Sequence[Array]) -> Array:
         """Forces on the nodes."""
-        program, every = self._program, [*self.element_kinds, *self.joint_kinds]
-        residual = program.rows((NODES, 6))
-        sinks, statements = list[Sink](), [Statement("clear", [(NODES, 6)], [residual])]
+        program, residual = self._program, self._program.rows((NODES, 6))
+        sinks = []
         for kind, values in zip(kinds, parts, strict=True):
-            array = program.rows((kind.number, values.size))
-            sinks.append(program.sink(kind.number, array, values))
-            slots = self._slots[every.index(kind)]
-            statements.append(Statement("add", [(kind.number, values.size)], [slots, array, residual]))
-        return program.outcome(NODES, sinks, statements, residual, 6)
+            p = kind.b // 6
+            for j, force in enumerate(values.reshape(-1, p, 6).sum(axis=0)):
+                sink = program.sink(kind.number, residual, force, (kind.tables[NODES], p, j))
+                sinks.append(sink._replace(how="fadd", cleared=(NODES, 6)))
+        return program.outcome(NODES, sinks, [], residual, 6)
 
     def _of_equations(self, parts: Sequence[Array]) -> Array:
         """Values of the equations of all joints."""
@@ -339,8 +362,9 @@ class RecordedSystem(System):
         program, tape = self._program, self._program.tapes[EQUATIONS]
         array, sinks, samples = program.rows((EQUATIONS, 1)), list[Sink](), np.zeros((len(tape.sampled), 1))
         for kind, values in zip(self.joint_kinds, parts, strict=True):
-            sinks.append(program.sink(kind.number, array, values)._replace(rows=kind.tables[EQUATIONS]))
-            rows = program.arrays[kind.tables[EQUATIONS]][0]
+            for k, value in enumerate(values):
+                sinks.append(program.sink(kind.number, array, value, (kind.tables[EQUATIONS], kind.each, k)))
+            rows = kind.equations[0]
             samples[np.searchsorted(tape.sampled, rows), 0] = [float(np.ravel(sample_of(value))[0]) for value in values]
         return program.outcome(EQUATIONS, sinks, [], array, 1, samples)
 

@@ -49,6 +49,7 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._moving = (self.open.equation[: 6 * system.n].reshape(-1, 6) >= 0).any(axis=1).astype(float)
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -131,20 +132,22 @@ class Contacts:
         """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
         clear, length = before.copy(), self.system.length
         for part in self.of(near):
-            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
+            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, length)
         return clear
 
     def paths(self, every: float, led: float) -> Array:
         """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
         return np.where(self._round, led, every)
 
-    def closing(self, motion: Motion, near: BoolArray, every: float, led: float) -> Array:
-        """By how much gaps ``(C,)`` of elements that are near may close on such paths."""
-        result = np.zeros(self.count)
-        paths = self.paths(every, led)
+    def closing(self, first: State, last: State, near: BoolArray) -> Array:
+        """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
+        result, motion = np.zeros(self.count), self.system.motion(last)
+        # half the change of a velocity is four times what a steady acceleration adds to the path
+        speeds = (np.linalg.norm(v.reshape(-1, 2, 3), axis=-1) for v in (first.v, last.v, last.v - first.v))
+        before, after, change = speeds
+        ways = (last.t - first.t) * (np.maximum(before, after) + 0.5 * change)
         for part in self.of(near):
-            closing = paths[part.elements] * part.batch.closing(motion, self.system.length)
-            result[part.numbers] = closing[:, None]
+            result[part.numbers] = part.batch.closing(motion, *ways.T)[:, None]
         return result
 
     def without(self, state: State) -> State:

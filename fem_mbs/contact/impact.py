@@ -27,6 +27,8 @@ from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
 CORRECTIONS = 12
+NO_HIT = 1e-12
+"""Impulse, over the largest, of what rests and is not hit itself."""
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
 
@@ -70,7 +72,8 @@ def strike(
     P, solved = push(mobility.delassus, c, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
-    u, some = state.u.copy(), P.any(axis=1)
+    size = np.abs(P).max(axis=1, initial=0.0)
+    u, some = state.u.copy(), size > NO_HIT * size.max(initial=0.0)
     rows = contacts.taken(u, touching.numbers[some])
     u[rows[:, IMPULSES]] += P[some]
     u[rows[:, TIME]] = state.t

@@ -34,11 +34,13 @@ EARLIER = 0.0, 0.05, 0.5
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
+SOONEST = 0.9
+"""Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
 
-def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
-    """Gaps after a part of ``h`` to a state, of what may have closed in it."""
-    system, speed = contacts.system, fastest(contacts.system, state)
+def watched(contacts: Contacts, before: Watch, first: State, state: State) -> Watch:
+    """Gaps after a part from one state to another, of what may have closed in it."""
+    system, speed, h = contacts.system, fastest(contacts.system, state), state.t - first.t
     path, node = (2.0 * h * max(own) for own in zip(speed, before.speed, strict=True))
     gone, led = before.gone + path, before.led + node
     if gone < before.least:
@@ -53,6 +55,10 @@ def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     least = float(clear.min(initial=np.inf)) - slack
     if path < least:
         return Watch(clear, least, 0.0, speed)
+    # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
+    may = gap <= contacts.closing(first, state, near) + max(slack, -2.0 * float(gap.min(initial=0.0)))
+    near &= contacts.touched(may)
+    gap[~near[contacts.element_of]] = np.inf
     return Watch(clear, least, 0.0, speed, gap, near)
 
 
@@ -70,8 +76,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
         own = Selection(contacts, meets)
         result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
-    path, node = (h * max(own) for own in zip(begin.memory.watch.speed, memory.watch.speed, strict=True))
-    farthest = contacts.closing(system.motion(last), near, path, node)
+    farthest = contacts.closing(first, last, near)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
         if before is None or known is None or (near & ~known).any():
@@ -85,6 +90,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
             found = np.where(result, 1.0, np.inf)
             if apart.any():
+                path = h * max(begin.memory.watch.speed[0], memory.watch.speed[0])
                 depth = max(TOUCHING * system.length, GRAZED * path)
                 found = np.minimum(found, _passed(contacts, first, last, apart, depth))
             return found if np.isfinite(found).any() else None
@@ -120,7 +126,8 @@ def located(
     if len(instants) > most:
         return None
     before, after = (np.vstack([start.gap, path])[row, every] for row in (k, k + 1))
-    beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, 1.0)
+    # what begins at a gap of nothing, or a depth of rounding, is not met at once
+    beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, SOONEST)
     sooner = np.where(passed | (shares == 1.0), 0.0, beyond * WITHIN[0])
     tau = h * float((shares - sooner)[shares == instants[0]].min())
     low, high, smooth = 0.0, h, last

@@ -195,10 +195,23 @@ def path(value: object, label: object) -> FilePath:
         raise ModelError(f"{label} has no such home, received {shown(value)}: {error}") from None
 
 
+WRITTEN_BY = {
+    **{".db": "save", ".h5": "to_hdf5", ".hdf5": "to_hdf5", ".csv": "to_csv"},
+    **dict.fromkeys((".pvd", ".vtu", ".vtkhdf"), "to_paraview"),
+}
+"""Suffixes that programs go by, and the method of a solution that writes such files."""
+
+
 def named_file(given: FilePath, suffix: str, label: str) -> FilePath:
-    """A path with a suffix, unless it has one, or a :class:`ModelError` that begins with ``label``."""
+    """A path with a suffix, unless it has one that is none of another format, or a :class:`ModelError`."""
     if given.name in ("", ".."):
         raise ModelError(f"{label} must name a file, received '{given}'; try '{given / f'run{suffix}'}'")
+    other = WRITTEN_BY.get(given.suffix.lower())
+    if other and other != WRITTEN_BY.get(suffix):
+        raise ModelError(
+            f"{label} '{given}' has the suffix of files that solution.{other}(path) writes; try "
+            f"'{given.with_suffix(suffix)}'"
+        )
     return given if given.suffix else given.with_suffix(suffix)
 
 

@@ -206,9 +206,9 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
-    builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
     contents = _pickled(model, dict(inputs), dict(outputs), step, method)
+    builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
         script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)

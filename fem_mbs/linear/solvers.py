@@ -16,7 +16,7 @@ and come right after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -181,6 +181,8 @@ def make_solver(
     sizes = np.bincount(blocks)
     graph = graph_of(rows, columns, blocks)
     place = narrow(graph)
+    if place[0] > place[-1]:  # as blocks are numbered: what is made in this order is still near when it is eliminated
+        place = len(place) - 1 - place
     width = band(graph, place, sizes)
     if width > NARROW:
         sparse, fill = minimum_degree(graph, sizes, _bare(rows, columns, blocks, n))
@@ -247,10 +249,16 @@ class BandedSolver(LinearSolver):
         self.kind = f"banded, half width {width}"
         self.height = 3 * width + 1
         self.storage = self.height * size
-        self.slots = (place * (self.height - 1) + 2 * width)[columns]
-        self.slots += place[rows]
-        self.slots[(rows < 0) | (columns < 0)] = self.storage
         self.order = np.argsort(place)
+        self._entries = rows, columns
+
+    @cached_property
+    def slots(self) -> IntArray:  # type: ignore[override]
+        rows, columns = self._entries
+        slots: IntArray = (self.place * (self.height - 1) + 2 * self.width)[columns]
+        slots += self.place[rows]
+        slots[(rows < 0) | (columns < 0)] = self.storage
+        return slots
 
     def factor(self, values: Array) -> Factors:
         k, factor = self.width, lapack.zgbtrf if np.iscomplexobj(values) else lapack.dgbtrf

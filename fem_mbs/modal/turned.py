@@ -75,7 +75,7 @@ class TurnedModel:
 
     def at(self, s: float) -> TurnedMatrices:
         """What is seen a time ``s`` later."""
-        system, motion = self.system, ahead(self.motion, s, self._precession)
+        system, motion = self.system, self.ahead(s)
         N, S = self._seen(motion, s)
         joints = self._joints(motion, N, S)
         multipliers, changes = np.empty(system.m), []
@@ -108,6 +108,22 @@ class TurnedModel:
         return TurnedMatrices(
             cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
         )
+
+    def ahead(self, s: float) -> Motion:
+        """The motion a time ``s`` later, with amplitudes that go round, those of a body that is bent in space."""
+        motion = ahead(self.motion, s, self._precession)
+        if not motion.udot.any():
+            return motion
+        own = motion.u.copy(), motion.udot.copy(), motion.uddot.copy()
+        for batch in self.system.batches:
+            G = batch.turning(-self.motion.V[batch.nodes[:, 0], 3:])
+            if G is not None and np.allclose(
+                np.matvec(G, own[0][batch.own]), own[1][batch.own], rtol=CARRIED, atol=0.0
+            ):
+                for values in own:
+                    values[batch.own] = np.matvec(_exponential(s * G), values[batch.own])
+        u, udot, uddot = own
+        return replace(motion, u=u, udot=udot, uddot=uddot)
 
     def _seen(self, motion: Motion, s: float) -> tuple[Array, Array]:
         """``N`` and ``S`` (n, 3, 3) of all nodes."""
@@ -152,9 +168,7 @@ class TurnedModel:
         nodes = self.batches[k].nodes
         result = _diagonal(N, nodes, self.rows[k].shape[1])
         if k < len(self.own) and (own := self.own[k]) is not None:
-            from scipy.linalg import expm  # which takes long to import
-
-            result[:, 6 * nodes.shape[1] :, 6 * nodes.shape[1] :] = expm(-s * own.mT)
+            result[:, 6 * nodes.shape[1] :, 6 * nodes.shape[1] :] = _exponential(-s * own.mT)
         return result * self._free[k][:, :, None]
 
     def _reading(self, k: int, turn: Array, context: object, changes: list[Array]) -> csr_array:
@@ -236,6 +250,13 @@ def steady_precession(system: System, motion: Motion) -> Array:
         across = np.cross(up, along)
         P = P - along * (np.cross(up, P) @ across) / ((across @ across) or 1.0)
     return P
+
+
+def _exponential(A: Array) -> Array:
+    from scipy.linalg import expm  # which takes long to import
+
+    result: Array = expm(A)
+    return result
 
 
 def circling(v: Array, a: Array) -> Array:

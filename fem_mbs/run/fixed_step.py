@@ -113,6 +113,11 @@ class FixedStep(Public):
                 f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
                 f"({MAX_STEPS:.0e}); look at the units"
             )
+        if t == 0.0 and count < 1.0 - LEFT_OVER:  # a run that goes on may end within a step
+            raise ModelError(
+                f"simulate: step = {self.h:g} s is longer than the run, which ends at t_end = {t_end:g} s; "
+                f"did you mean simulate(model, t_end={self.h:g}, step={t_end:g})?"
+            )
         memory = FixedStepMemory(t, 1, 0, self.h, order=method.error_order or 0, branches=_number(branches))
         return memory, min(self.h, t_end - t)
 

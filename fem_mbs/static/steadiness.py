@@ -19,7 +19,7 @@ from fem_mbs.contracts import Element, Motion, State, none
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.steady_axes import ANGLES
-from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, ahead, deviations
+from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, deviations
 from fem_mbs.newton import Newton
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
@@ -72,7 +72,7 @@ class TurningEquations(Equations):
         """Inner and inertia forces minus loads, and the constraints."""
         return self.evaluate_at(self.motion(point))
 
-    def evaluate_at(self, motion: Turning) -> Evaluation:
+    def evaluate_at(self, motion: Motion) -> Evaluation:
         """The same of a motion."""
         return self.system.evaluate(motion, motion.multipliers, self.system.prescribe(motion.t))
 
@@ -98,8 +98,7 @@ class TurningEquations(Equations):
         """The state of a configuration that turns."""
         motion, kinematics = self.motion(point), self.system.kinematics
         v, vdot = kinematics.from_body(point.R, motion.V), kinematics.vdot(point.R, motion.V, motion.A)
-        none = np.zeros_like(point.u)
-        return State(self.t, point.x, point.R, v, vdot, point.multipliers, point.u, none, none)
+        return State(self.t, point.x, point.R, v, vdot, point.multipliers, point.u, motion.udot, motion.uddot)
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments; ``K`` has centrifugal forces."""
@@ -163,8 +162,8 @@ class TurningEquations(Equations):
 class SpinningEquations(TurningEquations):
     """The equations of a rotor that stays where it is: each node that turns does so about an axis fixed in it.
 
-    As built that is the axis of the rotor, so that it turns about its own bent line. The load factor is the share of
-    weight and loads.
+    As built that is the axis of the rotor, so that it turns about its own bent line. Amplitudes of a body that stays
+    bent in space go round in it, ``u' = G u``. The load factor is the share of weight and loads.
     """
 
     label, what = "steady_spin", "steady spin"
@@ -173,6 +172,8 @@ class SpinningEquations(TurningEquations):
         # as its nodes see it
         self._own = np.vecmat(np.where(turning[:, None], axis, 0.0), system.R0)
         self._speed = speed
+        self._rounds = [batch.turning(-speed * self._own[batch.nodes[:, 0]]) for batch in system.batches]
+        """``G`` of each batch, None where nothing goes round."""
         super().__init__(system, speed * axis, np.zeros(3), turning, t)
         self.axis, self.axes = axis, np.zeros_like(self.axes)
 
@@ -183,15 +184,32 @@ class SpinningEquations(TurningEquations):
 
     def motion(self, point: Point) -> Turning:
         """The motion of a configuration that spins, under the share of the weight that the load factor is."""
-        spin, still, none = self._speed * self._own, np.zeros_like(self._still), self._none
+        spin, still, udot = self._speed * self._own, np.zeros_like(self._still), self._round(point.u)
         V = still.copy()
         V[:, 3:] = np.where(self.system.free[:, 3:], spin, 0.0)
-        gravity = point.load * self.system.gravity
-        return Turning(self.t, point.x, point.R, V, still, gravity, point.u, none, none, point.multipliers, spin=spin)
+        gravity, own = point.load * self.system.gravity, (point.u, udot, self._round(udot))
+        return Turning(self.t, point.x, point.R, V, still, gravity, *own, point.multipliers, spin=spin)
+
+    def _round(self, u: Array, transposed: bool = False) -> Array:
+        """``G u``, or ``G^T u``."""
+        result = np.zeros_like(u)
+        for batch, G in zip(self.system.batches, self._rounds, strict=True):
+            if G is not None:
+                result[batch.own] = np.matvec(G.mT if transposed else G, u[batch.own])
+        return result
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]``: as nodes see them, their velocities stay the same."""
-        values = tangent.stiffness_entries(self.system, evaluation, force_factor)
+        values, at = tangent.stiffness_entries(self.system, evaluation, force_factor), 0
+        parts = zip(self.system.batches, evaluation.contexts, self.system.components, self._rounds, strict=True)
+        for batch, context, rows, G in parts:
+            end = at + rows.size * rows.shape[1]
+            if G is not None:
+                b, C, M = rows.shape[1] - G.shape[1], batch.damping(context), batch.mass(context)
+                assert C is not None and M is not None
+                block = values[at:end].reshape(*rows.shape, rows.shape[1])
+                block[:, :, b:] += force_factor * (C[:, :, b:] + M[:, :, b:] @ G) @ G
+            at = end
         values[self._springs] += force_factor * self._spring
         return values
 
@@ -207,12 +225,14 @@ class SpinningEquations(TurningEquations):
         result, n = np.zeros_like(motions), self.system.n
         turns = motions[:, : 6 * n].reshape(-1, n, 1, 6)[..., 3:]
         result[:, : 6 * n] = np.cross(turns, force[: 6 * n].reshape(n, 2, 3)).reshape(len(motions), -1)
+        # the second motion goes about the axis
+        result[1:, 6 * n :] = self._round(force[6 * n :], transposed=True) / self._speed
         return result
 
     def _along_and_about(self, point: Point) -> Array:
         along, about = super()._along_and_about(point)
-        about[: 6 * self.system.n] = np.concatenate([np.zeros_like(self._own), self._own], axis=1).ravel()
-        return np.array([along, about])
+        turns = np.concatenate([np.zeros_like(self._own), self._own], axis=1).ravel()
+        return np.array([along, np.append(turns, self._round(point.u) / self._speed)])
 
 
 UPRIGHT = 1e-9
@@ -270,13 +290,13 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     unresolved = max(force * system.length, moment)
     for angle in ANGLES:
         Q = equations.turned(angle)
-        there = ahead(here, angle / speed)
+        there = seen.ahead(angle / speed)
         _check_joints(equations, there, open_by, speed)
         _check_forces(equations, start, seen.at(angle / speed), angle, unresolved)
         _check_reactions(equations, here, there, Q, angle)
 
 
-def _check_joints(equations: TurningEquations, motion: Turning, open_by: Array, speed: float) -> None:
+def _check_joints(equations: TurningEquations, motion: Motion, open_by: Array, speed: float) -> None:
     system = equations.system
     evaluation = system.joints(motion, system.prescribe(motion.t))
     for values, limit, rate in (
@@ -321,7 +341,7 @@ def _check_forces(
             )
 
 
-def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
+def _check_reactions(equations: TurningEquations, here: Motion, there: Motion, Q: Array, angle: float) -> None:
     """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
     system, scale = equations.system, equations.scale(equations.evaluate_at(here))
     before = _unborne(equations, here)
@@ -339,7 +359,7 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
     )
 
 
-def _unborne(equations: TurningEquations, motion: Turning) -> Array:
+def _unborne(equations: TurningEquations, motion: Motion) -> Array:
     """Forces and moments ``(n, 2, 3)``, world frame, that no reactions can bear: the best ones are taken away."""
     system, evaluation = equations.system, equations.evaluate_at(motion)
     rows, columns = system.pattern.rows, system.pattern.columns

@@ -158,16 +158,7 @@ def steady_spin(
     given = None if initial is None else from_user(system, initial, "steady_spin: initial")
     rows = turning_rows(system, turning, "steady_spin")
     equations = SpinningEquations(system, speed, np.asarray(axis), rows, 0.0 if given is None else given.t)
-    try:
-        return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
-    except ConvergenceError as failure:
-        for batch in system.batches:
-            if batch.turning(np.ones((len(batch.nodes), 3))) is not None and rows[batch.nodes].any():
-                raise ModelError(
-                    f"steady_spin: {batch.owners[0]} does not act alike all round: it bends in space as it turns, and "
-                    "its amplitudes would go round; take beams"
-                ) from failure
-        raise
+    return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
 
 
 def steady(model: Model, equations: TurningEquations, given: State | None, newton: Newton, begun: float) -> Solution:

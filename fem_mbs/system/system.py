@@ -412,6 +412,28 @@ class System(Layout, FrozenModel):
             return state
         return replace(state, u=self._changed(self.motion(state), _jump))
 
+    def jump_change(self, before: State, d: Array) -> Array:
+        """What small changes ``d`` (k,) of internal variables before a jump that was made are after it."""
+        result = d.copy()
+        for batch, kept, context in self._in_history(self.motion(before)):
+            if (changes := batch.jump_change(context, d[batch.own])) is not None:
+                result[batch.own[kept]] = changes[kept]
+        return result
+
+    def held_forces(self, evaluation: Evaluation, d: Array) -> Array:
+        """``K d`` (N,) of changes ``(N,)`` of internal variables of kind "history", which no equation is for."""
+        result = np.zeros(self.N)
+        for k in self._read_history:
+            rows, stiffness = self.components[k], self.batches[k].stiffness(evaluation.contexts[k])
+            if stiffness is not None:
+                result += np.bincount(rows.ravel(), np.matvec(stiffness, d[rows]).ravel(), self.N)
+        return result
+
+    @cached_property
+    def _read_history(self) -> list[int]:
+        """Numbers of the batches of elements with variables of kind "history", their own ones or those of others."""
+        return [k for k, b in enumerate(self.batches) if b.own is not None and (self.order[b.own] < 0).any()]
+
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
         """Internal variables with those of kind "history" as a batch says from its context."""
         u = motion.u.copy()

@@ -196,7 +196,7 @@ def stresses_are_extrapolated_linearly(trial: ElementTrial) -> str | None:
 
 
 def jumps_are_told(trial: ElementTrial) -> str | None:
-    """``next_jump`` is a time, and ``jump`` returns the values ``(n, s)`` of ``own``."""
+    """``next_jump`` is a time; ``jump`` returns the values ``(n, s)`` of ``own``, ``jump_change`` changes of these."""
     batch = trial.batch
     if type(batch).next_jump is ElementBatch.next_jump and type(batch).jump is ElementBatch.jump:
         return "nothing in it jumps"
@@ -205,6 +205,10 @@ def jumps_are_told(trial: ElementTrial) -> str | None:
     after = batch.jump(trial.force()[1])
     if after is not None and batch.own is not None:
         near(f"{trial.name}: shape of what jump returns", np.shape(after), batch.own.shape, 0.0)
+        d, context = np.random.default_rng(trial.seed).normal(size=batch.own.shape), trial.force()[1]
+        if (change := batch.jump_change(context, d)) is not None:
+            twice = np.asarray(batch.jump_change(context, 2.0 * d), float)
+            near(f"{trial.name}: jump_change of twice the changes", twice, 2.0 * change, 1e-12)
     return None
 
 

@@ -32,7 +32,7 @@ from fem_mbs.testing.stage import (
 
 RATES = 1e-3
 """Time in s over which rates of drives are taken."""
-WALK, STRIDE = 100, 0.1
+WALK, STRIDE, CLOSED = 100, 0.1, 1e-12
 REGULAR = 1e-3
 """Smallest share of the largest singular value of the gradients."""
 
@@ -343,6 +343,8 @@ def _stride(
     motion = replace(motion, t=motion.t + STRIDE)
     for iteration in range(12):
         phi, B, _ = trial.evaluate(motion)
+        if iteration and np.abs(phi[position]).max(initial=0.0) <= CLOSED * max(1.0, trial.system.length):
+            break
         B = B[:, columns]
         d = np.zeros(trial.system.N)
         if iteration == 0:

@@ -17,8 +17,8 @@ from scipy.linalg import block_diag, eigh, eigvals, expm
 from scipy.optimize import brentq
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import linkages, machines, rotors, vibrations
-from fem_mbs.benchmarks import rotating_shaft as shaft
+from fem_mbs.benchmarks import linkages, other_programs, rotors, vibrations
+from fem_mbs.benchmarks.linkages import ACROSS, AXIAL, BALL_MASS, GRAVITY, ROD_MASS, SLIDER_MASS
 
 # Andrews and others: bars at an angle, and Bennett's linkage
 
@@ -119,10 +119,10 @@ def slider_crank_motion() -> Array:
 def about_shaft(angle: float) -> tuple[float, float]:
     """Inertia of everything about the shaft, and its derivative by the angle of the rods."""
     s, c = np.sin(angle), np.cos(angle)
-    ball, middle = machines.OFFSET + c, machines.OFFSET + c / 2
-    rods = machines.BALL * ball**2 + machines.ROD * middle**2 + machines.AXIAL * s**2 + machines.ACROSS * c**2
-    change = -2 * machines.BALL * ball * s - machines.ROD * middle * s + 2 * (machines.AXIAL - machines.ACROSS) * s * c
-    return machines.AXIAL + machines.UPRIGHT + 2 * rods, 2 * change
+    ball, middle = linkages.OFFSET + c, linkages.OFFSET + c / 2
+    rods = BALL_MASS * ball**2 + ROD_MASS * middle**2 + AXIAL * s**2 + ACROSS * c**2
+    change = -2 * BALL_MASS * ball * s - ROD_MASS * middle * s + 2 * (AXIAL - ACROSS) * s * c
+    return AXIAL + linkages.UPRIGHT + 2 * rods, 2 * change
 
 
 def governor_rates(_: float, y: Array) -> Array:
@@ -130,14 +130,14 @@ def governor_rates(_: float, y: Array) -> Array:
     angle, height, turning, rising = y
     s, c = np.sin(angle), np.cos(angle)
     inertia, change = about_shaft(angle)
-    spin = machines.SPIN * about_shaft(machines.ANGLE)[0] / inertia
+    spin = linkages.SPIN * about_shaft(linkages.ANGLE)[0] / inertia
     across, down = c / 2, 1 - s / 2 - height
     length = np.hypot(across, down)
     by_angle, by_height = (-across * s - down * c) / 2 / length, -down / length
-    pull = machines.STIFFNESS * (length - machines.FREE) + machines.DAMPING * (by_angle * turning + by_height * rising)
-    about_hinge = machines.BALL + machines.ROD / 4 + machines.ACROSS
-    moment = 0.25 * change * spin**2 + machines.GRAVITY * c * (machines.BALL + machines.ROD / 2) - pull * by_angle
-    return np.array([turning, rising, moment / about_hinge, -machines.GRAVITY - 2 * pull * by_height / machines.SLIDER])
+    pull = linkages.STIFFNESS * (length - linkages.FREE) + linkages.DAMPING * (by_angle * turning + by_height * rising)
+    about_hinge = BALL_MASS + ROD_MASS / 4 + ACROSS
+    moment = 0.25 * change * spin**2 + GRAVITY * c * (BALL_MASS + ROD_MASS / 2) - pull * by_angle
+    return np.array([turning, rising, moment / about_hinge, -GRAVITY - 2 * pull * by_height / SLIDER_MASS])
 
 
 def governor_motion(times: Array) -> Array:
@@ -145,19 +145,19 @@ def governor_motion(times: Array) -> Array:
     run = solve_ivp(
         governor_rates,
         (0, times[-1]),
-        (machines.ANGLE, 0.5, 0, 0),
+        (linkages.ANGLE, 0.5, 0, 0),
         method="Radau",
         t_eval=times,
         rtol=1e-11,
         atol=1e-12,
     )
-    spin = [machines.SPIN * about_shaft(machines.ANGLE)[0] / about_shaft(angle)[0] for angle in run.y[0]]
+    spin = [linkages.SPIN * about_shaft(linkages.ANGLE)[0] / about_shaft(angle)[0] for angle in run.y[0]]
     return np.stack([run.y[1], spin], axis=-1)
 
 
 def fastest() -> float:
     """The fastest rate of decay at the start, in 1/s."""
-    start = np.array([machines.ANGLE, 0.5, 0, 0])
+    start = np.array([linkages.ANGLE, 0.5, 0, 0])
     steps = 1e-6 * np.eye(4)
     jacobian = np.stack([(governor_rates(0, start + d) - governor_rates(0, start - d)) / 2e-6 for d in steps], axis=-1)
     return float(-np.linalg.eigvals(jacobian).real.min())
@@ -168,25 +168,25 @@ def arm_motion(times: Sequence[float]) -> Array:
 
     def rates(t: float, y: Array) -> list[float]:
         angle, rate, *pressures = y
-        along = machines.ARM / 4 * np.array([np.cos(angle), np.sin(angle)])
-        line = along + (0, machines.ARM / 4)
+        along = other_programs.ARM / 4 * np.array([np.cos(angle), np.sin(angle)])
+        line = along + (0, other_programs.ARM / 4)
         length = float(np.hypot(*line))
         speed = rate * (line @ (-along[1], along[0])) / length
-        pull = machines._pull(t, pressures, (length, speed))[0] / length
+        pull = other_programs._pull(t, pressures, (length, speed))[0] / length
         moment = pull * (
             along[1] * line[0] - along[0] * line[1]
-        ) - machines.ARM_MASS * machines.GRAVITY * machines.ARM / 2 * np.cos(angle)
+        ) - other_programs.ARM_MASS * other_programs.GRAVITY * other_programs.ARM / 2 * np.cos(angle)
         return [
             rate,
-            moment / (machines.ARM_MASS * machines.ARM**2 / 3),
-            *machines._pressure_rates(t, pressures, (length, speed)),
+            moment / (other_programs.ARM_MASS * other_programs.ARM**2 / 3),
+            *other_programs._pressure_rates(t, pressures, (length, speed)),
         ]
 
     accuracy = {"rtol": 1e-9, "atol": [1e-12, 1e-12, 1e-3, 1e-3]}
     run = solve_ivp(
         rates,
         (0, times[-1]),
-        (0, 0, machines.START_PRESSURE, machines.START_PRESSURE),
+        (0, 0, other_programs.START_PRESSURE, other_programs.START_PRESSURE),
         "Radau",
         t_eval=times,
         **accuracy,
@@ -225,7 +225,7 @@ def jeffcott_motion() -> Array:
 # motion across. Others carry the twist of both halves.
 
 
-HALF = shaft.LENGTH / 2
+HALF = rotors.SHAFT_LENGTH / 2
 POINTS, WEIGHTS = leggauss(24)
 PLACES, WEIGHTS = HALF * (POINTS + 1) / 2, HALF * WEIGHTS / 2
 COUNT, MODES, TWISTS = 12, 6, 3
@@ -251,13 +251,13 @@ def across() -> tuple[Array, Array, Array, Array]:
     turned, turned_x, _ = shapes_of(RISING * (HALF - RISING), COUNT)
     none = np.zeros((COUNT, COUNT))
     M = block_diag(
-        shaft.MASS * product(w, w) + shaft.DISK / 2 * np.outer(middle, middle),
-        shaft.ACROSS * product(turned, turned),
+        rotors.SHAFT_MASS * product(w, w) + rotors.DISK / 2 * np.outer(middle, middle),
+        rotors.SHAFT_ACROSS * product(turned, turned),
     )
-    G = block_diag(none, shaft.POLAR * product(turned, turned))
+    G = block_diag(none, rotors.SHAFT_POLAR * product(turned, turned))
     shear = np.concatenate([w_x, -turned])
-    K = shaft.GA * product(shear, shear) + shaft.EI * block_diag(none, product(turned_x, turned_x))
-    weight = shaft.GRAVITY * np.concatenate([shaft.MASS * (w @ WEIGHTS) + shaft.DISK / 2 * middle, np.zeros(COUNT)])
+    K = rotors.GA * product(shear, shear) + rotors.EI * block_diag(none, product(turned_x, turned_x))
+    weight = GRAVITY * np.concatenate([rotors.SHAFT_MASS * (w @ WEIGHTS) + rotors.DISK / 2 * middle, np.zeros(COUNT)])
     squares, modes = eigh(K, M, subset_by_index=(0, MODES - 1))
     return squares, modes.T @ G @ modes, modes.T @ weight, modes[:COUNT].T @ middle
 
@@ -271,9 +271,9 @@ def twist() -> tuple[Array, Array, Array]:
     )
     slopes = np.concatenate([np.concatenate([left_x, 0 * right]), np.concatenate([0 * left, right_x])], 1)
     weights, at_disk = np.tile(WEIGHTS, 2), np.concatenate([disk, 0 * disk])
-    M = shaft.POLAR * (values * weights) @ values.T + shaft.DISK_POLAR * np.outer(at_disk, at_disk)
-    squares, modes = eigh(shaft.GJ * (slopes * weights) @ slopes.T, M, subset_by_index=(0, TWISTS - 1))
-    inertia = shaft.POLAR * values @ weights + shaft.DISK_POLAR * at_disk
+    M = rotors.SHAFT_POLAR * (values * weights) @ values.T + rotors.DISK_POLAR * np.outer(at_disk, at_disk)
+    squares, modes = eigh(rotors.GJ * (slopes * weights) @ slopes.T, M, subset_by_index=(0, TWISTS - 1))
+    inertia = rotors.SHAFT_POLAR * values @ weights + rotors.DISK_POLAR * at_disk
     return squares, modes.T @ inertia, modes.T @ at_disk
 
 
@@ -287,11 +287,11 @@ def shaft_motion(times: Array) -> Array:
     """Deflection ``y + i z`` of the middle from the static sag, over the offset of the disk if that is small."""
     squares, gyro, _, middle = across()
     twisting, driven, disk = twist()
-    push = shaft.DISK / 2 * middle
+    push = rotors.DISK / 2 * middle
 
     def rates(t: float, y: Array) -> Array:
         q, p, a, b = np.split(y, (MODES, 2 * MODES, 2 * MODES + TWISTS))
-        turned, speed, acceleration = shaft.drive(t)
+        turned, speed, acceleration = rotors.drive(t)
         twisted = -twisting * a - driven * acceleration
         angle, rate, change = turned + disk @ a, speed + disk @ b, acceleration + disk @ twisted
         unbalance = (rate**2 - 1j * change) * np.exp(1j * angle)
@@ -299,7 +299,7 @@ def shaft_motion(times: Array) -> Array:
         return np.concatenate([p, push * unbalance - squares * q + turning, b, twisted])
 
     start = np.zeros(2 * MODES + 2 * TWISTS, dtype=complex)
-    breaks = [0.0, *(t for t in (shaft.T1, shaft.T2, shaft.T3) if t < times[-1]), times[-1]]
+    breaks = [0.0, *(t for t in (rotors.T1, rotors.T2, rotors.T3) if t < times[-1]), times[-1]]
     result = np.zeros(len(times), dtype=complex)
     for begin, end in zip(breaks[:-1], breaks[1:], strict=True):
         inside = (times >= begin) & (times <= end)

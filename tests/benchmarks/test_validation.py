@@ -36,6 +36,16 @@ LONG = (
     "Sze: hemisphere",
     "locking, straight",
     "locking, 45-degree bend",
+    "pendulum with a torsion spring",
+    "speed motor",
+    "turning blade",
+    "overhung rotor",
+    "flying spaghetti, 2D",
+    "blade on a hub",
+    "string",
+    "Sze: cantilever",
+    "stepped rotor",
+    "bouncing ball",
 )
 """Cases that a user waits for, but not every run of the tests."""
 QUICK = [pytest.param(case, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES if not case.slow]

@@ -35,12 +35,10 @@ from fem_mbs.elements import (
 
 pytest.importorskip("llvmlite")
 
-from fem_mbs.compiled import band, batches, machine, nodes  # noqa: E402
+from fem_mbs.compiled import band, batches, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
 from fem_mbs.contracts import Batch  # noqa: E402
-from fem_mbs.lie import so3  # noqa: E402
-from fem_mbs.system.kinematics import GROUPS  # noqa: E402
 
 
 @pytest.fixture
@@ -150,44 +148,6 @@ def test_other_branches_are_numpys(fast: Path) -> None:
     expected, _ = batch.force(motion, None)
     assert type(context).__name__ == "BeamContext"
     np.testing.assert_array_equal(force, expected)
-
-
-def test_results_are_theirs_who_hold_them(fast: Path) -> None:
-    """Of many elements a kernel writes where it has written before, unless somebody holds that, or a view of it."""
-    model = mbs.Model()
-    Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection(1e4, 1e3, 10, (10, 10), 1.0, (1e-3, 1e-3, 1e-3)), 400)
-    system = mbs.System(model)
-    samples = Samples(system)
-    batch, first, second = samples.compiled(system.batches[0]), samples.sample, samples.other
-    held = batch.force(first, None)[0]
-    assert held.size > batches.COPIED
-    view, expected = batch.force(second, None)[0].T, [system.batches[0].force(own, None)[0] for own in (first, second)]
-    places = {batch.force(replace(first), None)[0].ctypes.data for _ in range(5)}
-    assert len(places) == 1, "memory is used again"
-    for own, there in zip((held, view.T), expected, strict=True):
-        np.testing.assert_allclose(own, there, rtol=0, atol=1e-12 * np.abs(there).max())
-
-
-@pytest.mark.parametrize("name", nodes.METHODS)
-@pytest.mark.parametrize("group", GROUPS)
-def test_nodes_move_as_with_numpy(group: str, name: str, fast: Path) -> None:
-    """At small rotations, at large ones where another series holds, and for other numbers of nodes."""
-    rng, own = np.random.default_rng(7), GROUPS[group]()
-    compiled = nodes.NodeKernel(own, name, 9)
-    for turn, n in ((1e-9, 9), (0.1, 9), (2.5, 9), (0.1, 5)):
-        arrays = {
-            nodes.POINTS: rng.normal(size=(n, 3)),
-            nodes.FRAMES: so3.exp(rng.normal(size=(n, 3))),
-            nodes.VECTORS: turn * rng.uniform(0.3, 0.6, size=(n, 6)) * [1, 1, 1, 2, 1, 1],
-            nodes.RATES: rng.normal(size=(2, n, 6)),
-            nodes.FACTORS: rng.normal(size=(2, 1, 1, 1)),
-        }
-        given = [arrays[shape] for shape in nodes.METHODS[name]]
-        expected = compiled.plain(*given)
-        both = (expected,) if isinstance(expected, np.ndarray) else expected
-        results = compiled(*given)
-        for one, other in zip(both, (results,) if isinstance(results, np.ndarray) else results, strict=True):
-            np.testing.assert_allclose(other, one, rtol=0, atol=1e-14 * max(1.0, np.abs(one).max()))
 
 
 def test_functions_of_the_user_are_not_recorded(fast: Path, caplog: pytest.LogCaptureFixture) -> None:

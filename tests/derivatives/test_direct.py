@@ -39,9 +39,7 @@ QUICK = (
     "rigid body",
     "pull by a signal",
     "SE3 beam, curved, coupled damped",
-    "Maxwell",
     "spring that slips",
-    "gears",
     "rolling disc",
 )
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
@@ -85,7 +83,12 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
 
 @pytest.mark.parametrize(
     ("formulation", "rho_inf", "start"),
-    [("stabilized", 0.0, None), ("stabilized", 1.0, "perturbed"), ("index3", 0.0, "perturbed"), ("index3", 0.9, None)],
+    [
+        pytest.param("stabilized", 0.0, None, marks=pytest.mark.slow),
+        ("stabilized", 1.0, "perturbed"),
+        ("index3", 0.0, "perturbed"),
+        pytest.param("index3", 0.9, None, marks=pytest.mark.slow),
+    ],
 )
 def test_formulations(formulation: str, rho_inf: float, start: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Starts and damping, of a hinge."""
@@ -231,7 +234,14 @@ def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.Mon
             assert np.abs(mine[key] - others[key]).max() <= 3e-6 * np.abs(others[key]).max(), (name, key)
 
 
-@pytest.mark.parametrize(("build", "query"), [(rod, angle), (arm, angle), (cantilever, lambda s: s.velocity("tip"))])
+@pytest.mark.parametrize(
+    ("build", "query"),
+    [
+        pytest.param(rod, angle, marks=pytest.mark.slow),
+        (arm, angle),
+        pytest.param(cantilever, lambda s: s.velocity("tip"), marks=pytest.mark.slow),
+    ],
+)
 def test_variable_steps(build: Any, query: Any) -> None:
     """Those of the run are held, as copies share theirs."""
     direct, copies = (

@@ -30,7 +30,14 @@ def cantilever(
     return model
 
 
-@pytest.mark.parametrize(("b", "modes", "method"), [(0.1, 5, "craig-bampton"), (0.1, 4, "free"), (0.100002, 5, "free")])
+@pytest.mark.parametrize(
+    ("b", "modes", "method"),
+    [
+        (0.1, 5, "craig-bampton"),
+        pytest.param(0.1, 4, "free", marks=pytest.mark.slow),
+        pytest.param(0.100002, 5, "free", marks=pytest.mark.slow),
+    ],
+)
 def test_modes_of_one_frequency_are_the_same_in_bodies_beside(b: float, modes: int, method: Any) -> None:
     """Direct derivatives, which hold amplitudes, are those of whole runs, pairs that are cut apart included."""
 

@@ -351,6 +351,7 @@ def test_a_signal_that_looks_at_more_at_times() -> None:
     np.testing.assert_allclose(adjoint, direct, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_optimum_of_a_control() -> None:
     """An inertia of 1 turned by 1 in 1 s, from rest to rest, with the least integral of u^2, 12: u = 6 - 12 t."""
 

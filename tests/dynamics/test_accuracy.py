@@ -12,6 +12,7 @@ from scipy.linalg import expm
 import fem_mbs as mbs
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     PID,
     Ball,
@@ -19,13 +20,16 @@ from fem_mbs.elements import (
     Force,
     JointActuator,
     JointSensor,
+    JointSpring,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SampledController,
     SpringDamper,
 )
+from fem_mbs.run import time_loop
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -146,6 +150,20 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
     assert told is not None and 0.8 < told.angle / error < 1.25
 
 
+@pytest.mark.parametrize("formulation", ["stabilized", pytest.param("index3", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_what_is_carried_along_is_the_error(group: str, formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a heavy top, where it is and by which way, to leading order: the rest is a share that goes with the step."""
+    monkeypatch.setattr(time_loop, "LIMIT_CHECKS", set())  # all of the run
+    shares, t_end = [], 0.25
+    for h in (1e-3, 5e-4):
+        run = mbs.simulate(tops.top_on_joint(group), t_end, h, mbs.GeneralizedAlpha(formulation=formulation))
+        off, told = run.x[-1, 1] - tops.exact(np.array([0.0, t_end])).x[-1], run.checkpoint.memory.errors[0, -6:-3]
+        told = run.R[-1, 1] @ told if group == "SE3" else told
+        shares.append(np.linalg.norm(told - off) / np.linalg.norm(off))
+    assert shares[0] < 0.2 and shares[1] < 0.7 * shares[0]
+
+
 @pytest.mark.parametrize(("gain", "h"), [(60.0, 0.03), (60.0, 0.1), (20.0, 0.1)])
 def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
     """A mass whose PID controller does not hold it, as its integral is too large for its rate, or does."""
@@ -160,6 +178,36 @@ def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
     told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - expm(3.0 * A)[0, 3])
     assert told is not None and told.length > 0.5 * error
     assert gain < 50.0 or told.length < 2.0 * error
+
+
+@pytest.mark.parametrize(
+    ("gain", "delay", "h"), [(2.0, 0.04, 0.05), pytest.param(3.0, 0.0, 0.02, marks=pytest.mark.slow)]
+)
+def test_errors_of_what_a_sampled_controller_holds(gain: float, delay: float, h: float) -> None:
+    """A mass on a spring that a filter with two inputs shakes up, from sample to sample by matrix exponentials."""
+    model, period, calls = mbs.Model(gravity=(0, 0, 0)), 0.1, list[float]()
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointSpring(rail, 25.0))
+    inputs = [model.add(JointSensor(rail)), model.add(JointSensor(rail, "coordinate_rate"))]
+
+    def output(t: float, x: Array, u: Array) -> float:
+        calls.append(t)
+        return float(-2.0 * x[0] - 3.0 * u[0] + gain * u[1])
+
+    update = lambda t, x, u: 0.5 * x + u[:1]  # noqa: E731
+    law = SampledController(inputs, period, output, update=update, initial=[0.0], delay=delay)
+    model.add(JointActuator(rail, model.add(law)))
+    solution = mbs.simulate(model, 4.0, h)
+    assert len(calls) == 41  # once a sample
+    F, y, x = np.array([[0, 1, 0], [-25, 0, 1], [0, 0, 0]], float), np.array([0.0, 1.0, 0.0]), np.zeros(1)
+    for t in period * np.arange(40):
+        new, x = output(t, x, y[:2]), update(t, x, y[:2])
+        y = expm(F * delay) @ y
+        y = expm(F * (period - delay)) @ [y[0], y[1], new]
+    told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - y[0])
+    assert told is not None and 0.6 < told.length / error < 1.5
 
 
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_a_slider_goes_through_its_dead_centre() -> None:
         foot = Ball(0.01, center=(x + side, 0, -0.01))
         model.add(Contact(model.ground, slider, Plane((0, 0, 1), (0, 0, -0.02)), foot, friction=0.2))
     mbs.project_velocities(model)
-    solution = mbs.simulate(model, 2.0, 0.01)
+    solution = mbs.simulate(model, 1.2, 0.01)
     assert solution.stats.failed_steps == 0
     assert solution.angle(model.constraints[0])[-1] > 2 * np.pi
     lost = sum(sum(solution.contact_losses(part)) for part in model.elements if part.contacts)
@@ -167,7 +167,7 @@ def test_a_block_slides_to_rest(group: str) -> None:
     np.testing.assert_allclose(solution.contact_force(floor)[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     """It stops within a step, and does not stick to the end of it: its place is right to the order of the method."""
     rng = np.random.default_rng(seed)
@@ -190,19 +190,19 @@ def test_what_slides_to_and_fro_on_a_spring_keeps_order_two() -> None:
     k, mu, x0 = 100.0, 0.2, 0.3
     omega, dead = np.sqrt(k), mu * G / k
     errors = []
-    for step in (0.01, 0.005, 0.0025):
+    for step in (0.01, 0.005):
         model = mbs.Model(gravity=(0, 0, -G))
         block = model.add_node((x0, 0, 0.05))
         model.add(RigidBody(block, 1.0, [0.01] * 3))
         model.add(Contact(model.ground, block, Plane(point=(0, 0, 0)), Box((0.2, 0.2, 0.1)), friction=mu))
         model.add(SpringDamper(model.ground, block, k, free_length=1.0, point_a=(-1.0, 0, 0.05)))
-        solution = mbs.simulate(model, 1.2, step)
-        swings = int(1.2 * omega / np.pi)
+        solution = mbs.simulate(model, 0.8, step)
+        swings = int(0.8 * omega / np.pi)
         middle, side = dead * (-1) ** swings, (-1) ** swings * (x0 - 2 * swings * dead)
-        exact = middle + (side - middle) * np.cos(omega * 1.2 - swings * np.pi)
+        exact = middle + (side - middle) * np.cos(omega * 0.8 - swings * np.pi)
         errors.append(abs(solution.position(block)[-1, 0] - exact))
         assert solution.stats.error is not None and errors[-1] < 1.5 * solution.stats.error.length
-    assert errors[0] > 3.0 * errors[1] > 9.0 * errors[2]
+    assert errors[0] > 3.0 * errors[1]
 
 
 def test_a_bowling_ball_begins_to_roll() -> None:
@@ -284,8 +284,13 @@ def test_an_impact_where_a_step_ends(off: float) -> None:
         np.testing.assert_allclose(solution.angular_velocity(rod)[-1], (0, -3, 0), rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("stiffness", [1e6, 1e7, 1e8, 1e9])
-@pytest.mark.parametrize("h", [0.01, 0.003])
+@pytest.mark.parametrize(
+    ("stiffness", "h"),
+    [
+        pytest.param(*case, marks=[] if case in {(1e6, 0.01), (1e9, 0.003)} else [pytest.mark.slow])
+        for case in product([1e6, 1e7, 1e8, 1e9], [0.01, 0.003])
+    ],
+)
 def test_a_stiff_spring_gains_nothing_by_impacts(stiffness: float, h: float) -> None:
     """Impacts set off vibrations that no step resolves: they may be lost, but never grow.
 

@@ -114,12 +114,12 @@ def test_steps_without_a_solution_are_made_anew(
 
     monkeypatch.setattr(smooth, "part_of", refused)
     mu_g, v0 = 0.3 * 9.81, 2.0
-    for h in (0.04, 0.02):
-        model, body = sliding()
-        solution = mbs.simulate(model, 0.72, h)
-        error = abs(solution.position(body)[-1, 0] - v0**2 / (2.0 * mu_g))
-        assert error < 0.5 * h * v0 + mu_g * h**2  # that of Euler's implicit method
-        assert solution.velocity(body)[-1, 0] == pytest.approx(2e-8, abs=1e-9)
+    h = 0.04
+    model, body = sliding()
+    solution = mbs.simulate(model, 0.72, h)
+    error = abs(solution.position(body)[-1, 0] - v0**2 / (2.0 * mu_g))
+    assert error < 0.5 * h * v0 + mu_g * h**2  # that of Euler's implicit method
+    assert solution.velocity(body)[-1, 0] == pytest.approx(2e-8, abs=1e-9)
     assert "had no solution, and were made anew" in caplog.text
 
 

@@ -19,7 +19,14 @@ from fem_mbs.testing import METHOD_LAWS, Bench
 FIRST = "generalised-alpha"
 FAMILIES = (FIRST, "Runge-Kutta-Munthe-Kaas", "Lie-Euler", "Radau IIA")
 """One of each family, whose others share most of what is written for a law."""
-LONG = ("order_survives_changes_of_the_step", "errors_are_estimated", "a_run_goes_on_from_a_file")
+LONG = (
+    "order_survives_changes_of_the_step",
+    "errors_are_estimated",
+    "a_run_goes_on_from_a_file",
+    "order_is_as_said",
+    "groups_agree_in_the_limit",
+)
+"""Of other families the files of their own tell orders, on both groups: ``test_runge_kutta.py`` and the like."""
 SHORT = ("memory_can_be_stored", "steps_are_pure", "history_is_accepted")
 
 

@@ -73,12 +73,12 @@ def test_damping_is_that_of_its_matrix() -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_free_motion_is_of_second_order_and_keeps_momentum_and_energy(group: str) -> None:
     found, kept = [], []
-    for h in (0.01, 0.005, 0.0025):
+    for h in (0.02, 0.01, 0.005):
         model = mbs.Model(group)
         node = model.add_node((0, 0, 0), velocity=(1, 0, 0.5), angular_velocity=(0.5, 2.0, -1.0))
         body = model.add(ModalBody(node, MASS, INERTIA, M, K, translation=S, rotation=C))
         solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(1.0))
-        every = slice(None, None, round(0.01 / h))
+        every = slice(None, None, round(0.02 / h))
         found.append(np.hstack([solution.position(node)[every], solution.internal_variables(body)[every]]))
         total = solution.energy.total
         kept.append(np.abs(total - total[0]).max() / total[0])

@@ -15,7 +15,7 @@ from motions import fitted_order, momentum
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, Force, Moment
+from fem_mbs.elements import Beam, BeamSection, Force, Moment, RigidBody
 from fem_mbs.lie import so3
 
 SOFT = BeamSection(EA=200.0, GA=100.0, GJ=8.0, EI=(6.0, 5.0), mass=1.0, inertia=(0.04, 0.02, 0.02))
@@ -47,6 +47,17 @@ def drift(solution: mbs.Solution, since: float = 0.0) -> tuple[float, float]:
 
 def method(rho_inf: float = 0.9) -> mbs.GeneralizedAlpha:
     return mbs.GeneralizedAlpha(rho_inf, newton=mbs.Newton(force_tolerance=1e-12))
+
+
+def test_momentum_on_frames_turns_by_what_body_axes_turn_too_far() -> None:
+    """A ball that spins as it flies: velocities in body axes turn back by 2 atan(w h/2) a step, the body by w h."""
+    model, spin, h, steps = mbs.Model("SE3"), 5.0, 0.02, 50
+    ball = model.add_node((0, 0, 0), velocity=(2.0, 0.0, 1.0), angular_velocity=(0.0, 0.0, spin))
+    model.add(RigidBody(ball, 1.0, (0.1, 0.1, 0.1)))
+    v = mbs.simulate(model, steps * h, h, mbs.GeneralizedAlpha(1.0)).velocity(ball)[-1]
+    turned = steps * (spin * h - 2.0 * np.arctan(0.5 * spin * h))
+    assert turned == pytest.approx(steps * (spin * h) ** 3 / 12.0, rel=2e-3)
+    np.testing.assert_allclose(v, [2.0 * np.cos(turned), 2.0 * np.sin(turned), 1.0], rtol=0, atol=1e-5 * turned)
 
 
 @groups

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from meshes import brick, chain
+from scipy.integrate import solve_ivp
+from scipy.special import mathieu_a, mathieu_b
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
@@ -14,6 +17,7 @@ from fem_mbs.elements import (
     BeamSection,
     Bearing,
     Bushing,
+    FixedJoint,
     FlexibleBody,
     GeneralJoint,
     Interface,
@@ -59,13 +63,12 @@ def test_a_published_rotor_on_unequal_supports() -> None:
     """Example 5.9.2, by six cubic Timoshenko elements (ROSS); ours agree as meshes are refined, but for that mesh."""
     rest = [82.653, 86.658, 254.520, 274.313, 679.489, 716.786]
     fast = [82.325, 86.864, 239.642, 287.250, 583.488, 806.887]
-    speeds = np.array([0.0, 1000.0, 2000.0, 3000.0, 4000.0]) * 2 * np.pi / 60
+    speeds = np.array([0.0, 2000.0, 4000.0]) * 2 * np.pi / 60
     diagram = mbs.campbell(friswell(), speeds, count=6)
     assert np.sort(diagram.angular[0, :6]) == pytest.approx(rest, rel=5e-4)
     assert np.sort(diagram.angular[-1][np.isfinite(diagram.angular[-1])]) == pytest.approx(fast, rel=7e-4)
     assert diagram.whirl[-1, [0, 1]] == pytest.approx([-diagram.whirl[-1, 1], diagram.whirl[-1, 1]], abs=0.5)
     assert not len(diagram.unstable)
-    assert len(diagram.critical()) >= 2
 
 
 def rigid_rotor(
@@ -108,17 +111,45 @@ def test_a_disc_on_unequal_supports_has_its_frequencies_at_any_speed() -> None:
     assert (response.minor("disc")[[1, 3]] < 0.0).all(), "backward between the critical speeds"
 
 
-@pytest.mark.parametrize("speed", [15.0, -40.0])
-def test_what_bearings_bear(speed: float) -> None:
-    """``k x + c x'`` of each, cross-coupled, in axes of the housing; together the force that moves the rotor."""
-    k, c = np.array([[1e4, 3e3], [-2e3, 8e3]]), np.array([[40.0, 5.0], [5.0, 60.0]])
-    model = rigid_rotor(k, c)
-    response = mbs.unbalance_response(model, [speed], {"disc": 1e-3})
-    moved = response.displacement("disc")[0]
-    first, second = (response.bearing_force(own)[0] for own in model.elements if isinstance(own, Bearing))
-    assert first[1:] + second[1:] == pytest.approx(2 * (k + 1j * abs(speed) * c) @ moved[1:], rel=1e-9)
-    pushed = 1e-3 * speed**2 * (response.across - 1j * np.sign(speed) * response.other)
-    assert first + second == pytest.approx(pushed + 10.0 * speed**2 * moved, abs=1e-9 * speed**2)
+@pytest.mark.parametrize("speed", [30.0, 90.0, -55.0])
+def test_unbalance_of_a_rotor_of_four_coordinates(speed: float) -> None:
+    """Two unbalances of a rigid rotor on two cross-coupled bearings: what it whirls by, and what bearings bear."""
+    unbalance = {"disc": (2e-4, 0.4), "tip": (1e-4, -1.3)}
+    bearings = {
+        -0.4: ([[1e4, 3e3], [-2e3, 8e3]], [[40.0, 5.0], [5.0, 60.0]]),
+        0.5: ([[2e4, -1e3], [4e3, 9e3]], [[70.0, -10.0], [20.0, 30.0]]),
+    }
+    model = mbs.Model("SE3")
+    disc, tip = (model.add_node((x, 0, 0), name=name) for name, x in (("disc", 0.0), ("tip", 0.3)))
+    model.add(RigidBody(disc, 10.0, (0.5, 0.3, 0.3)))
+    model.add(RigidBody(tip, 2.0, (0.02, 0.015, 0.015)))
+    model.add(FixedJoint(disc, tip))
+    held = {
+        x: model.add(Bearing(model.ground, disc, X, *pair, point=(x, 0, 0), across=(0, 1, 0)))
+        for x, pair in bearings.items()
+    }
+    response, w, center = mbs.unbalance_response(model, [speed], unbalance), abs(speed), 0.05
+
+    def motion(x: float) -> np.ndarray:
+        """Displacements y, z at a place, of the centre's and turns about y, z."""
+        return np.array([[1.0, 0.0, 0.0, x - center], [0.0, 1.0, center - x, 0.0]])
+
+    across = 0.3 + 10.0 * center**2 + 0.015 + 2.0 * (0.3 - center) ** 2
+    whole = -(w**2) * np.diag([12.0, 12.0, across, across]).astype(complex)
+    whole[2, 3], whole[3, 2] = 0.52j * w * speed, -0.52j * w * speed
+    for x, (K, C) in bearings.items():
+        whole += motion(x).T @ (np.array(K) + 1j * w * np.array(C)) @ motion(x)
+    pushed = [
+        me * np.exp(1j * angle) * w**2 * np.array([1.0, -1j * np.sign(speed)]) for me, angle in unbalance.values()
+    ]
+    whirl = np.linalg.solve(whole, motion(0.0).T @ pushed[0] + motion(0.3).T @ pushed[1])
+    for name, x in (("disc", 0.0), ("tip", 0.3)):
+        y, z = moved = motion(x) @ whirl
+        assert response.displacement(name)[0, 1:] == pytest.approx(moved, rel=1e-9)
+        assert response.forward(name)[0] == pytest.approx(abs(y + 1j * np.sign(speed) * z) / 2, rel=1e-9)
+    for x, (K, C) in bearings.items():
+        borne = (np.array(K) + 1j * w * np.array(C)) @ motion(x) @ whirl
+        assert response.bearing_force(held[x])[0, 1:] == pytest.approx(borne, rel=1e-9)
 
 
 def test_cross_coupling_is_unstable_beyond_the_damping() -> None:
@@ -159,8 +190,8 @@ def test_a_rotor_of_tetrahedra_on_unequal_bearings() -> None:
         model.add(Bearing(model.ground, body.node("b"), X, (1e7, 5e6), across=(0, 1, 0)))
     with pytest.raises(mbs.ModelError, match="floquet=True"):
         mbs.campbell(models[0], [100.0], count=4)
-    found = mbs.campbell(models[0], [10.0, 100.0], count=4, floquet=True).angular
-    assert found == pytest.approx(mbs.campbell(models[1], [10.0, 100.0], count=4).angular, rel=1e-5)
+    found = mbs.campbell(models[0], [100.0], count=4, floquet=True).angular
+    assert found == pytest.approx(mbs.campbell(models[1], [100.0], count=4).angular, rel=1e-5)
     with pytest.raises(mbs.ModelError, match="floquet resolves [12] of 4 motions"):
         mbs.campbell(models[0], [0.5], count=4, floquet=True)
 
@@ -248,6 +279,7 @@ def oiled(gravity: float, viscosity: float, spin: float = 0.0) -> mbs.Model:
     return model
 
 
+@pytest.mark.slow
 def test_a_loaded_shaft_settles_where_the_film_bears_it() -> None:
     """At half the clearance, ``tan = pi sqrt(1 - e^2)/(4 e)`` against the load."""
     load = 10.0 * 9.81 / (2e-7 / 1e-8 * 100.0)
@@ -300,6 +332,46 @@ def test_what_half_a_turn_does_where_neither_is_alike_all_round(speed: float, mu
     assert len(diagram.unstable) == (multiplier > 1.0)
     with pytest.raises(mbs.ModelError, match=r"Bearing 1' is not.*floquet=True"):
         mbs.campbell(model, [speed], count=3)
+
+
+@pytest.mark.parametrize(("edge", "order", "q", "inside"), [(mathieu_b, 1, 1.5, 1), (mathieu_a, 2, 3.0, -1)])
+def test_what_moves_one_way_alone_is_unstable_as_mathieu(edge: Callable, order: int, q: float, inside: int) -> None:
+    """``y'' + (a - 2 q cos 2 W t) y = 0``: the edges of the chart of Ince and Strutt, by SciPy."""
+    speed, a = 20.0, edge(order, q)
+    swing = 2.0 * q * 2.0 * speed**2
+    for beside, grows in ((0.004 * inside, True), (-0.004 * inside, False)):
+        steady = (a + beside) * 2.0 * speed**2
+        model = unequal((100.0, 100.0 + 2.0 * swing), (steady - swing - 100.0, 1e9))
+        assert (len(mbs.campbell(model, [speed], count=4, floquet=True).unstable) > 0) is grows
+
+
+@pytest.mark.parametrize("speed", [60.0, 90.0, 120.0])
+def test_a_rotor_of_unequal_inertia_on_unequal_supports(speed: float) -> None:
+    """Against ``(J y')' + I_p W S y' + K y = 0`` of its tilts, with the inertia as it turns, step by step."""
+    axial, J, K = 0.16, (0.3, 0.42), np.array([1e3, 1.6e3])
+    model = mbs.Model("SE3")
+    disc = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(disc, 2.0, (axial, *J)))
+    model.add(Bearing(model.ground, disc, X, (5e4, 5e4, 5e4, *K), across=(0, 1, 0)))
+    diagram = mbs.campbell(model, [speed], count=5, floquet=True)
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        c, s = np.cos(2.0 * speed * t), np.sin(2.0 * speed * t)
+        mass = np.mean(J) * np.eye(2) + 0.5 * (J[0] - J[1]) * np.array([[c, s], [s, -c]])
+        change = speed * (J[0] - J[1]) * np.array([[-s, c], [c, s]])
+        gyroscopic = axial * speed * np.array([[0.0, 1.0], [-1.0, 0.0]])
+        return np.concatenate([y[2:], np.linalg.solve(mass, -(change + gyroscopic) @ y[2:] - K * y[:2])])
+
+    half = np.pi / speed
+    turned = [solve_ivp(rates, (0.0, half), y, method="DOP853", rtol=1e-9, atol=1e-11).y[:, -1] for y in np.eye(4)]
+    multipliers = np.linalg.eigvals(np.transpose(turned))
+    ratio, angular = diagram.damping[0], diagram.angular[0]
+    grows = (-ratio * angular / np.sqrt(1.0 - ratio**2)).max()
+    assert grows == pytest.approx(np.log(np.abs(multipliers).max()) / half, abs=1e-5)
+    assert len(diagram.unstable) == (grows > 1e-3)
+    for own in np.abs(np.angle(multipliers)) / half:
+        turns = np.add.outer(angular, [own, -own]) / (2.0 * speed)
+        assert np.abs(turns - np.round(turns)).min() < 1e-6
 
 
 def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:

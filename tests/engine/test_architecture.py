@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,10 +83,16 @@ def module_of(path: Path) -> str:
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    """The parsed file; several laws are read off it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path, types: bool = False) -> set[str]:
     """Modules of this project that a file imports at run time, functions included; and those for types alone."""
     found: set[str] = set()
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8")), types):
+    for node in _statements(tree(path), types):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -99,6 +104,7 @@ def imports(path: Path, types: bool = False) -> set[str]:
     return {name for name in found if name.split(".")[0] in ("fem_mbs", "elements", "examples", "tests")}
 
 
+@cache
 def is_module(name: str) -> bool:
     path = (
         ROOT.joinpath(*name.split("."))
@@ -108,14 +114,16 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def _statements(tree: ast.AST, types: bool) -> list[ast.AST]:
-    """All nodes, of those in ``if TYPE_CHECKING`` only if ``types`` are wanted."""
-    result = []
+def _statements(tree: ast.AST, types: bool) -> Iterator[ast.stmt]:
+    """All statements, of those in ``if TYPE_CHECKING`` only if ``types`` are wanted."""
     for node in ast.iter_child_nodes(tree):
         if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
-        result += [node, *_statements(node, types)]
-    return result
+        if isinstance(node, ast.stmt):
+            yield node
+            yield from _statements(node, types)
+        elif isinstance(node, ast.excepthandler | ast.match_case):
+            yield from _statements(node, types)
 
 
 def within(module: str, allowed: set[str]) -> bool:
@@ -128,14 +136,13 @@ def source_files() -> list[Path]:
     return [path for path in files if path.parent.name != "fem_mbs" or path.stem not in ("__init__", "__main__")]
 
 
-@pytest.mark.parametrize("path", source_files(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_imports_point_down(path: Path) -> None:
-    floor = floor_of(module_of(path))
-    wrong = set()
-    for module in imports(path) - {"fem_mbs"}:
-        if floor_of(module) > floor:
-            wrong.add(module)
-    assert not wrong, f"{path.relative_to(ROOT)} imports {sorted(wrong)}"
+def test_imports_point_down() -> None:
+    above = {
+        str(path.relative_to(ROOT)): sorted(name for name in imports(path) - {"fem_mbs"} if floor_of(name) > floor)
+        for path in source_files()
+        for floor in [floor_of(module_of(path))]
+    }
+    assert {path: names for path, names in above.items() if names} == {}
 
 
 def test_elements_use_the_contracts_alone() -> None:
@@ -201,7 +208,7 @@ def test_a_circle_is_seen() -> None:
 def test_one_name_is_one_class() -> None:
     classes: dict[str, list[str]] = {}
     for path in source_files():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _statements(tree(path), types=True):
             if isinstance(node, ast.ClassDef):
                 classes.setdefault(node.name, []).append(module_of(path))
     assert {name: where for name, where in classes.items() if len(where) > 1} == {}

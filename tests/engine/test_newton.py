@@ -98,6 +98,13 @@ def test_rounding_ends_the_iteration() -> None:
     assert abs(x - np.sqrt(2.0)) < 1e-15 and report.iterations < 12
 
 
+def test_a_last_correction_that_is_rounding_has_no_matrix_of_its_own() -> None:
+    """Corrections of 8e-2, 2e-3, 2e-6, 2e-12, and what is left, which the contraction foretells."""
+    x, report = solve(Root(), 1.5, Newton(force_tolerance=1e-30))
+    assert abs(x - np.sqrt(2.0)) < 1e-15
+    assert (report.iterations, report.factorizations) == (5, 4)
+
+
 def test_failure_tells_its_history() -> None:
     class Flat(Root):
         def correction(self, x: float, value: float, slope: float) -> float:

@@ -64,6 +64,11 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "step zero": ({"step": 0}, "simulate: step must be a positive number of seconds, received 0"),
     "step text": ({"step": "1 ms"}, "simulate: step must be a positive number of seconds, received '1 ms'"),
     "step in nanoseconds": ({"step": 1e-9}, "are 1.0e+09 steps, more than can be kept (1e+07); look at the units"),
+    "end and step swapped": (
+        {"t_end": 0.1, "step": 1.0},
+        "step = 1 s is longer than the run, which ends at t_end = 0.1 s; did you mean simulate(model, t_end=1, "
+        "step=0.1)?",
+    ),
     "method by name": ({"method": "HHT"}, "simulate: method must be a Method, received 'HHT'"),
     "method a class": (
         {"method": mbs.GeneralizedAlpha},

@@ -92,6 +92,7 @@ def test_an_input_that_does_not_change_makes_no_difference() -> None:
     assert run.output("angle") == pytest.approx(whole.signal(outputs["angle"])[-1], abs=2e-5)
 
 
+@pytest.mark.slow
 def test_fmpy_runs_it(tmp_path: Path) -> None:
     """The program sets inputs before each communication step, and reads outputs after it: as :func:`led` does."""
     import fmpy

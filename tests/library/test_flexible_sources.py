@@ -89,8 +89,15 @@ def second_order(own: object) -> object:
     return type(own)(np.array(points), cells, cell_sets=own.cell_sets)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
-@pytest.mark.parametrize("form", ["inp", "msh"])
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        ("inp", "tetra"),
+        ("msh", "hexahedron"),
+        pytest.param("msh", "tetra", marks=pytest.mark.slow),
+        pytest.param("inp", "hexahedron", marks=pytest.mark.slow),
+    ],
+)
 def test_faces_and_nodes_by_name_are_those_of_a_box(tmp_path: Path, kind: str, form: str) -> None:
     """Of meshes of both orders, in memory and in a file."""
     import meshio

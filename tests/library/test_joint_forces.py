@@ -82,7 +82,7 @@ def driven(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
 def at_speed(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
     error = np.cos(t) - y[3]
     asked = 2.0 * error + 9.0 * y[4]
-    torque = np.clip(asked, -3.0, 3.0)
+    torque = np.clip(asked, -4.4, 4.4)  # reached in the middle of the run
     return -90.0 * y[0], torque, [error - (asked - torque) / 2.0]
 
 
@@ -125,7 +125,7 @@ FORCES: dict[str, Force] = {
         lambda m: [JointSpring(m.slider, 90.0), TorqueMotor(m.hinge, lambda t: 2.0 * np.sin(5.0 * t))], driven
     ),
     "speed motor, limited": Force(
-        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, limit=3.0)], at_speed, states=1
+        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, limit=4.4)], at_speed, states=1
     ),
     "position motor": Force(
         lambda m: [PositionMotor(m.slider, lambda t: 0.2 * np.sin(3.0 * t), 90.0, 40.0, 5.0)], at_place, states=1
@@ -179,14 +179,14 @@ def errors(name: str, group: str, h: float) -> tuple[float, float]:
 @pytest.mark.parametrize("name", FORCES)
 def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
     """Errors fall with the square of the step; where a force has kinks, at least so, as long steps are cut there."""
-    steps = np.array([0.02, 0.01, 0.005])
+    steps = np.array([0.02, 0.01])
     coordinates, reactions = np.array([errors(name, group, h) for h in steps]).T
     if name in KINKED:
-        assert (coordinates < 4e-4 * (steps / steps[2]) ** 2).all()
-        assert (reactions < 1e-2 * (steps / steps[2]) ** 2).all()
+        assert (coordinates < 16.0 * steps**2).all()
+        assert (reactions < 400.0 * steps**2).all()
         return
-    assert coordinates[2] < 3e-4
-    assert reactions[2] < 1e-2
+    assert (coordinates < 12.0 * steps**2).all()
+    assert (reactions < 400.0 * steps**2).all()
     assert abs(fitted_order(steps, coordinates) - 2.0) < 0.15
     assert abs(fitted_order(steps, reactions) - 2.0) < 0.15
 

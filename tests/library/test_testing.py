@@ -325,6 +325,10 @@ def test_mistakes_of_methods_are_explained(method: type[Euler]) -> None:
         METHOD_LAWS[law](Bench(method()))
 
 
+@pytest.mark.slow
 def test_a_right_method_passes() -> None:
     assert len(check_method(Euler())) >= 10
+
+
+def test_methods_are_tried_on_what_they_take() -> None:
     assert Bench(Euler()).make.__name__ == "free" and Bench(mbs.GeneralizedAlpha()).make.__name__ == "joined"

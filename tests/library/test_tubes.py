@@ -88,7 +88,7 @@ def test_derivatives_and_balance(kind: str, points: int) -> None:
 
 def test_the_gap_is_the_least_distance_of_two_curves() -> None:
     """Against minimisation from many places; the other way round it is the same, with the opposite normal."""
-    for seed in range(12):
+    for seed in range(6):
         batch, motion = pair("beam", seed)
         tubes: Any = batch._pairs  # type: ignore[attr-defined]
         x, R = motion.x[batch.nodes], motion.R[batch.nodes]

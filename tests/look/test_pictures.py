@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import imageio.v3 as iio
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -214,6 +212,9 @@ solution = mbs.simulate(model, 0.1, 0.05)""",
 
 @pytest.mark.slow
 def test_a_notebook_shows_each_figure_once() -> None:
+    import nbclient
+    import nbformat
+
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
     nbclient.NotebookClient(book, kernel_name="python3", timeout=120).execute()
     shown = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in book.cells]
@@ -253,6 +254,12 @@ def test_a_picture_is_filled_and_has_supports_and_links() -> None:
     left, right = joints[joints[:, 1] < 120], joints[joints[:, 1] > 120]
     assert len(left) >= 8 and len(right) >= 8 and right[:, 0].mean() > left[:, 0].mean() + 40
     assert np.abs(bodies[:, 1, None] - np.arange(60, 200)).min(axis=0).max() <= 2, "no line from the hinge to the bob"
+
+
+@pytest.mark.parametrize("name", ["crane.xyz", "crane"])
+def test_endings_that_say_nothing_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match=r"cannot write '.*crane(.xyz)?': .*; endings such as .png say what"):
+        crane().plot(tmp_path / name)
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,12 +64,12 @@ def thrown() -> None:
         total, (begin, end) = solution.energy.total, centers(solution, body)
         apart = np.abs(end - begin - solution.t[-1] * mean_velocity(own)).max()
         momenta = np.array([momentum(solution, body, k) for k in (0, -1)])
-        lost = np.linalg.norm(momenta[1] - momenta[0], axis=1)
+        lost, sizes = np.linalg.norm(momenta[1] - momenta[0], axis=1), np.linalg.norm(momenta, axis=2)
         print(
             f"{group}, {len(solution.t) - 1} steps of {h:g} s: energy {total[0]:.3f} J, kept within "
             f"{np.abs(total - total[0]).max():.1e}, its mean to {abs(total.mean() - total[0]):.1e}; momentum "
-            f"{np.linalg.norm(momenta[0, 0]):.2f}, off by {lost[0]:.1e}; angular {np.linalg.norm(momenta[0, 1]):.2f}, "
-            f"off by {lost[1]:.1e}; the mass centre {apart:.1e} m beside its line"
+            f"{sizes[0, 0]:.2f}, off by {lost[0]:.1e}, its length by {abs(sizes[1, 0] - sizes[0, 0]):.1e}; angular "
+            f"{sizes[0, 1]:.2f}, off by {lost[1]:.1e}; the mass centre {apart:.1e} m beside its line"
         )
 
 

@@ -63,7 +63,7 @@ def full_tank(along: int) -> tuple[Array, Array]:
     quarter = 0.5 * np.pi
     wall = ShellSection.isotropic(0.02, 2e9, 0.3, 1000.0)
     tank = Shell.surface(
-        model, lambda u, v: (0.5 * np.cos(quarter * u), 0.5 * np.sin(quarter * u), v), wall, elements=(10, along)
+        model, lambda u, v: (0.5 * np.cos(quarter * u), 0.5 * np.sin(quarter * u), v), wall, elements=(6, along)
     )
     for node in tank.edge("bottom"):
         model.fix(node)
@@ -79,7 +79,7 @@ def full_tank(along: int) -> tuple[Array, Array]:
 
 
 def test_a_tank_full_of_water_is_a_beam_on_an_elastic_foundation() -> None:
-    """``S (w' - psi)' = E t/R^2 w - p``, ``D psi'' + S (w' - psi) = 0``: off by 7.2 and 1.7 % with 16 and 32."""
+    """``S (w' - psi)' = E t/R^2 w - p``, ``D psi'' + S (w' - psi) = 0``: off by 12 and 3.2 % with 12 and 24."""
     E, nu, R, t = 2e9, 0.3, 0.5, 0.02
     D, S, k = E * t**3 / 12 / (1 - nu**2), 5 / 6 * E / (2 * (1 + nu)) * t, E * t / R**2
     wall = solve_bvp(
@@ -90,11 +90,11 @@ def test_a_tank_full_of_water_is_a_beam_on_an_elastic_foundation() -> None:
         tol=1e-6,
     )
     off = []
-    for along in (16, 32):
+    for along in (12, 24):
         z, w = full_tank(along)
         exact = wall.sol(z)[0]
         off.append(np.abs(w - exact).max() / exact.max())
-    assert off[0] < 0.08 and off[1] < 0.02 and off[0] / off[1] > 3.5, off
+    assert off[0] < 0.13 and off[1] < 0.034 and off[0] / off[1] > 3.5, off
 
 
 def test_thin_plates_do_not_lock() -> None:

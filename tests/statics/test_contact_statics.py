@@ -145,7 +145,7 @@ def test_loads_that_vanish_on_the_way(shape: Any) -> None:
     np.testing.assert_allclose(solution.contact_force(floor)[5].sum(axis=0)[2], 60.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize("mu", (0.3, 0.5))
+@pytest.mark.parametrize("mu", (0.3, pytest.param(0.5, marks=pytest.mark.slow)))
 def test_a_block_on_a_board_that_tilts(mu: float) -> None:
     """It rests up to the angle whose tangent is the coefficient, to 1e-5 rad; beyond, what slides is named."""
     model = mbs.Model(gravity=(0, 0, -9.81))
@@ -235,6 +235,7 @@ def snapping(mu: float) -> tuple[mbs.Model, Contact]:
     )
 
 
+@pytest.mark.slow
 def test_a_snap_goes_over_to_where_a_damped_run_leads(caplog: pytest.LogCaptureFixture) -> None:
     """Beyond the limit of the load, with the friction that the way down leaves."""
     model, wall = snapping(0.3)

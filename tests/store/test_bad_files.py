@@ -63,6 +63,26 @@ def test_no_file_and_files_of_other_programs(tmp_path: Path) -> None:
     refused(other, "a database of another program")
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("run.h5", "'.*run.h5' has the suffix of files that solution.to_hdf5.path. writes; try '.*run.db'"),
+        ("run.HDF5", "solution.to_hdf5"),
+        ("run.csv", "solution.to_csv"),
+        ("run.vtu", "solution.to_paraview"),
+    ],
+)
+def test_a_run_has_no_suffix_of_another_format(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match=f"simulate: store: path {words}" if "h5" in name else words):
+        mbs.simulate(double_pendulum(), 0.1, 0.05, store=tmp_path / name)
+    run = mbs.simulate(double_pendulum(), 0.1, 0.05)
+    with pytest.raises(mbs.ModelError, match=words):
+        run.save(tmp_path / name)
+    with pytest.raises(mbs.ModelError, match="to_hdf5: path '.*run.db' has the suffix of files that solution.save"):
+        run.to_hdf5(tmp_path / "run.db")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_newer_version(file: Path) -> None:
     execute(file, "PRAGMA user_version = 3")
     refused(file, "newer fem_mbs, in version 3")

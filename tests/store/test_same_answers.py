@@ -109,7 +109,6 @@ def compare(run: mbs.Solution, file: Path, model: mbs.Model) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(name for name in NAMES if not name.startswith("_")))
 def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pandas")
     simulate, statics = mbs.simulate, mbs.statics
     signature, done = inspect.signature(simulate), []
 

@@ -340,6 +340,7 @@ def everything() -> Iterator[tuple[str, mbs.Model]]:
         yield name, build(entry)[0]
 
 
+@pytest.mark.slow
 def test_every_element_and_joint_travels() -> None:
     """All but those with a lambda of the user's in them, and with the help of cloudpickle these as well."""
     import cloudpickle
