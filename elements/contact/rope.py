@@ -80,12 +80,15 @@ class RopeBatch(UnilateralBatch, of=Rope):
         points = np.array([rope.offsets for rope in ropes])
         self._ends = points[:, 1]
         self._lines = LineLengths(node_rows(ropes, number), points, 1e-12 * self._length, ropes)
-        self.reach = np.linalg.norm(points, axis=-1).max(axis=1)
+        self._levers = np.linalg.norm(points, axis=-1)
         self.friction = np.zeros((len(ropes), 1))
         self.restitution = np.array([[rope.restitution] for rope in ropes])
 
     def gaps(self, motion: Motion) -> Array:
         return (self._length - self._lines.evaluate(motion).value)[:, None]
+
+    def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
+        return np.asarray((linear[self.nodes] + turn[self.nodes] * self._levers).sum(axis=1))
 
     def points(self, motion: Motion) -> Array:
         b = self.nodes[:, 1]

@@ -217,8 +217,8 @@ class RigidStopBatch(UnilateralBatch):
         ways = np.stack([linear[self.nodes], turn[self.nodes]], axis=-1)
         return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=(1, 2)))
 
-    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
-        return np.minimum(super().clearance(motion, gaps, length), 0.5 * length)
+    def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
+        return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
         H = self._coordinates.second(gaps.context)

@@ -197,7 +197,7 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
     def _off(self, sigma: Array, share: float, t: float) -> str:
         """Which node is further off its beam than a share of the element at the end; empty if none is."""
         borders = self.tracks.borders
-        first = -share * (borders[:, 1] - borders[:, 0]) - ON_BEAM * borders[:, -1]
+        first = -share * borders[:, 1] - ON_BEAM * borders[:, -1]
         last = borders[:, -1] + share * (borders[:, -1] - borders[:, -2]) + ON_BEAM * borders[:, -1]
         off = ((sigma < first) | (sigma > last)) & ~self.tracks.closed
         if not off.any():

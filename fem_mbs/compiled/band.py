@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
+from sys import getrefcount
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import unheld
 from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.program import Between, Program, Statement, address
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
@@ -29,16 +30,21 @@ correction is off by some 1e-5 of itself then."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @factor(i64 %n, ptr noalias %lu, ptr noalias %seen) {{
+define void @factor(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %seen) {{
 entry:
  %row = alloca [{W} x double], align 64
  store [{W} x double] zeroinitializer, ptr %row
- %storage = mul i64 %n, {ld}
- %outside = getelementptr double, ptr %lu, i64 %storage
- store double 0.0, ptr %outside
- br label %look
+ %any_before = load double, ptr %seen
+ %some = icmp ult i64 %begin, %n
+ br i1 %some, label %start, label %end_of_all
+start:
+ %at_start = icmp eq i64 %begin, 0
+ br i1 %at_start, label %look, label %go_on
+go_on:
+ %lost_before = fptosi double %any_before to i64
+ br label %columns
 look:
- %m = phi i64 [0, %entry], [%m1, %look]
+ %m = phi i64 [0, %start], [%m1, %look]
  %m_start = mul i64 %m, {ld}
  %m_place = add i64 %m_start, {W}
  %m_at = getelementptr double, ptr %lu, i64 %m_place
@@ -50,10 +56,10 @@ look:
  %looking = icmp ult i64 %m1, {W}
  br i1 %looking, label %look, label %columns
 columns:
- %j = phi i64 [0, %look], [%j1, %done]
- %lost = phi i64 [0, %look], [%lost1, %done]
- %start = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %start
+ %j = phi i64 [0, %look], [%begin, %go_on], [%j1, %done]
+ %lost = phi i64 [0, %look], [%lost_before, %go_on], [%lost1, %done]
+ %first = mul i64 %j, {ld}
+ %column = getelementptr double, ptr %lu, i64 %first
  %diagonal = getelementptr double, ptr %column, i64 {W}
  %below = getelementptr double, ptr %column, i64 {W1}
  %later_at = getelementptr double, ptr %diagonal, i64 {far}
@@ -105,16 +111,20 @@ done:
 end:
  %any = sitofp i64 %lost1 to double
  store double %any, ptr %seen
+ br label %end_of_all
+end_of_all:
  ret void
 }}
 """
 """Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
 
 ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all subtractions
-are added; in the end it begins with 1 if a pivot is lost.
+are added; in the end it begins with 1 if a pivot is lost. Columns are those from ``begin``, if the others are done; all
+that these are coupled with have to be there.
 """
 SOLVE = """\
-define void @solve(i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x, ptr noalias %y) {{
+define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
+ ptr noalias %y) {{
 entry:
  br label %fill
 fill:
@@ -268,6 +278,21 @@ def functions(width: int) -> dict[str, str]:
     return {"factor": factor, "solve": solve}
 
 
+def unheld(arrays: list[Array]) -> list[int]:
+    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
+
+    New memory costs as much as what kernels do in it: the system clears it page by page.
+    """
+    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return getrefcount(arrays[k])
+
+
+_ALONE = _references([np.zeros(1)], 0)
+
+
 class CompiledBand(LinearSolver):
     """A :class:`LinearSolver` of a band; what it does not do itself, a LAPACK solver in the same order does.
 
@@ -291,6 +316,8 @@ class CompiledBand(LinearSolver):
         of_row, of_column = (self.place + W).astype(small), (self.place * self.stride).astype(small)
         self.slots = of_column[columns] + of_row[rows]
         self.slots[(rows < 0) | (columns < 0)] = self.storage
+        self.outside = self._ld * (self.size + W) - 1
+        """A place that nothing reads, for entries outside the matrix."""
         self._shape, self._program = (self.size + W, self._ld), Program()
         program = self._program
         program.functions |= functions(plain.width)
@@ -300,8 +327,8 @@ class CompiledBand(LinearSolver):
         order, seen, y = map(program.array, self.arrays)
         self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))
         self._right, self._x, self._seen = program.arrays[right], program.arrays[x], self.arrays[1]
-        factor = Statement("factor", [(size, 1)], [self._lu, seen])
-        solve = Statement("solve", [(size, 1)], [self._lu, order, right, x, y])
+        factor = Statement("factor", size, [self._lu, seen])
+        solve = Statement("solve", size, [self._lu, order, right, x, y])
         self._factor, self._solve = program.kernels(
             [program.line([], Between([], [own], 0)) for own in (factor, solve)]
         )
@@ -309,23 +336,39 @@ class CompiledBand(LinearSolver):
 
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self.zeros()
+            lu, place = self.memory()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            self._program.put(self._lu, place)
-            self._factor()
-            if not self._seen[0]:
-                return self._factors(lu, place)
+            if (factors := self._in_place(lu, place)) is not None:
+                return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
 
-    def zeros(self) -> tuple[Array, int]:
-        """Zeros, where factors were that nobody holds any more, and where that is."""
+    def factorized(self, entries: Array) -> Factors:
+        if entries.dtype == float:
+            lu: Any = np.bincount(self.slots, entries, self.outside + 1)
+            lu[self.storage] = 0.0
+            if (factors := self._in_place(lu.reshape(self._shape), address(lu))) is not None:
+                return factors
+        return self._plain.factorized(entries)._replace(arrays=())
+
+    def _in_place(self, lu: Array, place: int) -> Factors | None:
+        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
+        self._program.put(self._lu, place)
+        self._factor()
+        return None if self._seen[0] else self._factors(lu, place)
+
+    def memory(self) -> tuple[Array, int]:
+        """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
         for k in unheld(self._storages):
-            self._storages[k].fill(0.0)
             return self._storages[k], self._places[k]
         storage = np.zeros(self._shape)
         self._storages = [*self._storages[-2:], storage]
         self._places = [*self._places[-2:], address(storage)]
         return storage, self._places[-1]
+
+    def release(self) -> None:
+        """Give back memory that nobody holds."""
+        for k in reversed(unheld(self._storages)):
+            del self._storages[k], self._places[k]
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         if len(arrays) != 1 or arrays[0].shape != self._shape:

@@ -23,7 +23,7 @@ EXTREMES = {"larger": "uge", "smaller": "ule"}
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
 KERNEL = """\
-define internal void @{name}(i64 %cells, ptr noalias %arrays) {{
+define internal void @{name}(i64 %begin, i64 %cells, ptr noalias %arrays) {{
 entry:
  %values = alloca [{values} x double], align 64
  %out = alloca [{results} x double], align 64
@@ -32,7 +32,7 @@ entry:
  %last = sub i64 %cells, 1
  br label %blocks
 blocks:
- %first = phi i64 [0, %entry], [%next, %written]
+ %first = phi i64 [%begin, %entry], [%next, %written]
  %more = icmp ult i64 %first, %cells
  br i1 %more, label %gather, label %done
 gather:
@@ -111,10 +111,11 @@ def function(
     guard: int,
     lanes: int,
 ) -> tuple[str, set[str]]:
-    """LLVM text of ``void name(i64 cells, ptr arrays)``, and what is to be declared.
+    """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
 
-    ``inputs`` are read from these rows and columns of arrays. The integer at ``guard`` has other bits set afterwards if
-    a cell would have gone another way than the sample, by the ``guards``.
+    It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and
+    columns of arrays. The integer at ``guard`` has other bits set afterwards if a cell would have gone another way than
+    the sample, by the ``guards``.
     """
     needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
     results = [(sink, column, place) for sink in sinks if not sink.rows.lanes for column, place in sink.results]

@@ -20,7 +20,7 @@ from typing import Any
 
 LARGEST = 256 * 2**20
 """Bytes of all kernels on disk; beyond it those that were not used for longest go."""
-CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def folder() -> Path:

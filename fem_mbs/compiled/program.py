@@ -9,9 +9,9 @@ the numbers of cells and with where arrays lie, so that one program serves model
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,10 +61,10 @@ class Sink(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A call of a function with products of counts, as ``(number, factor)``, and arrays."""
+    """A call of a function with the number of a count, where it begins and ends, and arrays."""
 
     name: str
-    counts: list[tuple[int, int]]
+    number: int
     arrays: list[int]
 
 
@@ -211,14 +211,13 @@ class Program:
         values = np.array(values, float)
         return self.tapes[ALL].given(CellRows(self.array(values), values.size, uniform=True), values[None])
 
-    def joined(self, *parts: tuple[int, Array]) -> list[Array]:
-        """Numbers for arrays of kinds that stand one after the other, with the values that they have at first."""
-        first, result = self.rows(*((tape, values.shape[1]) for tape, values in parts)), []
-        for place, (tape, values) in enumerate(parts, first):
+    def joined(self, parts: Iterable[tuple[int, int]], values: Iterable[Array]) -> list[Array]:
+        """Numbers for arrays of kinds and widths that stand one after the other, with values at first."""
+        parts, result = tuple(parts), []
+        for place, (tape, width), first in zip(count(self.rows(*parts)), parts, values, strict=False):
             own = self.tapes[tape]
-            self.arrays[place][...] = values.ravel()
-            source = own.source(place, values.shape[1])
-            result.append(own.given(source, values[own.sampled]) if own.n else np.empty(0))
+            self.arrays[place][...] = first.ravel()
+            result.append(own.given(own.source(place, width), first[own.sampled]) if own.n else np.empty(0))
         return result
 
     # what is worked off
@@ -321,20 +320,30 @@ class Program:
 
     # how it runs
 
-    def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
-        """A function for each line; False where a cell takes another branch. Nothing is recorded after that."""
+    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[], bool]]:
+        """A function for each line; False where a cell takes another branch. Nothing is recorded after that.
+
+        The first is worked off in parts, which end at these counts ``(parts, counts)``, so that what one stage leaves
+        for another is still near.
+        """
         self._within_lines()
         self.tapes.clear()  # which is large
         self._makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
-        self._counts = np.array(self.counts, np.int64)
-        tables = self._counts.ctypes.data, self._addresses.ctypes.data
-        opt = 2 if max(self.counts) > LARGE else 0
-        return [partial(self._run, kernel(text, opt), *tables) for text in programs]
+        ends = np.array([self.counts], np.int64)
+        self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
+        opt, result = 2 if max(self.counts) > LARGE else 0, list[Callable[[], bool]]()
+        for k, text in enumerate(programs):
+            pairs = [*pairwise(row.ctypes.data for row in self._ends[k > 0])]
+            result.append(partial(self._run, kernel(text, opt), pairs, self._addresses.ctypes.data))
+        return result
 
-    def _run(self, compiled: Callable[[int, int, int], None], counts: int, table: int) -> bool:
-        compiled(0, counts, table)
-        return not self.arrays[GUARD][0]
+    def _run(self, compiled: Callable[[int, int, int], None], parts: list[tuple[int, int]], table: int) -> bool:
+        for begin, end in parts:
+            compiled(begin, end, table)
+            if self.arrays[GUARD][0]:
+                return False
+        return True
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -411,8 +420,11 @@ class _Collected:
         body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
         for array, (number, factor) in {sink.rows.array: sink.cleared for sink in self._sinks if sink.cleared}.items():
             body += [
-                f" %cleared{array} = mul i64 %n{number}, {8 * factor}",
-                f" call void @llvm.memset.p0.i64(ptr %p{array}, i8 0, i64 %cleared{array}, i1 false)",
+                f" %from{array} = mul i64 %b{number}, {factor}",
+                f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
+                f" %more{array} = sub i64 %n{number}, %b{number}",
+                f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
+                f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
             ]
             arrays[array] = counts[number] = None
             declared.add(CLEAR)
@@ -426,17 +438,18 @@ class _Collected:
                     texts.append(text)
                     declared |= more
                     counts[number] = None
-                    body.append(f" call void @{name}(i64 %n{number}, ptr %arrays)")
-            for name, products, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
-                mark = len(body)
-                body += [f" %q{mark}.{k} = mul i64 %n{number}, {by}" for k, (number, by) in enumerate(products)]
-                handed = [f"i64 %q{mark}.{k}" for k in range(len(products))] + [f"ptr %p{k}" for k in pointers]
+                    body.append(f" call void @{name}(i64 %b{number}, i64 %n{number}, ptr %arrays)")
+            for name, number, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
+                handed = [f"i64 %b{number}", f"i64 %n{number}", *(f"ptr %p{k}" for k in pointers)]
                 body.append(f" call void @{name}({', '.join(handed)})")
-                counts.update(dict.fromkeys(number for number, _ in products))
+                counts[number] = None
                 arrays.update(dict.fromkeys(pointers))
-        head = ["define void @kernel(i64 %none, ptr %counts, ptr %arrays) {"]
-        for k in counts:
-            head += [f" %c{k} = getelementptr i64, ptr %counts, i64 {k}", f" %n{k} = load i64, ptr %c{k}"]
+        head = ["define void @kernel(ptr %begins, ptr %counts, ptr %arrays) {"]
+        for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts"))):
+            head += [
+                f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}",
+                f" %{name}{k} = load i64, ptr %at{name}{k}",
+            ]
         for k in arrays:
             head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
         head.append(f" store i64 0, ptr %p{GUARD}")

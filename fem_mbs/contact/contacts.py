@@ -49,6 +49,7 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._moving = (self.open.equation[: 6 * system.n].reshape(-1, 6) >= 0).any(axis=1).astype(float)
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -131,7 +132,7 @@ class Contacts:
         """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
         clear, length = before.copy(), self.system.length
         for part in self.of(near):
-            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
+            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, length)
         return clear
 
     def paths(self, every: float, led: float) -> Array:

@@ -230,6 +230,8 @@ class ModelPart(Public):
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "name" and COMPLETE in vars(self) and vars(self).get("name") is not None:
+            raise ModelError(f"{self}: its name is that in the model, and stays; give it to model.add(..., name=)")
         if COMPLETE not in vars(self) or name == "name":
             super().__setattr__(name, value)
         elif made := self._made_with(name, value):

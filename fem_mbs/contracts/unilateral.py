@@ -27,7 +27,8 @@ CARRIED = (
 )
 """What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
 FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
-FARTHEST = 1e300
+FARTHEST, NEVER = 1e300, 1e-9
+"""Numbers in place of one without end, and of a rate with which gaps close that never do."""
 TOUCHING = 1e-9
 """Gap that counts as closed, over the extent of the model."""
 
@@ -111,11 +112,14 @@ class UnilateralBatch(ElementBatch):
         moved = np.minimum(way.sum(axis=1), 2.0 * way.max(axis=1))
         return np.where(np.isinf(arm), np.inf, moved + np.where(self.round, 0.0, angle) * np.minimum(arm, FARTHEST))
 
-    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
-        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of nodes that close no gap."""
-        one, none = np.ones(len(motion.x)), np.zeros(len(motion.x))
-        closing = np.maximum(self.closing(motion, one, none), self.closing(motion, none, one / length))
-        return np.asarray(gaps.min(axis=1) / closing)
+    def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
+        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of nodes that close no gap.
+
+        Of nodes, those count that are ``moving``: 1 of each ``(N,)``, 0 of those that are held.
+        """
+        none = np.zeros(len(moving))
+        closing = np.maximum(self.closing(motion, moving, none), self.closing(motion, none, moving / length))
+        return np.asarray(gaps.min(axis=1) / np.maximum(closing, NEVER))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""

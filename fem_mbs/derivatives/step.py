@@ -184,7 +184,7 @@ def _expected(predictor: Any, h: float) -> list[float]:
     """Weights of what was missed in the last step and before in the guess: of the increment, then of multipliers."""
     if predictor is None or predictor.best == PLAIN:
         return [0.0] * 4
-    weights = weights_of_missed(h, predictor.h, predictor.h_before)
+    weights = weights_of_missed(h / predictor.h, h / predictor.h_before)
     return [float(share) for own in weights for share in own[predictor.best - 1]]
 
 

@@ -181,6 +181,8 @@ def make_solver(
     sizes = np.bincount(blocks)
     graph = graph_of(rows, columns, blocks)
     place = narrow(graph)
+    if place[0] > place[-1]:  # as blocks are numbered: what is made in this order is still near when it is eliminated
+        place = len(place) - 1 - place
     width = band(graph, place, sizes)
     if width > NARROW:
         sparse, fill = minimum_degree(graph, sizes, _bare(rows, columns, blocks, n))

@@ -155,6 +155,7 @@ class ModelDescription(PartNames):
         self._gravity = vector(value, "Model: gravity")
         self._gravity.flags.writeable = False
 
+    @checked
     def add_node(
         self,
         position: Vector3,

@@ -36,8 +36,10 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelError(f"cannot write '{path}': {error}; choose a place where you may write") from error
+    except (KeyError, ValueError) as error:
+        raise ModelError(f"cannot write '{path}': {error}; endings such as .png say what to write") from error
     return path
 
 

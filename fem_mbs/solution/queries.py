@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     text,
     vector,
 )
+from fem_mbs.contracts.public import COMPLETE
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.recovery import LargestStress, Recovered
 from fem_mbs.elements.shells.results import FACES
@@ -90,6 +91,11 @@ class Queries(Public):
     _turns: Turns
     method: Method | None
     _unstable: IntArray = np.zeros(0, np.intp)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if COMPLETE in vars(self) and name in dir(self):
+            raise ModelError(f"{shown(self)}: {name} is a result, and stays as it is")
+        super().__setattr__(name, value)
 
     @cached_property
     def x(self) -> Array:

@@ -334,7 +334,7 @@ class StaticSolution(Solution):
         """
         shown = copy.copy(self)
         if (np.diff(self.t) <= 0.0).any():
-            shown.t = np.arange(float(len(self.t)))
+            vars(shown)["t"] = np.arange(float(len(self.t)))
         return Solution.to_paraview(shown, path, **options)
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
 from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
-from fem_mbs.compiled import machine, program  # noqa: E402
+from fem_mbs.compiled import machine, program, whole  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
 
 
@@ -177,7 +177,9 @@ def rolling() -> mbs.Model:
 
 @pytest.mark.parametrize("make", [driven_beams, falling_beam, rolling])
 def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
+    """Large ones are worked off in parts."""
     calls: list[bool] = []
+    monkeypatch.setattr(whole, "IN_PART", 16)
     monkeypatch.setattr(StepLines, "_run", counted(StepLines._run, calls))
     compiled, plain = both(lambda: mbs.simulate(make(), 0.08, 0.01), monkeypatch)
     assert compiled.stats.compiled and len(calls) > 10

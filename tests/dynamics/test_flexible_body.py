@@ -85,9 +85,15 @@ def test_a_bar_converges_from_above() -> None:
     assert all(a >= b - 1e-12 for a, b in zip(found, found[1:], strict=False))
 
 
+@pytest.mark.parametrize("damped", [{"damping": 0.02}, {"rayleigh": (0.3, 0.04)}])
 @pytest.mark.parametrize("method", ["guyan", "craig-bampton", "free"])
-def test_rigid_motions_are_free_and_have_the_inertia_of_the_mesh(method: str) -> None:
-    own = block(method, damping=0.02)
+def test_rigid_motions_are_free_and_have_the_inertia_of_the_mesh(method: str, damped: dict) -> None:
+    """And what deforms is damped as its ratio, or Rayleigh's two factors, say."""
+    own = block(method, **damped)
+    squares, shapes = (part[..., 6:] for part in eigh(own.stiffness, mass_of(own.moments)))
+    alpha, beta = damped.get("rayleigh", (0.0, 0.0))
+    expected = np.diag(2.0 * damped.get("damping", 0.0) * np.sqrt(squares) + alpha + beta * squares)
+    assert shapes.T @ own.damping @ shapes == pytest.approx(expected, abs=1e-7 * expected.max())
     R = rigid_coordinates(own.places, len(own.stiffness))
     assert np.abs(own.stiffness @ R).max() < 1e-10 * np.abs(own.stiffness).max()
     assert np.abs(own.damping @ R).max() < 1e-10 * np.abs(own.damping).max()

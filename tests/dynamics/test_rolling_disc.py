@@ -104,10 +104,10 @@ def test_wobbling_disc_converges_and_keeps_its_energy(group: str) -> None:
     """Beside the steady motion the disc nods; contact forces do no work."""
     steady = STEADY["tilted by 30 degrees"]._replace(spin=1.2 * STEADY["tilted by 30 degrees"].spin)
     found, drift = [], []
-    for h in (0.01, 0.005, 0.0025):
+    for h in (0.02, 0.01, 0.005):
         model, node, _ = disc(steady, group)
         solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(0.9))
-        found.append(solution.position(node)[:: round(0.01 / h)])
+        found.append(solution.position(node)[:: round(0.02 / h)])
         total = solution.energy.total
         drift.append(np.abs(total - total[0]).max() / total[0])
     apart = [np.abs(a - b).max() for a, b in zip(found, found[1:], strict=False)]
@@ -216,8 +216,7 @@ def test_velocity_that_slips_is_refused_and_projected() -> None:
 
 def test_disc_that_falls_flat_is_named() -> None:
     model, _, joint = disc(Steady(np.radians(60), 0.0, 0.0), "R3xSO3")
-    joint.name = "coin"
-    with pytest.raises(mbs.MotionError, match="'coin': the disc has fallen flat") as caught:
+    with pytest.raises(mbs.MotionError, match=f"{joint}: the disc has fallen flat") as caught:
         mbs.simulate(model, 2.0, 0.005)
     assert len(caught.value.solution.t) > 10
 

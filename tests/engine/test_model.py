@@ -131,7 +131,7 @@ def test_rotations_come_as_matrices_or_scipy_rotations() -> None:
     ],
 )
 def test_impossible_nodes_are_refused_by_name(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(mbs.ModelError, match=f"Node 'bob'.*{message}"):
+    with pytest.raises(mbs.ModelError, match=f"Model.add_node 'bob'.*{message}"):
         mbs.Model().add_node(**{"position": (0, 0, 0), "name": "bob", **arguments})  # type: ignore[arg-type]
 
 

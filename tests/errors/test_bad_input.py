@@ -123,8 +123,11 @@ MODEL: dict[str, Case] = {
 }
 
 NODE: dict[str, Case] = {
-    "position nan": (lambda w: w.model.add_node((0, NAN, 0), name="n"), "Node 'n': position must be finite, received"),
-    "position infinite": (lambda w: w.model.add_node((0, 0, np.inf)), "Node 'node 4': position must be finite"),
+    "position nan": (
+        lambda w: w.model.add_node((0, NAN, 0), name="n"),
+        "Model.add_node 'n': position must be finite, received",
+    ),
+    "position infinite": (lambda w: w.model.add_node((0, 0, np.inf)), "Model.add_node: position must be finite"),
     "position of two": (
         lambda w: w.model.add_node((0, 1), name="n"),
         "position must be three numbers, received (0, 1)",
@@ -145,14 +148,22 @@ NODE: dict[str, Case] = {
     "rotation mirrored": (lambda w: w.model.add_node((0, 0, 0), np.diag([1, 1, -1])), "its determinant is -1"),
     "rotations": (
         lambda w: w.model.add_node((0, 0, 0), Rotation.from_rotvec(np.eye(3)), name="n"),
-        "Node 'n': rotation must be a 3x3 matrix or one scipy Rotation, received",
+        "Model.add_node 'n': rotation must be a 3x3 matrix or one scipy Rotation, received",
     ),
     "velocity nan": (lambda w: w.model.add_node((0, 0, 0), velocity=(0, 0, NAN)), "velocity must be finite"),
     "spin a number": (
         lambda w: w.model.add_node((0, 0, 0), angular_velocity=1),
         "angular_velocity must be three numbers",
     ),
-    "group unknown": (lambda w: w.model.add_node((0, 0, 0), group="SE2", name="n"), "Node 'n': group must be one of"),
+    "group unknown": (
+        lambda w: w.model.add_node((0, 0, 0), group="SE2", name="n"),
+        "Model.add_node 'n': group must be one of",
+    ),
+    "unknown argument": (
+        lambda w: w.model.add_node((0, 0, 0), omega=(0, 0, 1)),
+        "Model.add_node: has no argument 'omega'; it takes position, rotation, velocity, angular_velocity",
+    ),
+    "renamed part": (lambda w: setattr(w.model.elements[0], "name", 3), "its name is that in the model, and stays"),
     "moved": (
         lambda w: setattr(w.bob, "position", (0, 0, 0)),
         "node 'bob': position cannot be changed once the node is",

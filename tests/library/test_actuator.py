@@ -128,17 +128,16 @@ def test_state_is_stored_and_goes_on(method: mbs.Method, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        (lambda t, length, speed: None, "motor.*its law must return one finite number, received None"),
-        (lambda t, length, speed: 1.0 / 0.0, "motor.*its law failed at t = 0 s.*ZeroDivisionError"),
-        (lambda t: 1.0, "motor.*its law failed.*TypeError"),
-        (lambda t, length, speed: np.nan, "motor.*received nan"),
-        (lambda t, length, speed: (1.0, 2.0), "motor.*must return one finite number"),
+        (lambda t, length, speed: None, "its law must return one finite number, received None"),
+        (lambda t, length, speed: 1.0 / 0.0, "its law failed at t = 0 s.*ZeroDivisionError"),
+        (lambda t: 1.0, "its law failed.*TypeError"),
+        (lambda t, length, speed: np.nan, "received nan"),
+        (lambda t, length, speed: (1.0, 2.0), "must return one finite number"),
     ],
 )
 def test_a_law_that_fails_is_named(law: Callable[..., object], message: str) -> None:
     model, actuator = held(law)  # type: ignore[arg-type]
-    actuator.name = "motor"
-    with pytest.raises(mbs.LawError, match=message):
+    with pytest.raises(mbs.LawError, match=f"{actuator}.*{message}"):
         mbs.simulate(model, 0.1, 0.01)
 
 

@@ -64,12 +64,16 @@ def moved(motion: Motion, step: Array) -> Motion:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
 def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
-    """Gradients of gaps, and derivatives of all gradients, against differences in random placements."""
+    """Gradients of gaps, and derivatives of all gradients, against differences in random placements.
+
+    A gap and its two slips are along axes of a right-handed frame.
+    """
     seen = 0
     for seed in range(12):
         batch, motion = placed(pair, seed, 0.55 if "box" in pair or "mesh" in pair else 0.9)
         gaps = batch.measure(motion)
-        H = batch.second(gaps)
+        H, axes = batch.second(gaps), gaps.gradient[0, :, :, 6:9]
+        np.testing.assert_allclose(np.cross(axes, np.roll(axes, -1, axis=1)), np.roll(axes, -2, axis=1), atol=1e-12)
         for d in np.random.default_rng(seed).normal(size=(2, 12)):
             ends = []
             for s in (-2e-6, 2e-6):

@@ -49,6 +49,18 @@ def test_spline_is_of_fourth_order_and_measured_by_its_arc_length() -> None:
     assert errors[2] < 1e-6 and lengths[2] < 1e-5
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_pieces_of_a_spline_are_as_long_as_its_knots_are_apart(closed: bool) -> None:
+    """Of points at unequal distances, by Gauss's formula of another order."""
+    turns = np.array([0.0, 0.3, 0.9, 1.3, 2.2, 2.9, 3.3, 4.1, 5.0, 5.9, 2.0 * np.pi][: None if closed else -1])
+    curve = Spline(np.stack([2.0 * np.cos(turns), np.sin(turns), 0.2 * np.sin(2.0 * turns)], axis=1), "ring")
+    places, weights = np.polynomial.legendre.leggauss(12)
+    sizes = np.diff(curve.knots)
+    s = curve.knots[:-1, None] + 0.5 * sizes[:, None] * (1.0 + places)
+    along = Splines([curve]).at(np.zeros(s.size, int), s.ravel())[1].reshape(*s.shape, 3)
+    assert 0.5 * sizes * (np.linalg.norm(along, axis=-1) @ weights) == pytest.approx(sizes, rel=1e-6)
+
+
 def test_open_spline_is_exact_on_a_cubic() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0])
     curve = Spline(np.stack([x, 0 * x, 2.0 * x], axis=1), "line")
@@ -185,6 +197,7 @@ def test_follower_that_would_lift_off_ends_the_run() -> None:
     assert force[:, 2].min() == pytest.approx(MASS * (G - OFF * rate**2), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_follower_on_a_shoe_lifts_and_lands() -> None:
     """A spring of 400 N/m presses with 10 N: it lifts where the cam falls faster, and flies as a vibration of its own.
 

@@ -82,7 +82,7 @@ def driven(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
 def at_speed(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
     error = np.cos(t) - y[3]
     asked = 2.0 * error + 9.0 * y[4]
-    torque = np.clip(asked, -3.0, 3.0)
+    torque = np.clip(asked, -4.4, 4.4)  # reached in the middle of the run
     return -90.0 * y[0], torque, [error - (asked - torque) / 2.0]
 
 
@@ -125,7 +125,7 @@ FORCES: dict[str, Force] = {
         lambda m: [JointSpring(m.slider, 90.0), TorqueMotor(m.hinge, lambda t: 2.0 * np.sin(5.0 * t))], driven
     ),
     "speed motor, limited": Force(
-        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, limit=3.0)], at_speed, states=1
+        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, limit=4.4)], at_speed, states=1
     ),
     "position motor": Force(
         lambda m: [PositionMotor(m.slider, lambda t: 0.2 * np.sin(3.0 * t), 90.0, 40.0, 5.0)], at_place, states=1

@@ -215,3 +215,12 @@ def test_arrays_are_not_changed_in_place() -> None:
     _, _, body = oscillator()
     with pytest.raises(ValueError, match="read-only"):
         body.inertia[0, 0] = 2.0
+
+
+@pytest.mark.parametrize("name", ["x", "t", "status", "event_states", "success"])
+def test_what_a_run_has_computed_is_not_replaced(name: str) -> None:
+    run = mbs.simulate(oscillator()[0], 0.1, 0.05)
+    kept = getattr(run, name)
+    with pytest.raises(mbs.ModelError, match=f"Solution of 3 states .*: {name} is a result, and stays as it is"):
+        setattr(run, name, 3)
+    assert getattr(run, name) is kept

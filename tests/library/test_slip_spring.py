@@ -54,6 +54,7 @@ def test_below_the_limit_it_is_a_spring() -> None:
     omega = np.sqrt(K / 2.0)
     assert solution.displacement(body)[:, 0] == pytest.approx(0.1 / omega * np.sin(omega * solution.t), abs=1e-5)
     assert (solution.internal_variables(spring) == 1.0).all()
+    assert solution.energy.total == pytest.approx(0.5 * 2.0 * 0.1**2, rel=1e-4)
 
 
 @pytest.mark.slow

@@ -131,6 +131,7 @@ def test_bad_input_is_refused_by_name() -> None:
 @pytest.mark.parametrize("value", [np.ones(3), np.nan, 1j, None, "2", np.ones(1)])
 def test_laws_that_return_no_number_are_refused_by_name(value: Any) -> None:
     model, _ = hung("R3xSO3", force=lambda t, length, speed: value)
-    model.elements[-1].name = "strut"
-    with pytest.raises(mbs.LawError, match="SpringDamper 'strut': its law must return one finite number, received"):
+    with pytest.raises(
+        mbs.LawError, match="SpringDamper 'SpringDamper 1': its law must return one finite number, received"
+    ):
         mbs.simulate(model, 0.1, 0.01)

@@ -10,7 +10,18 @@ import pytest
 from catalogue import PLAIN
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, DistributedLoad, EndRelease, Force, PointMass, Truss, beams_from_mesh
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    DistributedLoad,
+    EndRelease,
+    Force,
+    PointMass,
+    PrismaticJoint,
+    RigidBody,
+    Truss,
+    beams_from_mesh,
+)
 
 BAR = BeamSection.circle(0.01, 200e9, 0.3, 7800.0)
 
@@ -60,6 +71,19 @@ def test_a_bar_swings_like_a_compound_pendulum() -> None:
     period = 2 * np.pi * np.sqrt(2 / 3 / 9.81) * (1 + 0.1**2 / 16)
     solution = mbs.simulate(model, t_end=period, step=period / 400)
     np.testing.assert_allclose(solution.position(end)[-1], solution.position(end)[0], atol=2e-4)
+
+
+def test_a_damped_truss_is_a_spring_with_a_damper() -> None:
+    """A body on a rail at its end: a third of its own mass goes with it, its time constant damps by ``tau omega/2``."""
+    model, tau = mbs.Model(), 2e-4
+    end = model.add_node((2.0, 0, 0))
+    model.add(RigidBody(end, 3.0, (1, 1, 1)))
+    model.add(PrismaticJoint(model.ground, end, (1, 0, 0)))
+    model.add(Truss(model.ground, end, BAR.with_damping(tau)))
+    omega = np.sqrt(BAR.stiffness[0, 0] / 2.0 / (3.0 + BAR.mass * 2.0 / 3.0))
+    modes = mbs.modes(model, 1, damped=True)
+    assert modes.angular == pytest.approx([omega], rel=1e-9)
+    assert modes.damping == pytest.approx([0.5 * tau * omega], rel=1e-9)
 
 
 def propped(release: Any, from_mesh: bool) -> tuple[mbs.Model, Beam, mbs.Node]:

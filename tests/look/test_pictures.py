@@ -256,6 +256,12 @@ def test_a_picture_is_filled_and_has_supports_and_links() -> None:
     assert np.abs(bodies[:, 1, None] - np.arange(60, 200)).min(axis=0).max() <= 2, "no line from the hinge to the bob"
 
 
+@pytest.mark.parametrize("name", ["crane.xyz", "crane"])
+def test_endings_that_say_nothing_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match=r"cannot write '.*crane(.xyz)?': .*; endings such as .png say what"):
+        crane().plot(tmp_path / name)
+
+
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)

@@ -1,8 +1,9 @@
 """Contacts: orders beside the scheme of Moreau and Jean, and what laws of contacts that yield give back.
 
-``python tests/performance/contact_laws.py`` prints mean errors of places, velocities and forces at 20, 10, 5 and 2.5 ms
-and the orders fitted to them; ``--yielding`` what comes back of a steel ball where the share ``e`` is asked for, by the
-formulas of three papers and by the library, and its hit without loss beside Hertz's closed forms.
+``python tests/performance/contact_laws.py`` prints errors of places, velocities and forces at 20, 10, 5 and 2.5 ms, and
+the orders fitted to them: means over all steps, medians of velocities, which jump. ``--yielding`` prints what comes
+back of a steel ball where the share ``e`` is asked for, by the formulas of three papers and by the library, and its hit
+without loss beside Hertz's closed forms.
 """
 
 from __future__ import annotations
@@ -84,11 +85,13 @@ def orders() -> None:
                 columns["Moreau, Jean: place"] = other[:, 0], exact[:, 0]
                 columns["Moreau, Jean: velocity"] = other[:, 1], exact[:, 1]
             for quantity, (own, known) in columns.items():
-                found.setdefault(f"{name}: {quantity}", []).append(np.abs(own - known).mean())
+                # where an impact falls on the other side of a stored instant, a velocity is off by the jump
+                usual = np.median if "velocity" in quantity else np.mean
+                found.setdefault(f"{name}: {quantity}", []).append(usual(np.abs(own - known)))
     for name, errors in found.items():
         order = np.polyfit(np.log(STEPS), np.log(errors), 1)[0]
         rows.append((name, *(f"{error:.1e}" for error in errors), f"{order:.2f}"))
-    print(table(("mean error at", *(f"{1e3 * h:g} ms" for h in STEPS), "order"), rows))
+    print(table(("error at", *(f"{1e3 * h:g} ms" for h in STEPS), "order"), rows))
 
 
 def steel_ball(e: float) -> mbs.Model:
