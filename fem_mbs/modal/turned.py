@@ -122,13 +122,12 @@ class TurnedModel:
         R = axes @ so3.exp(s * turning)
         turned, moved = se3.exp(s * np.concatenate([v, circling(v, a)], axis=1))
         V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
-        own = motion.u, motion.udot, motion.uddot
+        own = motion.u.copy(), motion.udot.copy(), motion.uddot.copy()
         for batch in self.system.batches if motion.udot.any() else []:
             G = batch.turning(-motion.V[batch.nodes[:, 0], 3:])
             if G is not None and np.allclose(
                 np.matvec(G, own[0][batch.own]), own[1][batch.own], rtol=CARRIED, atol=0.0
             ):
-                own = tuple(values.copy() for values in own)
                 for values in own:
                     values[batch.own] = np.matvec(_exponential(s * G), values[batch.own])
         u, udot, uddot = own
