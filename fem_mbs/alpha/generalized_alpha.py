@@ -192,8 +192,8 @@ class GeneralizedAlpha(Method):
         carried = memory.errors
         if carried is not None and errors.velocities is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                rates = newmark(scheme.parameters, h, carried[1:], system.order).constants
-                carried = equations.carried(solution, carried[0], rates, errors.increment, errors.velocities)
+                rates = newmark(scheme.parameters, h, carried[1:4], system.order).constants
+                carried = equations.carried(solution, carried, rates, errors.increment, errors.velocities)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -260,7 +260,7 @@ class GeneralizedAlpha(Method):
         able = scheme.chart is system.kinematics and scheme.kind is not Index2Equations and self.quadratic
         if not (on and able and not self.newton.modified):
             return memory._replace(errors=None)
-        return memory if memory.errors is not None else memory._replace(errors=np.zeros((4, system.N)))
+        return memory if memory.errors is not None else memory._replace(errors=np.zeros((5, system.N)))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
         """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""
