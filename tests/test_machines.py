@@ -106,7 +106,7 @@ def test_flyball_governor():
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("governs", [True, False])
+@pytest.mark.parametrize("governs", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_stiff_governor_has_order_two(governs, group):
     """At steps of 80 and 40 times as long as the couplers need to come to rest."""
     errors = []

@@ -25,7 +25,7 @@ from fem_mbs.contracts import (
     checked,
 )
 from fem_mbs.contracts.unilateral import FORCES
-from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, on_b
+from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, every, on_b
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
@@ -40,8 +40,8 @@ PAIRS = (
 
 LEAST = 0.01
 """Restitution of bodies that yield."""
-MANY = 20_000
-"""Pairs whose gaps are measured at once."""
+MANY = 100_000
+"""Contacts whose gaps are measured at once."""
 
 
 @checked
@@ -197,7 +197,7 @@ class ContactBatch(UnilateralBatch):
         self.round = (self.reaches == 0.0).all(axis=1)
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
         laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
-        self.friction, self.restitution = np.concatenate(laws).T[..., None] * np.ones(r)
+        self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], (2, len(self.nodes), r))
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
@@ -210,8 +210,9 @@ class ContactBatch(UnilateralBatch):
         return self.reaches.min(axis=1)
 
     def gaps(self, motion: Motion) -> Array:
-        if (n := len(self.nodes)) > MANY:
-            parts = (self.some(np.arange(k, min(k + MANY, n))) for k in range(0, n, MANY))
+        n, most = len(self.nodes), MANY // self.friction.shape[1]
+        if n > most:
+            parts = (self.some(np.arange(k, min(k + most, n))) for k in range(0, n, most))
             return np.concatenate([part.gaps(motion) for part in parts])
         return self._pairs.at(motion, self.nodes).near.gap
 
@@ -221,20 +222,21 @@ class ContactBatch(UnilateralBatch):
 
     def measure(self, motion: Motion) -> Gaps:
         place = self._pairs.at(motion, self.nodes)
-        return Gaps(place.near.gap, place.gradients(), place)
+        rows, places = every(place.near.gap.shape)
+        G = place.gradients(rows, places)
+        return Gaps(place.near.gap, G.reshape(*place.near.gap.shape, *G.shape[1:]), place)
 
     def second(self, gaps: Gaps) -> Array:
-        rows, places = np.indices(gaps.gap.shape).reshape(2, -1)
-        bent = gaps.context.bent_of(rows, places)
+        bent = gaps.context.bent(*every(gaps.gap.shape))
         return np.asarray(bent.reshape(*gaps.gap.shape, *bent.shape[1:]))
 
     def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)
-        return Gaps(place.near.gap[rows, places], place.gradients_of(rows, places), (place, rows, places))
+        return Gaps(place.near.gap[rows, places], place.gradients(rows, places), (place, rows, places))
 
     def second_of(self, some: Gaps) -> Array:
         place, rows, places = some.context
-        return np.asarray(place.bent_of(rows, places))
+        return np.asarray(place.bent(rows, places))
 
     def points(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).points()
@@ -244,5 +246,5 @@ class ContactBatch(UnilateralBatch):
 
     def on_b(self, motion: Motion, forces: Array) -> Array:
         """Forces ``(n, r, 3)`` on node b in the world of those along gap and slips."""
-        G = self._pairs.at(motion, self.nodes).gradients()
+        G = self.measure(motion).gradient
         return self._pairs.sides[:, None, None] * on_b(G, forces, motion.R[self.nodes], self._pairs.of_b)

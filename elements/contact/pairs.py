@@ -200,18 +200,23 @@ def increments(x: Array, R: Array) -> tuple[Array, Array]:
     return X, Q
 
 
-def bent(pair: Pair, data: Any, x: Array, R: Array, rows: IntArray, places: IntArray) -> Array:
+def bent(pair: Pair, data: Any, x: Array, R: Array, cells: IntArray, places: IntArray) -> Array:
     """Derivatives ``(k, 3, 12, 12)`` of some gradients against body increments of nodes at ``x`` (n, 2, 3)."""
-    n, k = len(x), len(rows)
+    n, k = len(x), len(cells)
     X, Q = increments(x, R)
     X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
     copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
     d = X[:, 1] - X[:, 0]
     near = pair(d, Q[:, 0], Q[:, 1], copies)
-    cells = (n * np.arange(12)[:, None] + rows).ravel()
+    cells = (n * np.arange(12)[:, None] + cells).ravel()
     near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
     G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
     return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
+
+
+def every(shape: tuple[int, ...]) -> IntArray:
+    """Rows and places of all contacts, ``(2, nr)``."""
+    return np.indices(shape).reshape(2, -1)
 
 
 def picked(data: Any, rows: Any) -> Any:
@@ -229,27 +234,20 @@ class PairPlace(NamedTuple):
     R: Array
     near: Nearest
 
-    def of(self, rows: IntArray) -> PairPlace:
-        """Of some of the elements."""
-        return PairPlace(self.pair, picked(self.data, rows), self.x[rows], self.R[rows], picked(self.near, rows))
-
     def points(self) -> Array:
         """Where they are, on the surface of b, ``(n, r, 3)``, world."""
         places: Array = self.x[:, 1, None] + self.near.b
         return places
 
-    def gradients(self) -> Array:
-        """``G`` (n, r, 3, 12)."""
-        return gradients(self.near, self.x[:, 1] - self.x[:, 0], self.R[:, 0], self.R[:, 1])
-
-    def gradients_of(self, rows: IntArray, places: IntArray) -> Array:
-        """``G`` (k, 3, 12) of some contacts."""
+    def gradients(self, rows: IntArray, places: IntArray) -> Array:
+        """``G`` (k, 3, 12) of some contacts: ``places`` of ``rows``."""
         x, R, near = self.x[rows], self.R[rows], picked(self.near, (rows[:, None], places[:, None]))
         return gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1])[:, 0]
 
-    def bent_of(self, rows: IntArray, places: IntArray) -> Array:
+    def bent(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 12, 12)`` of these."""
-        return bent(self.pair, self.data, self.x, self.R, rows, places)
+        own, cells = np.unique(rows, return_inverse=True)
+        return bent(self.pair, picked(self.data, own), self.x[own], self.R[own], cells, places)
 
     def gap_rates(self, V: Array) -> Array:
         """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, 2, 6)."""

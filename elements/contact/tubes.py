@@ -107,29 +107,18 @@ class TubePlace(NamedTuple):
     compact: Array
     """Gradients ``(n, r, 3, 6p)`` against increments of these."""
 
-    def of(self, rows: IntArray) -> TubePlace:
-        """Of some of the elements."""
-        own = self.columns[rows], self.size, self.x[rows], self.R[rows]
-        return TubePlace(picked(self.pieces, rows), *own, picked(self.near, rows), self.compact[rows])
-
     def points(self) -> Array:
         """Where they are, on the skin of b, ``(n, r, 3)``, world."""
         places: Array = self.x[:, :, -1] + self.near.b
         return places
 
-    def gradients(self) -> Array:
-        """``G`` (n, r, 3, 6q)."""
-        G = np.zeros((*self.compact.shape[:3], self.size))
-        np.put_along_axis(G, np.broadcast_to(self.columns[:, :, None], self.compact.shape), self.compact, axis=-1)
-        return G
-
-    def gradients_of(self, rows: IntArray, places: IntArray) -> Array:
+    def gradients(self, rows: IntArray, places: IntArray) -> Array:
         """``G`` (k, 3, 6q) of some contacts."""
         G = np.zeros((len(rows), 3, self.size))
         G[np.arange(len(rows))[:, None], :, self.columns[rows, places]] = self.compact[rows, places].mT
         return G
 
-    def bent_of(self, rows: IntArray, places: IntArray) -> Array:
+    def bent(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 6q, 6q)`` of these."""
         pieces = picked(self.pieces, (rows, places))
         moved = nearest(*increments(self.x[rows, places], self.R[rows, places]), pieces)[1]
@@ -142,8 +131,8 @@ class TubePlace(NamedTuple):
 
     def gap_rates(self, V: Array) -> Array:
         """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, q, 6)."""
-        rates: Array = np.vecdot(self.gradients()[:, :, 0], V.reshape(len(V), 1, -1))
-        return rates
+        of_nodes = np.take_along_axis(V.reshape(len(V), 1, -1), self.columns, axis=-1)
+        return np.asarray(np.vecdot(self.compact[:, :, 0], of_nodes))
 
 
 class Curve(NamedTuple):

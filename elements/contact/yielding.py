@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.pairs import Approach, PairPlace, Pairs, approach, on_b
+from fem_mbs.elements.contact.pairs import Approach, PairPlace, Pairs, approach, every, on_b
 from fem_mbs.elements.contact.tubes import TubePlace, Tubes
 
 ELASTIC = 1e-3
@@ -131,11 +131,12 @@ class YieldingBatch(ElementBatch):
         n, r = place.near.gap.shape
         touched, branch = np.flatnonzero((place.near.gap < 0.0).any(axis=1)), np.zeros((n, 2, r))
         k, exponent, mu, creep, y = self._given[:, touched]
-        here = place.of(touched)
-        G = here.gradients()
+        gap, (rows, places) = place.near.gap[touched], every((len(touched), r))
+        G = place.gradients(touched[rows], places)
+        G = G.reshape(len(touched), r, *G.shape[1:])
         V = motion.V[self.nodes[touched]].reshape(len(touched), G.shape[-1])
         rates = np.einsum("nrdb,nb->nrd", G, V)
-        depth, rate, slip = np.maximum(-here.near.gap, 0.0), rates[..., 0], rates[..., 1:]
+        depth, rate, slip = np.maximum(-gap, 0.0), rates[..., 0], rates[..., 1:]
         met = np.maximum(motion.u[self.own[touched]], creep)  # slower, met at the speed of now: 1 + y
         chi = y / np.maximum(met, -rate)
         rise = np.maximum(1.0 - chi * rate, 0.0)
@@ -162,10 +163,8 @@ class YieldingBatch(ElementBatch):
 
     def stiffness(self, context: Yielding) -> Array:
         """``F H + G^T (dF/dg G_N + dF/drates V^T H)``."""
-        G, touched = context.G, context.touched
-        rows, places = np.indices(G.shape[:2]).reshape(2, -1)
-        H = context.place.of(touched).bent_of(rows, places)
-        H = H.reshape(*G.shape[:2], *H.shape[1:])
+        G, (rows, places) = context.G, every(context.G.shape[:2])
+        H = context.place.bent(context.touched[rows], places).reshape(*G.shape, G.shape[-1])
         by_place = context.by_gap[..., None] * G[:, :, :1]
         by_place += context.by_rates @ np.einsum("nb,nrdbc->nrdc", context.V, H)
         return self._whole(context, np.einsum("nrd,nrdbc->nbc", context.force, H) + _product(G, by_place))

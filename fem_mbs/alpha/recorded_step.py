@@ -102,7 +102,7 @@ class Given(NamedTuple):
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
-    """Those that are carried along ``(4, N)``."""
+    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -119,20 +119,21 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
     (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
-    row = {name: (kind, random(kind, width)) for name, (kind, width) in ROW.items()}
-    for name, built in (("x", system.x0), ("R", system.R0), ("v", v)):
-        row[name][1][...] += built.reshape(system.n, -1)
-    linear = np.stack([random(NODES, 6) for _ in range(7)])
-    linear[:3] += np.stack([(own - factor * h) * v for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)])
-    linear[[3, 6]] += h * v
-    unknowns = [(kind, random(kind, width)) for kind, width in UNKNOWNS]
-    unknowns[0][1][...] += h * v
-    unknowns[3][1][...] = SHAKEN
-    before = dict(zip(ROW, program.joined(*row.values()), strict=True))
-    weighted = program.joined(*((NODES, own) for own in linear))
-    D, multipliers, Z, share = program.joined(*unknowns)
-    ended = dict(zip(STATE, program.joined(*(row[name] for name in STATE)), strict=True))
-    errors = program.joined(*(4 * [(NODES, random(NODES, 6))]))
+    built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
+
+    def near(parts: dict[str, tuple[int, int]]) -> dict[str, Array]:
+        """Numbers near where the model is built."""
+        values = (random(*part) + built[name] if name in built else random(*part) for name, part in parts.items())
+        return dict(zip(parts, program.joined(parts.values(), values), strict=True))
+
+    before = near(ROW)
+    of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h
+    weighted = program.joined(7 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
+    expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
+    given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
+    D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
+    ended = near(STATE)
+    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -235,10 +236,11 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
-    rates = given.of_rates @ given.errors[1:]
-    errors = step.carried(Iterate(unknown, residual, kept, Report()), given.errors[0], rates, left, third)
+    errors, Z = given.errors[:5], given.errors[5]
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
+    of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
+from sys import getrefcount
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import unheld
 from fem_mbs.compiled.machine import lanes
 from fem_mbs.compiled.program import Between, Program, Statement, address
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
@@ -277,6 +278,21 @@ def functions(width: int) -> dict[str, str]:
     return {"factor": factor, "solve": solve}
 
 
+def unheld(arrays: list[Array]) -> list[int]:
+    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
+
+    New memory costs as much as what kernels do in it: the system clears it page by page.
+    """
+    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return getrefcount(arrays[k])
+
+
+_ALONE = _references([np.zeros(1)], 0)
+
+
 class CompiledBand(LinearSolver):
     """A :class:`LinearSolver` of a band; what it does not do itself, a LAPACK solver in the same order does.
 
@@ -322,11 +338,23 @@ class CompiledBand(LinearSolver):
         if values.dtype == float:
             lu, place = self.memory()
             lu[: self.size] = values.reshape(self.size, self._ld)
-            self._program.put(self._lu, place)
-            self._factor()
-            if not self._seen[0]:
-                return self._factors(lu, place)
+            if (factors := self._in_place(lu, place)) is not None:
+                return factors
         return self._plain.factor(self._for_plain(values))._replace(arrays=())
+
+    def factorized(self, entries: Array) -> Factors:
+        if entries.dtype == float:
+            lu: Any = np.bincount(self.slots, entries, self.outside + 1)
+            lu[self.storage] = 0.0
+            if (factors := self._in_place(lu.reshape(self._shape), address(lu))) is not None:
+                return factors
+        return self._plain.factorized(entries)._replace(arrays=())
+
+    def _in_place(self, lu: Array, place: int) -> Factors | None:
+        """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
+        self._program.put(self._lu, place)
+        self._factor()
+        return None if self._seen[0] else self._factors(lu, place)
 
     def memory(self) -> tuple[Array, int]:
         """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
@@ -336,6 +364,11 @@ class CompiledBand(LinearSolver):
         self._storages = [*self._storages[-2:], storage]
         self._places = [*self._places[-2:], address(storage)]
         return storage, self._places[-1]
+
+    def release(self) -> None:
+        """Give back memory that nobody holds."""
+        for k in reversed(unheld(self._storages)):
+            del self._storages[k], self._places[k]
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         if len(arrays) != 1 or arrays[0].shape != self._shape:

@@ -11,7 +11,6 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from sys import getrefcount
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -28,8 +27,6 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-12
 """Largest difference from NumPy's results, over their size, with which a kernel is taken."""
-COPIED = 4096
-"""Largest number of entries of an array that is sooner copied than its address found."""
 LEAST = 2000
 """Fewest operations of all cells in an evaluation with which a kernel is faster than NumPy."""
 SHAKEN = 0.01
@@ -41,21 +38,6 @@ _RECORDINGS: dict[Any, RecordedBatch] = {}
 """By the kind of a batch."""
 _COMPARED = set[Any]()
 """Kinds whose kernels do what NumPy does: numbers are all that batches of a kind differ in."""
-
-
-def unheld(arrays: list[Array]) -> list[int]:
-    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
-
-    New memory costs as much as what kernels do in it: the system clears it page by page.
-    """
-    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
-
-
-def _references(arrays: list[Array], k: int) -> int:
-    return getrefcount(arrays[k])
-
-
-_ALONE = _references([np.zeros(1)], 0)
 
 
 class RecordedBatch(NamedTuple):
@@ -179,20 +161,14 @@ class _Compiled:
         if self.n * made.programs[0].count(" = f") < self.motions.least:
             raise CannotRecordError("it is so small that NumPy is as fast")
         self.kernels, self._places = program.kernels(made.programs), made.results
-        parts = zip(self._places, shapes, strict=False)
-        self._results = [[program.whole(k).reshape(own) for k, own in zip(*pair, strict=True)] for pair in parts]
-        self._small = [all(result.size <= COPIED for result in own) for own in self._results]
+        self._shapes = shapes
 
     def run(self, k: int) -> list[Array] | None:
         """The results of a kernel; None if a cell went another way than the recorded one."""
-        results = self._results[k]
-        if not self._small[k] and len(free := unheld(results)) < len(results):
-            for place in set(range(len(results))).difference(free):
-                results[place] = np.zeros(results[place].shape)
-                self._program.put(self._places[k][place], address(results[place]))
-        if not self.kernels[k]():
-            return None
-        return [result.copy() for result in results] if self._small[k] else results.copy()
+        results = [np.zeros(shape) for shape in self._shapes[k]]
+        for place, result in zip(self._places[k], results, strict=True):
+            self._program.put(place, address(result))
+        return results if self.kernels[k]() else None
 
     def answer(
         self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
@@ -267,11 +243,9 @@ class CompiledConstraints(ConstraintBatch):
             cell, inertial = cells.cell, motion.momentum
             assert inertial is not None
             phi, B, context = cell.evaluate(cells.motion(inertial), None)
-            bent = cell.rate_gradient(context, rows[1])
-            both = cells.after(B, follow[0]) + bent
-            return [[phi, B], [cell.stiffness(context, rows[0][0])], [bent], [both]]
+            return [[phi, B], [cell.stiffness(context, rows[0][0])], [cell.rate_gradient(context, rows[1])]]
 
-        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)], [(m, b)]]
+        shapes: list[list[tuple[int, ...]]] = [[(m,), (m, b)], [(n, b, b)], [(m, b)]]
         self._compiled = _Compiled(batch, samples, [m // n, b], record, shapes)
         self.kind = self._compiled.kind
 
@@ -290,9 +264,6 @@ class CompiledConstraints(ConstraintBatch):
     def rate_gradient(self, context: Any, V: Array) -> Array:
         result = self._compiled.answer(context, 2, (), (None, V))
         return self.batch.rate_gradient(resolved(context), V) if result is None else result
-
-    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        return self._compiled.answer(context, 3, (dV,), (None, V))
 
 
 def _of_batch(name: str) -> Any:
@@ -370,11 +341,7 @@ class Samples:
                 phi, B, context = one.evaluate(motion, None)
                 multipliers, V = np.sin(np.arange(len(phi))), np.cos(np.arange(float(len(batch.nodes) * B.shape[1])))
                 rates = one.rate_gradient(context, V.reshape(-1, B.shape[1]))
-                both = one.rate_derivative(context, V.reshape(-1, B.shape[1]), self.rates[0])
-                if both is None:
-                    own = None if one.own is None else one.own[one.cell]
-                    both = rates + self.rates[0].after(B[:, None], one.nodes[one.cell], own)[:, 0]
-                results.append((phi, B, one.stiffness(context, multipliers), rates, both))
+                results.append((phi, B, one.stiffness(context, multipliers), rates))
             else:
                 force, context = one.force(motion, None)
                 tangent = one.tangent(context, *self.rates)

@@ -9,9 +9,9 @@ the numbers of cells and with where arrays lie, so that one program serves model
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,14 +211,13 @@ class Program:
         values = np.array(values, float)
         return self.tapes[ALL].given(CellRows(self.array(values), values.size, uniform=True), values[None])
 
-    def joined(self, *parts: tuple[int, Array]) -> list[Array]:
-        """Numbers for arrays of kinds that stand one after the other, with the values that they have at first."""
-        first, result = self.rows(*((tape, values.shape[1]) for tape, values in parts)), []
-        for place, (tape, values) in enumerate(parts, first):
+    def joined(self, parts: Iterable[tuple[int, int]], values: Iterable[Array]) -> list[Array]:
+        """Numbers for arrays of kinds and widths that stand one after the other, with values at first."""
+        parts, result = tuple(parts), []
+        for place, (tape, width), first in zip(count(self.rows(*parts)), parts, values, strict=False):
             own = self.tapes[tape]
-            self.arrays[place][...] = values.ravel()
-            source = own.source(place, values.shape[1])
-            result.append(own.given(source, values[own.sampled]) if own.n else np.empty(0))
+            self.arrays[place][...] = first.ravel()
+            result.append(own.given(own.source(place, width), first[own.sampled]) if own.n else np.empty(0))
         return result
 
     # what is worked off

@@ -257,10 +257,15 @@ class NonsmoothAlpha(Method):
         allowed, pushing = TOUCHING * contacts.system.length, contacts.pushing(state)
         metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
         before = state
-        state, pushed = placed(contacts, state, pushing, allowed, near, metric)
-        gaps = contacts.gaps(contacts.system.motion(state), near)
+        while True:
+            state, pushed = placed(contacts, before, pushing, allowed, near, metric)
+            clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
+            wider = near | (clear <= 0.0)  # what has been pushed out may have come too near to others
+            gaps = contacts.gaps(contacts.system.motion(state), wider)
+            if gaps.min() >= -allowed or (wider == near).all():
+                break
+            near = wider
         touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
-        clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
         watch = Watch(clear, speed=memory.watch.speed)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
         rates = touches.here(begin.state).rates()

@@ -68,7 +68,7 @@ def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: f
         return None
     step = method.inner_step(contacts.open, contacts.without(state), h, alpha)
     state = contacts.carry_on(state, step.state)
-    watch = watched(contacts, memory.watch, state, h)
+    watch = watched(contacts, memory.watch, point.state, state)
     if watch.gap is not None:
         return None
     memory = ContactMemory(
@@ -99,7 +99,7 @@ def part_of(
         step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
         step, state, anew = _open(contacts, method, point, h, damped, impulsive)
-    watch = watched(contacts, memory.watch, state, h)
+    watch = watched(contacts, memory.watch, point.state, state)
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
     new = ContactMemory(step.memory, memory.touches, memory.approach, watch, balance, *memory[5:])
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)

@@ -38,9 +38,9 @@ SOONEST = 0.9
 """Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
 
-def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
-    """Gaps after a part of ``h`` to a state, of what may have closed in it."""
-    system, speed = contacts.system, fastest(contacts.system, state)
+def watched(contacts: Contacts, before: Watch, first: State, state: State) -> Watch:
+    """Gaps after a part from one state to another, of what may have closed in it."""
+    system, speed, h = contacts.system, fastest(contacts.system, state), state.t - first.t
     path, node = (2.0 * h * max(own) for own in zip(speed, before.speed, strict=True))
     gone, led = before.gone + path, before.led + node
     if gone < before.least:
@@ -55,6 +55,10 @@ def watched(contacts: Contacts, before: Watch, state: State, h: float) -> Watch:
     least = float(clear.min(initial=np.inf)) - slack
     if path < least:
         return Watch(clear, least, 0.0, speed)
+    # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
+    may = gap <= contacts.closing(first, state, near) + max(slack, -2.0 * float(gap.min(initial=0.0)))
+    near &= contacts.touched(may)
+    gap[~near[contacts.element_of]] = np.inf
     return Watch(clear, least, 0.0, speed, gap, near)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
-from fem_mbs.contracts.motion import Motion, RateSensitivities
+from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.public import received
 from fem_mbs.errors import ModelError
@@ -193,8 +193,6 @@ class ConstraintBatch(Batch):
     geometric_blocks: GeometricStiffnessBlocks | None = None
     driven: ClassVar[bool] = False
     """Whether ``rates`` is written."""
-    knows_rates: ClassVar[bool] = False
-    """Whether ``rate_derivative`` is written."""
 
     def __init__(self, constraints: Sequence[Any], number: Numbering) -> None:
         super().__init__(constraints, number)
@@ -204,7 +202,6 @@ class ConstraintBatch(Batch):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.driven = cls.rates is not ConstraintBatch.rates
-        cls.knows_rates = cls.rate_derivative is not ConstraintBatch.rate_derivative
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""
@@ -246,10 +243,6 @@ class ConstraintBatch(Batch):
         This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
         """
         return np.vecmat(V[self.cell], self.second(context))
-
-    def rate_derivative(self, context: Any, V: Array, dV: RateSensitivities) -> Array | None:
-        """Derivative (m, b) of ``B V`` where velocities ``V`` (n, b) follow by ``dV``; None if not known at once."""
-        return None
 
 
 Part: TypeAlias = Node | Element | Constraint

@@ -67,7 +67,8 @@ def simulate(
     t_end : float
         End of the run in s.
     step : float or VariableStep
-        Step in s, the last one cut to end at ``t_end``; or the tolerance that steps of variable length obey.
+        Step in s, no longer than the run, the last one cut to end at ``t_end``; or the tolerance that steps of variable
+        length obey.
     method : Method, optional
         By default ``GeneralizedAlpha(rho_inf=0.9)``, with rigid contacts ``NonsmoothAlpha()``.
     progress : bool

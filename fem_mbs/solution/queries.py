@@ -93,7 +93,7 @@ class Queries(Public):
     _unstable: IntArray = np.zeros(0, np.intp)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in dir(self) and COMPLETE in vars(self):
+        if COMPLETE in vars(self) and name in dir(self):
             raise ModelError(f"{shown(self)}: {name} is a result, and stays as it is")
         super().__setattr__(name, value)
 

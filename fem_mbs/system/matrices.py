@@ -206,15 +206,13 @@ def gradients_after(system: System, gradients: list[Array], follow: RateSensitiv
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    result, moved = [], None
-    for k, (joints, context) in enumerate(zip(system.constraint_batches, evaluation.constraint_contexts, strict=True)):
-        V = evaluation.velocity.take(system.constraint_components[k])
-        derivative = joints.rate_derivative(context, V, dV) if joints.knows_rates else None
-        if derivative is None:
-            moved = gradients_after(system, evaluation.gradients, dV) if moved is None else moved
-            derivative = moved[k] + joints.rate_gradient(context, V)
-        if joints.driven:
-            derivative += given_rate_gradient(joints, context)
+    result = []
+    joints = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
+    moved = gradients_after(system, evaluation.gradients, dV)
+    for (batch, context, rows), gradient in zip(joints, moved, strict=True):
+        derivative = gradient + batch.rate_gradient(context, evaluation.velocity.take(rows))
+        if batch.driven:
+            derivative += given_rate_gradient(batch, context)
         result.append(factor * derivative)
     return result
 

@@ -36,6 +36,7 @@ def test_run_of_2012(group, interpolation):
     assert solution.constraint_residual.position.max() < 1e-10
 
 
+@pytest.mark.slow
 def test_groups_and_interpolations_agree():
     u = {}
     for group, interpolation in COMBINATIONS:

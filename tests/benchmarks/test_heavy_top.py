@@ -19,6 +19,7 @@ def slope(steps, errors):
     return np.polyfit(np.log(steps), np.log(errors), 1)[0]
 
 
+@pytest.mark.slow
 def test_independent_solution_agrees_with_the_table():
     x = exact(np.array([*TABLE])).x
     np.testing.assert_allclose(x, [position for position, _, _ in TABLE.values()], atol=2e-8)

@@ -39,6 +39,7 @@ def test_run_of_the_paper(group, interpolation):
     assert extrema(solution.t, u) == pytest.approx(EXTREMA, rel=0.02)
 
 
+@pytest.mark.slow
 def test_energy_hardly_changes_after_the_push():
     """Numerical damping takes energy, but little: the motion is slow against the step."""
     solution, _ = run(step=0.02)

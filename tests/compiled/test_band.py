@@ -103,12 +103,12 @@ def test_factors_keep_their_memory_as_long_as_anybody_holds_them(held: Callable[
     """Later matrices take the memory of factors that nobody holds, not that of others, nor of views of them."""
     triplets, size, blocks, n = chain(9, 1)
     own, _ = both(triplets, blocks, n)
-    first = own.factorized(triplets[2])
+    first = own.factor(own.stored(triplets[2]))
     kept, lu, right = held(first), first.arrays[0].copy(), np.ones(size)
     x, places = first.solve(right), {first.arrays[0].ctypes.data}
     del first
     for k in range(1, 9):
-        later = own.factorized(triplets[2] * (1.0 + k))
+        later = own.factor(own.stored(triplets[2] * (1.0 + k)))
         places.add(later.arrays[0].ctypes.data)
         np.testing.assert_allclose(later.solve(right) * (1.0 + k), x, rtol=1e-10)
     assert len(places) <= 3, "memory is used again"

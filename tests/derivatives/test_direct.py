@@ -39,9 +39,7 @@ QUICK = (
     "rigid body",
     "pull by a signal",
     "SE3 beam, curved, coupled damped",
-    "Maxwell",
     "spring that slips",
-    "gears",
     "rolling disc",
 )
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]

@@ -144,7 +144,7 @@ def dropped(station: bool, x: float = 0.5, fall: float = 0.05, held: bool = Fals
     ("law", "method"),
     [
         ({"restitution": 0.5}, None),
-        ({"restitution": 0.5, "stiffness": 1e5, "exponent": 1.5}, None),
+        pytest.param({"restitution": 0.5, "stiffness": 1e5, "exponent": 1.5}, None, marks=pytest.mark.slow),
         pytest.param({"restitution": 0.5, "stiffness": 1e5, "exponent": 1.5}, mbs.RadauIIA(), marks=pytest.mark.slow),
     ],
 )
@@ -260,6 +260,7 @@ def crossing(kind: str, mu: float = 0.0) -> tuple[mbs.Model, BeamContact, Beam]:
     return model, model.add(contact), beam
 
 
+@pytest.mark.slow
 def test_a_beam_slides_over_the_nodes_of_another() -> None:
     """Closed all the time; energy changes with the step squared, and friction takes what is lost, whoever is first."""
     changes = []

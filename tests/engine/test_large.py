@@ -88,7 +88,7 @@ def test_memory_of_a_system_grows_with_its_elements() -> None:
 
 
 def test_lines_are_banded_and_grids_sparse() -> None:
-    assert isinstance(System(line(1000)).solver, BandedSolver)
+    assert isinstance(System(line(300)).solver, BandedSolver)
     solver = System(grid(40)).solver
     assert isinstance(solver, SparseSolver)
     # a node meets four others and itself, six by six

@@ -197,6 +197,7 @@ def test_follower_that_would_lift_off_ends_the_run() -> None:
     assert force[:, 2].min() == pytest.approx(MASS * (G - OFF * rate**2), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_follower_on_a_shoe_lifts_and_lands() -> None:
     """A spring of 400 N/m presses with 10 N: it lifts where the cam falls faster, and flies as a vibration of its own.
 

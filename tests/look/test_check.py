@@ -200,7 +200,11 @@ def test_what_changed_is_told_too_where_an_element_refuses_the_motion(t: float, 
 
 
 @pytest.mark.parametrize(
-    ("ramp", "words"), [(True, "the step was cut"), (False, "worst equations: node 'wire[2]' force z")]
+    ("ramp", "words"),
+    [
+        (True, "the step was cut"),
+        pytest.param(False, "worst equations: node 'wire[2]' force z", marks=pytest.mark.slow),
+    ],
 )
 def test_failed_statics_say_what_changed_and_what_is_worst(ramp: bool, words: str) -> None:
     model = mbs.Model()

@@ -237,6 +237,7 @@ def snapping(mu: float) -> tuple[mbs.Model, Contact]:
     )
 
 
+@pytest.mark.slow
 def test_a_snap_goes_over_to_where_a_damped_run_leads(caplog: pytest.LogCaptureFixture) -> None:
     """Beyond the limit of the load, with the friction that the way down leaves."""
     model, wall = snapping(0.3)
