@@ -56,7 +56,7 @@ class AlphaMemory(NamedTuple):
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: Array | None = None
-    """Errors ``(4, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    """Errors ``(5, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""

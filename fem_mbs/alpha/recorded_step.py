@@ -102,7 +102,7 @@ class Given(NamedTuple):
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
-    """Those that are carried along ``(4, N)``."""
+    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -133,7 +133,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
     D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
     ended = near(STATE)
-    errors = program.joined(4 * [(NODES, 6)], (random(NODES, 6) for _ in range(4)))
+    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -236,10 +236,11 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
     oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
     third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
-    rates = given.of_rates @ given.errors[1:]
-    errors = step.carried(Iterate(unknown, residual, kept, Report()), given.errors[0], rates, left, third)
+    errors, Z = given.errors[:5], given.errors[5]
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 4 * [(NODES, 6)], list(errors)))
+    of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
     return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
 
 

@@ -28,6 +28,7 @@ from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
@@ -336,42 +337,43 @@ class StepEquations:
     def carried(
         self,
         solution: Iterate[Unknowns, StepResidual, Linearization],
-        before: Array,
+        errors: Array,
         rates: Array,
         defect: Array,
         third: Array,
     ) -> Array:
-        """Errors ``(4, N)`` of configuration, velocities, accelerations and algorithmic ones at the end of the step.
+        """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h^3`` at the end.
 
-        They are what the step makes, to first order, of a start that is off by those there. As ``exp(e) exp(D) =
-        exp(D + T^-1(-D) e + ...)``, the increment changes by ``T^-1(D) e_n+1 - p`` with ``p = T^-1(-D) e_n``, and
-        Newmark's formulas, linear in it, leave
+        They are what the step makes, to first order, of a start that is off by those there, ``errors``. As ``exp(e)
+        exp(D) = exp(D + T^-1(-D) e + ...)``, the increment changes by ``T^-1(D) e_n+1 - p`` with ``p = T^-1(-D) e_n``,
+        and Newmark's formulas, linear in it, leave
 
             S e_n+1 = -h^2 (C (v^ - gamma' p) + M (a^ - beta' p)),
 
-        with the iteration matrix ``S`` that the step has factorised. What velocities then miss of their constraints is
-        taken from Newmark's increment as in the step itself: without it errors would grow as index 3 does in steps that
-        turn too far.
+        with the iteration matrix ``S`` that the step has factorised. ``rates`` (3, N) are ``v^``, ``a^`` and the same
+        of algorithmic accelerations: what the formulas make of the errors of rates alone. The step itself gets
+        ``defect`` (N,) wrong of the increment, less ``Z``, by which velocities obey their constraints. What they still
+        miss is taken from Newmark's increment like that: without it errors would grow as index 3 does in steps that
+        turn too far. It changes slowly, so that forces are told of what it was in the last step.
 
-        ``before`` (N,) is ``e_n``, ``rates`` (3, N) are ``v^``, ``a^`` and the same of algorithmic accelerations: what
-        the formulas make of the errors of rates alone. The step itself gets ``defect`` (N,) wrong of the increment, and
-        ``third`` (N,), ``C_v h^3 v_ttt``, of velocities: ``(w h)^2/12`` of their change in an oscillation of frequency
-        ``w``. Where a step does not resolve it, the differences of accelerations that this is made of tell nothing:
-        then it is ``LARGEST`` of the change, of all nodes alike, as their forces on each other leave the momentum as it
-        is. All are components of the group.
+        Of velocities the step gets ``third`` (N,) wrong, ``C_v h^3 v_ttt``: ``(w h)^2/12`` of their change in an
+        oscillation of frequency ``w``. Where a step does not resolve it, the differences of accelerations that this is
+        made of tell nothing: then it is ``LARGEST`` of the change, of all nodes alike, as their forces on each other
+        leave the momentum as it is. All are components of the group.
         """
         system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
         matrix = solution.linearization or self.linearize(solution.unknown, residual)
         evaluation, factors, n = residual.evaluation, self.formulas.factors, self.first
         R, T_inv = evaluation.motion.R, matrix.T_inv
-        weight, change = system.weight[:n], (residual.place.lifted[0] - self.state.v).reshape(-1)
-        missed, moved = (np.maximum.reduce(np.abs(own * weight)) for own in (third[:n], change))
-        third = np.minimum(1.0, LARGEST * moved / (missed + np.finfo(float).tiny)) * third
+        change, weight = (residual.place.lifted[0] - self.state.v).reshape(-1), system.weight[:n]
+        moved, missed = np.maximum.reduce(np.abs(change * weight)), np.maximum.reduce(np.abs(third[:n] * weight))
+        third = np.minimum(1.0, LARGEST * moved / (missed + TINY)) * third
         # the blocks of T^-1(-D) are those of T^-1(D), transposed
         backwards = T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
-        p = before.copy()
-        p[:n] = np.matvec(backwards, before[:n].reshape(-1, 6)).reshape(-1)
-        known = rates + factors * (defect - p)
+        p = errors[0].copy()
+        p[:n] = np.matvec(backwards, p[:n].reshape(-1, 6)).reshape(-1)
+        Z = h**3 * errors[4] + (solution.unknown.Z if len(solution.unknown.Z) else 0.0)
+        known = rates + factors * (defect - p - Z)
         known[0] -= np.where(system.orders < 2, 0.0, third) if system.k else third
         changes = known[:2].copy()
         nodes = kinematics.to_body(R, changes[:, :n].reshape(2, -1, 6))
@@ -379,25 +381,26 @@ class StepEquations:
         opening, gaps = h * tangent.gradient_product(system, evaluation.gradients, changes[0]), None
         if system.has_velocity_level:
             gaps = np.where(system.velocity_level, -opening, 0.0)
-        force = -(h**2) * tangent.rate_product(system, evaluation, *changes)
-        held = np.where(system.orders < 0, before, 0.0) if system.has_history else _NONE
-        if held.any():  # what no equation changes
+        seen = changes[0] + system.to_body(R, Z / h) if system.damps else changes[0]
+        force = -(h**2) * tangent.rate_product(system, evaluation, seen, changes[1], changes[0])
+        if system.has_history:
+            held = np.where(system.orders < 0, errors[0], 0.0)  # what no equation changes
             force -= h**2 * system.held_forces(evaluation, held)
         d, _ = tangent.solve_with_constraints(system, matrix.factors, force, gaps)
-        both = np.stack([d, d])
-        both[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
+        increments = np.stack([d, d, 0.0 * d])  # of the configuration, of D and of Z
+        increments[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
         if matrix.velocity_gradients is not None and system.m:
             missed = opening + tangent.gradient_product(system, matrix.velocity_gradients, d)
             if system.has_velocity_level:
                 missed *= ~system.velocity_level
-            both[1] -= self.along_constraints(matrix, missed / (h * self.gamma))[0]
-        both[:, :n] = kinematics.from_body(R, both[:, :n].reshape(2, -1, 6)).reshape(2, -1)
-        after = known + factors * both[1]
+            increments[2], _ = self.along_constraints(matrix, missed / (h * self.gamma))
+        increments[:, :n] = kinematics.from_body(R, increments[:, :n].reshape(3, -1, 6)).reshape(3, -1)
+        after = known + factors * (increments[1] - increments[2])
         if system.has_history:
-            both[0] += held
+            increments[0] += held
         if system.k:  # rates of states stand for accelerations
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
-        return np.concatenate([both[:1], after])
+        return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h**3])
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

@@ -85,7 +85,7 @@ def _step(
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        errors, sizes = lines.look(solution.value.rows, end, carried)
+        errors, sizes = lines.look(solution.value.rows, solution.unknown, end, carried)
         carried = None if carried is None else errors
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
@@ -374,16 +374,18 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
-        """Errors ``(4, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
+    def look(self, rows: Array, last: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
+        """Errors ``(5, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
 
-        See ``StepErrorEstimate``.
+        From the rows of the last trial, those of the solution and its state; see ``StepErrorEstimate``.
         """
         if errors is not None:
-            self._errors[...] = errors.reshape(-1)
+            self._errors[: errors.size] = errors.reshape(-1)
+            if self._closes:
+                self._errors[errors.size :] = self.plain(last).Z
         self._ended[...] = end.state
         self._run(self._look, rows)
-        return self._carried.reshape(4, -1).copy(), self._lasting.copy()
+        return self._carried.reshape(5, -1).copy(), self._lasting.copy()
 
     # the same by NumPy
 
