@@ -97,6 +97,11 @@ class ContactGroup(Contact):
                 raise ModelError(
                     f"ContactGroup: each node has a shape, received {len(own)} nodes and {len(part)} shapes"
                 )
+            if len(classes := dict.fromkeys(type(shape).__name__ for shape in part)) > 1:
+                raise ModelError(
+                    f"ContactGroup: shapes of one side are of one class, received {', '.join(classes)}; make a group "
+                    "of each, or let contacts_between make them"
+                )
         others = bool(other_nodes)
         first = [(node, shape.on(node), shape) for node, shape in zip(nodes, shapes, strict=True)]
         second = [(node, shape.on(node), shape) for node, shape in zip(other_nodes, other_shapes, strict=True)]

@@ -15,8 +15,8 @@ def in_use() -> bool:
 
 
 def accelerate(system: System) -> None:
-    """Have a system run compiled kernels, if these are in use."""
-    if in_use():
+    """Have a system run compiled kernels, if these are in use, and anything can move."""
+    if system.size and in_use():
         from fem_mbs.compiled import band, batches
         from fem_mbs.compiled.whole import whole
 

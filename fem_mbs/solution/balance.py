@@ -180,6 +180,7 @@ def impulses(history: History, part: Element) -> list[Impulse]:
         return []
     numbers, carried = _carried(history, part)
     before = np.zeros_like(carried[..., IMPULSES])
+    before[0] = _earlier(history, carried)[:, IMPULSES]
     before[1:] = np.where((numbers[1:] == numbers[:-1])[..., None], carried[:-1, :, IMPULSES], 0.0)
     grown = carried[..., IMPULSES] - before
     found = [
@@ -196,13 +197,16 @@ def losses(history: History, part: Element) -> ContactLosses:
             f"contact_losses: {part} yields: what it stores is strain energy, and what energy.total loses goes into "
             "damping and friction"
         )
-    impacts = _carried(history, part)[1][..., WORK].sum(axis=1)
+    carried = _carried(history, part)[1]
+    impacts = carried[..., WORK].sum(axis=1)
     if part.slots:
         batch = _group_batch(history, part)
         power = np.array([batch.acting(history.motion(k)).power for k in range(len(history.t))])
         impacts += np.asarray(history.u)[:, history.system.number.own(part)[0]]
     else:
         power = over_time(history, [part], _friction_power)[:, 0]
+    if _earlier(history, carried).any():
+        impacts -= impacts[0]
     friction = np.append(0.0, np.cumsum(0.5 * np.diff(history.t) * (power[1:] + power[:-1])))
     return ContactLosses(impacts, friction)
 
@@ -250,6 +254,13 @@ def _carried(history: History, part: Element) -> tuple[IntArray, Array]:
         return values[..., 0].astype(np.intp), values[..., 1:]
     rows = own[-width * len(part.contacts) :].reshape(-1, width)
     return np.broadcast_to(np.arange(len(rows)), (len(history.t), len(rows))), np.asarray(history.u)[:, rows]
+
+
+def _earlier(history: History, carried: Array) -> Array:
+    """What contacts ``(s, 8)`` have carried before a run, which went on where another stood; else nothing."""
+    first = carried[0]
+    hit = first[:, IMPULSES].any(axis=1)
+    return first if (first[hit, TIME] < history.t[0]).any() else np.zeros_like(first)
 
 
 def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

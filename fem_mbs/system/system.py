@@ -253,11 +253,10 @@ class System(Layout, FrozenModel):
         return Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
 
     def motion(self, state: State) -> Motion:
-        """What elements see of a state."""
+        """What elements see of a state; not forces of contact, which stand behind its multipliers in steps."""
         V, A = self.kinematics.motion(state.R, np.stack([state.v, state.vdot]))
-        return Motion(
-            state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot, state.multipliers
-        )
+        multipliers = state.multipliers[: self.m]
+        return Motion(state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot, multipliers)
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""

@@ -17,12 +17,18 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    Ball,
     Beam,
+    BeamContact,
     BeamSection,
+    Contact,
     JointForce,
+    JointStop,
+    Plane,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    Rope,
     SphericalJoint,
     SpringDamper,
 )
@@ -63,6 +69,44 @@ def pendulums(group: str = "SE3") -> mbs.Model:
         last = node
     model.add(SpringDamper(model.ground, last, 30.0, damping=0.5, point_b=(3, 0, 0.1)))
     return model
+
+
+def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None:
+    """Beside joints and compiled batches: in steps their forces stand behind the multipliers."""
+
+    def closed(closes: str) -> mbs.Solution:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 70e9, 0.3, 2700), elements=2)
+        hinge = model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 1, 0)))
+        if closes == "floor":
+            floor = Plane(point=(0, 0, -0.011))
+            model.add(Contact(model.ground, beam.nodes[-1], floor, Ball(0.01), friction=0.3), name="it")
+        elif closes == "rope":
+            model.add(Rope(model.ground, beam.nodes[-1], 1.001, point_a=(1, 0, 1)), name="it")
+        elif closes == "stop":
+            model.add(JointStop(hinge, None, 0.001, restitution=0.0), name="it")
+        else:
+            ball = model.add_node((0.9, 0, 0.06), velocity=(0, 0, -1))
+            model.add(RigidBody(ball, 0.3, (3e-4,) * 3))
+            model.add(BeamContact(beam, ball, Ball(0.05)), name="it")
+        return mbs.simulate(model, t_end=0.025, step=0.0025)
+
+    cases = "floor", "rope", "stop", "ball on a beam"
+    compiled = list(map(closed, cases))
+    monkeypatch.setenv("FEM_MBS_FAST", "0")
+    for own, plain in zip(compiled, map(closed, cases), strict=True):
+        assert own.stats.compiled and plain.impulses("it")
+        np.testing.assert_allclose(own.x, plain.x, atol=1e-9)
+
+
+def test_models_in_which_nothing_moves_are_refused_in_words(fast: Path) -> None:
+    held = mbs.Model()
+    node = held.add_node((1, 0, 0))
+    held.add(RigidBody(node, 1.0, (1, 1, 1)))
+    held.fix(node)
+    for model in (held, mbs.Model()):
+        with pytest.raises(mbs.ModelError, match="nothing can move|no nodes"):
+            mbs.simulate(model, 1.0, 0.1)
 
 
 @pytest.mark.parametrize("make", [ruler, pendulums])

@@ -28,6 +28,7 @@ from fem_mbs.elements import (
     contacts_between,
 )
 from fem_mbs.elements.contact import between
+from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.pictures.drawing import Drawing
@@ -243,3 +244,10 @@ def test_events_of_groups_are_where_a_pair_is_hit() -> None:
     for own, single in zip(*times, strict=True):
         assert len(own) >= 2
         np.testing.assert_allclose(own, single, rtol=0.0, atol=1e-12)
+
+
+def test_shapes_of_one_side_are_of_one_class() -> None:
+    model = mbs.Model()
+    nodes = [model.add_node((x, 0, 0)) for x in (0, 1, 2)]
+    with pytest.raises(ModelError, match="of one class, received Ball, Box; .* contacts_between"):
+        ContactGroup(nodes, [Ball(R), Box((R, R, R)), Ball(R)])

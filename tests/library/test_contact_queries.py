@@ -164,6 +164,10 @@ def test_copies_bounce_alike(tmp_path: Path) -> None:
     whole = mbs.simulate(bouncing(), 1.0, 0.01)
     rest = mbs.simulate(loaded.model, 1.0, 0.01, initial=solution.checkpoint)
     np.testing.assert_array_equal(rest.x[-1], whole.x[-1])
+    hits = [*solution.impulses("floor"), *rest.impulses("floor")]  # each is told of by the run that it was in
+    assert [(i.t, i.normal) for i in hits] == [(i.t, i.normal) for i in whole.impulses("floor")]
+    lost = [run.contact_losses("floor").impacts[-1] for run in (solution, rest, whole)]
+    assert lost[0] + lost[1] == pytest.approx(lost[2], rel=1e-12)
 
 
 def test_steps_of_variable_length() -> None:
