@@ -200,7 +200,7 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rest, rates = np.zeros(system.N), np.zeros(system.m)
     if system.has_velocity_level or scheme.kind is Index2Equations:
-        slips = parameters.gamma / parameters.beta * gradient_product(system, evaluation.gradients, body)
+        slips = parameters.rate * gradient_product(system, evaluation.gradients, body)
         rates = np.where(system.velocity_level, slips, 0.0)
         if scheme.kind is Index2Equations:
             rates = np.append(rates, slips[~system.velocity_level])

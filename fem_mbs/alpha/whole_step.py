@@ -166,7 +166,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights = np.zeros((7, 5))
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
-    constants = parameters.C_q, parameters.inertia, parameters.both_defects
+    constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
