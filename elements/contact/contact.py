@@ -40,8 +40,8 @@ PAIRS = (
 
 LEAST = 0.01
 """Restitution of bodies that yield."""
-MANY = 20_000
-"""Pairs whose gaps are measured at once."""
+MANY = 100_000
+"""Contacts whose gaps are measured at once."""
 
 
 @checked
@@ -197,7 +197,7 @@ class ContactBatch(UnilateralBatch):
         self.round = (self.reaches == 0.0).all(axis=1)
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
         laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
-        self.friction, self.restitution = np.concatenate(laws).T[..., None] * np.ones(r)
+        self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], (2, len(self.nodes), r))
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
@@ -210,8 +210,9 @@ class ContactBatch(UnilateralBatch):
         return self.reaches.min(axis=1)
 
     def gaps(self, motion: Motion) -> Array:
-        if (n := len(self.nodes)) > MANY:
-            parts = (self.some(np.arange(k, min(k + MANY, n))) for k in range(0, n, MANY))
+        n, most = len(self.nodes), MANY // self.friction.shape[1]
+        if n > most:
+            parts = (self.some(np.arange(k, min(k + most, n))) for k in range(0, n, most))
             return np.concatenate([part.gaps(motion) for part in parts])
         return self._pairs.at(motion, self.nodes).near.gap
 

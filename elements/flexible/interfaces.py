@@ -210,19 +210,14 @@ def placed(
         weights = weights / weights.sum()
         at = weights @ points[nodes]
         whole = own.kind == "rigid" and rotations and len(nodes) == 1
-        if not whole and not _spread(points[nodes] - at, weights):
+        principal = np.linalg.eigvalsh(_inertia(points[nodes] - at, weights))
+        if not whole and not principal[0] > FLAT * principal[2]:
             raise ModelError(
                 f"{about}: its {len(nodes)} nodes are on one line or fewer than three; its turns are unknown"
             )
         result.append(AttachedInterface(name, own.kind, nodes, at if own.point is None else own.point, weights))
     _check_apart(result)
     return result
-
-
-def _spread(r: Array, weights: Array) -> bool:
-    J = _inertia(r, weights)
-    principal = np.linalg.eigvalsh(J)
-    return bool(principal[0] > FLAT * principal[2])
 
 
 def _inertia(r: Array, weights: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -71,12 +71,8 @@ class MeshLoad(Element):
         return self.body.batch_key()
 
 
-class LoadedFrames(NamedTuple):
-    """What the stiffness needs of the last force."""
-
-    rates: FrameRates
-    p: Array
-    size: Array
+LoadedFrames = tuple[FrameRates, Array, Array]
+"""What the stiffness needs of the last force: how frames follow, its power and factors."""
 
 
 class MeshLoadBatch(LoadBatch, of=MeshLoad):
@@ -104,7 +100,7 @@ class MeshLoadBatch(LoadBatch, of=MeshLoad):
         moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
         size = prescribed[:, None]
         p = rates.wrench(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)
-        return rates.at_interfaces(p), LoadedFrames(rates, p, prescribed)
+        return rates.at_interfaces(p), (rates, p, prescribed)
 
     def stiffness(self, context: LoadedFrames) -> Array:
         """Arms change with the deformation, and interfaces turn against the frame."""

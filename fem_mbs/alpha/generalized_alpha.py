@@ -39,6 +39,8 @@ EULER = Parameters(0.0, 0.0, 1.0, 1.0)
 GROWTH = 3.0
 """After a step that was shorter by this factor starting values are new: it followed vibrations that longer ones cannot.
 """
+TRIED = 1e-6
+"""Tolerances of Newton's method in a step that tells how accelerations go on, at least."""
 LOST = 1e-3
 """Share of accelerations after a jump, of what a step does not resolve of them, that is none."""
 
@@ -121,7 +123,7 @@ class GeneralizedAlpha(Method):
         """
         euler, memory = self.euler(system, state, h)
         there, now = (
-            highest_derivatives(system, euler.trial(system, state, h, memory)),
+            highest_derivatives(system, euler.trial(system, state, h, memory, TRIED)),
             highest_derivatives(system, state),
         )
         memory = self._begin(system, state, h, there)
@@ -135,13 +137,13 @@ class GeneralizedAlpha(Method):
         states = np.where(system.orders < 2, now, 0.0)
         return replace(self, parameters=EULER), AlphaMemory(h, 1, states, restarted(now, state.t))
 
-    def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
+    def trial(self, system: System, state: State, h: float, memory: AlphaMemory, tolerance: float = 0.0) -> State:
         """Where a first step of ``h`` leads that is not taken."""
         equations = self.equations(system, state, h, memory)
+        force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
-            needed = tolerances(self.newton, 0.0)
-            guess = equations.calmer(state.multipliers)
-            solution = solve(equations, equations.predict(guess, state.multipliers), self.newton, tolerances=needed)
+            unknown = equations.predict(equations.calmer(state.multipliers), state.multipliers)
+            solution = solve(equations, unknown, self.newton, tolerances=(force, constraint))
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:

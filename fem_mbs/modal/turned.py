@@ -13,7 +13,7 @@ nothing in sum, but to each element.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array
@@ -30,7 +30,6 @@ REPEATED = 1e-10
 CARRIED = 1e-3
 """Changes of angular velocities, against their squares, and what a precession leaves of them, that are none."""
 STILL = np.zeros(3)
-AnyMotion = TypeVar("AnyMotion", bound=Motion)
 
 
 class Deviations(NamedTuple):
@@ -110,20 +109,29 @@ class TurnedModel:
         )
 
     def ahead(self, s: float) -> Motion:
-        """The motion a time ``s`` later, with amplitudes that go round, those of a body that is bent in space."""
-        motion = ahead(self.motion, s, self._precession)
-        if not motion.udot.any():
-            return motion
+        """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines.
+
+        A precession carries round the axes about which nodes turn. Amplitudes of a body that is bent in space go round.
+        """
+        motion, precession = self.motion, self._precession
+        v, a = (np.matvec(motion.R, part[:, :3]) for part in (motion.V, motion.A))
+        V, A, axes, turning = motion.V.copy(), motion.A.copy(), motion.R, motion.V[:, 3:]
+        if precession.any():
+            axes, turning = so3.exp(s * precession) @ axes, turning - np.vecmat(precession, axes)
+            V[:, 3:], A[:, 3:] = (np.vecmat(part[:, 3:], so3.exp(s * turning)) for part in (V, A))
+        R = axes @ so3.exp(s * turning)
+        turned, moved = se3.exp(s * np.concatenate([v, circling(v, a)], axis=1))
+        V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
         own = motion.u.copy(), motion.udot.copy(), motion.uddot.copy()
-        for batch in self.system.batches:
-            G = batch.turning(-self.motion.V[batch.nodes[:, 0], 3:])
+        for batch in self.system.batches if motion.udot.any() else []:
+            G = batch.turning(-motion.V[batch.nodes[:, 0], 3:])
             if G is not None and np.allclose(
                 np.matvec(G, own[0][batch.own]), own[1][batch.own], rtol=CARRIED, atol=0.0
             ):
                 for values in own:
                     values[batch.own] = np.matvec(_exponential(s * G), values[batch.own])
         u, udot, uddot = own
-        return replace(motion, u=u, udot=udot, uddot=uddot)
+        return replace(motion, t=motion.t + s, x=motion.x + moved, R=R, V=V, A=A, u=u, udot=udot, uddot=uddot)
 
     def _seen(self, motion: Motion, s: float) -> tuple[Array, Array]:
         """``N`` and ``S`` (n, 3, 3) of all nodes."""
@@ -209,22 +217,6 @@ def deviations(motion: Motion) -> Deviations:
         _blocks(2.0 * Omega, np.zeros_like(Omega), Omega),
     )
     return Deviations(*(RateSensitivities(part, np.zeros_like(motion.u)) for part in parts))
-
-
-def ahead(motion: AnyMotion, s: float, precession: Array = STILL) -> AnyMotion:
-    """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines.
-
-    A ``precession`` (3,), an angular velocity in the world, carries round the axes about which nodes turn.
-    """
-    v, a = (np.matvec(motion.R, part[:, :3]) for part in (motion.V, motion.A))
-    V, A, axes, turning = motion.V.copy(), motion.A.copy(), motion.R, motion.V[:, 3:]
-    if precession.any():
-        axes, turning = so3.exp(s * precession) @ axes, turning - np.vecmat(precession, axes)
-        V[:, 3:], A[:, 3:] = (np.vecmat(part[:, 3:], so3.exp(s * turning)) for part in (V, A))
-    R = axes @ so3.exp(s * turning)
-    turned, moved = se3.exp(s * np.concatenate([v, circling(v, a)], axis=1))
-    V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
-    return replace(motion, t=motion.t + s, x=motion.x + moved, R=R, V=V, A=A)
 
 
 def steady_precession(system: System, motion: Motion) -> Array:
