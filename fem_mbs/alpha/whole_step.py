@@ -102,11 +102,11 @@ def _step(
 def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
     whole, solver = scheme.system.whole, scheme.system.solver
-    assert isinstance(solver, CompiledBand)
-    solver.release()
     try:
-        if scheme.system.redundant is not None:
+        if scheme.system.redundant is not None:  # a solver of least norms is in the place of the band
             raise CannotRecordError("constraints repeat each other")
+        assert isinstance(solver, CompiledBand)
+        solver.release()
         equations = plain()
         lines = StepLines(whole, equations, scheme.parameters)
         if lines.kind not in _COMPARED:
