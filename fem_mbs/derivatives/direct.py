@@ -115,7 +115,7 @@ class KeptSteps(TimeIntegration):
         if isinstance(step, VariableStep):
             control = calibrated(system, method, step, t_end, None).control
         else:
-            control = FixedStep(step)
+            control = FixedStep(step, narrow=True)
         super().__init__(system, method, control, t_end, None)
         self._refuse(no_direct(system, method))  # redundant joints are found at the start
         self.alpha, self.length = method, step

@@ -27,6 +27,7 @@ from fem_mbs.contracts import Method, Path, Public, Seconds, State, Step, checke
 from fem_mbs.derivatives.beside import SMOOTH, nearer, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.goals import Goal
+from fem_mbs.derivatives.kinks import passed
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
@@ -329,6 +330,8 @@ def _by_adjoint(
     system = System(parameters.model(), t_end)
     integration = AdjointIntegration(system, method, step, t_end)
     solution = integration.finished(None if store is None else Store(store))
+    for note in passed(system, solution.history, step, method):
+        LOG.warning("objective: %s", note)
     slopes = [GoalSlopes(solution, goal) for goal in whole]
     jacobian = gradients(integration, smooth_variations(parameters, system), slopes)
     return np.array([own.value for own in slopes]), jacobian, solution

@@ -23,6 +23,7 @@ from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside, limits_beside
+from fem_mbs.derivatives.kinks import passed
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
@@ -30,6 +31,7 @@ from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
+from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import simulate, simulate_many
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History, Outcome
@@ -285,7 +287,8 @@ def sensitivities(
                 solution = run.finished()
             moved = _along(run, solution)
             states_beside = [(each, moved(each)) for each in variations]
-            return Sensitivities(solution, own, states_beside, run.notes(), OF_STATES, moved)
+            notes = [*run.notes(), *passed(run.system, solution.history, step, method)]
+            return Sensitivities(solution, own, states_beside, notes, OF_STATES, moved)
         except NoDerivativeError:  # as is found on the way
             if how == "direct":
                 raise
@@ -293,7 +296,8 @@ def sensitivities(
     solution, copies = runs(variations)
     # runs of fewer models have other steps where these vary
     again = None if isinstance(step, VariableStep) else lambda each: runs([each])[1][0][1]
-    return Sensitivities(solution, own, copies, _unlike(solution, copies), OF_RUNS, again)
+    notes = [*_unlike(solution, copies), *passed(solution.system, solution.history, step, method)]
+    return Sensitivities(solution, own, copies, notes, OF_RUNS, again)
 
 
 def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
@@ -320,14 +324,15 @@ def _copies(
 ) -> tuple[Solution, list[Beside]]:
     """A run, and those of the models beside, in the same steps."""
     models, tight = [model, *(each for own in variations for each in own.models)], _tightened(method)
+    lengths = step if isinstance(step, VariableStep) else FixedStep(step, narrow=True)
     if all((each.gravity == model.gravity).all() for each in models):
-        solutions = simulate_many(models, t_end, step, tight)
+        solutions = simulate_many(models, t_end, lengths, tight)
     elif isinstance(step, VariableStep):
         raise ModelError(
             "sensitivities: with steps of variable length no parameter may change gravity; give a fixed step"
         )
     else:
-        solutions = [simulate(each, t_end, step, tight) for each in models]
+        solutions = [simulate(each, t_end, lengths, tight) for each in models]
     if any(len(solution.t) != len(solutions[0].t) for solution in solutions):
         raise ModelError(
             "sensitivities: the runs beside have taken other steps, across a kink of a law or where steps failed; "

@@ -24,6 +24,8 @@ LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
 """Local error of nodes in a step across a kink above which it is taken in parts; the same over its path; of states."""
+OF_DERIVATIVES = 0.03
+"""Share of these errors where derivatives are to be taken, which are worse by what a contact makes of its instant."""
 LEAST = 1e-10
 """A local error that is nothing, however still everything is: over the extent, rad, or over the size of a variable."""
 SHORTEST = 2.0**-12
@@ -94,11 +96,17 @@ class FixedStep(Public):
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
     error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
     local error that is suddenly large tells of a kink.
+
+    With ``narrow``, the part that crosses a kink is as short as can be, and those after it have smaller errors. What a
+    step misses depends on where in it the kink lies, and that moves with the parameters of a model, while steps are
+    held where derivatives are taken: these are off by a share that falls with the length of this part, not with its
+    error (docs/derivatives.md).
     """
 
     Memory: ClassVar[type] = FixedStepMemory
 
     h: float
+    narrow: bool = False
 
     def allowed(self, method: Method) -> None:
         """Every step passes."""
@@ -190,14 +198,18 @@ class FixedStep(Public):
                 changes["speed"] = max(memory.speed, kinks.speed())
             return True, changes
         speed = max(memory.speed, kinks.speed())
+        shortest = SHORTEST * memory.h
+        is_long = h > (1.0 + 2.0 * LEFT_OVER) * shortest  # to which a whole number of parts leads
+        if self.narrow and crossed and is_long and error > share * LEAST and memory.crept < CREPT:
+            return False, {"part": max(0.5 * h, shortest)}
         allowed = min(ALLOWED, OF_PATH * speed * h) or ALLOWED
-        excess = max(of_nodes / allowed, error / OF_STATES, TINY)
+        excess = max(of_nodes / allowed, error / OF_STATES, TINY) / (OF_DERIVATIVES if self.narrow else 1.0)
         if error <= LEAST or not crossed and error <= share * memory.usual:  # as in smooth motion
             excess = TINY
         # of the error of velocities, which lasts, over the step
         factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
-        part, shortest = h * min(max(factor, SHRINK), GROW), SHORTEST * memory.h
-        if excess > 1.0 and h > (1.0 + 2.0 * LEFT_OVER) * shortest:  # to which a whole number of parts leads
+        part = h * min(max(factor, SHRINK), GROW)
+        if excess > 1.0 and is_long:
             return False, {"part": max(part, shortest)}
         coarse = memory.coarse + (of_nodes / h if excess > 1.0 else 0.0)
         part = part if part < memory.h else 0.0

@@ -45,7 +45,7 @@ LOG = logging.getLogger("fem_mbs")
 def simulate(
     model: Model,
     t_end: Seconds,
-    step: Seconds | VariableStep,
+    step: Seconds | VariableStep | FixedStep,
     method: Method | None = None,
     *,
     progress: bool = False,
@@ -66,9 +66,10 @@ def simulate(
         What to integrate; later changes to it do not affect the result.
     t_end : float
         End of the run in s.
-    step : float or VariableStep
+    step : float, VariableStep or FixedStep
         Step in s, no longer than the run, the last one cut to end at ``t_end``; or the tolerance that steps of variable
-        length obey.
+        length obey; or equal steps that cross kinks of laws as those of :func:`sensitivities` do,
+        ``FixedStep(h, narrow=True)`` of ``fem_mbs.run.fixed_step``.
     method : Method, optional
         By default ``GeneralizedAlpha(rho_inf=0.9)``, with rigid contacts ``NonsmoothAlpha()``.
     progress : bool
@@ -101,7 +102,7 @@ def simulate(
     FemMbsError
         If the callback or an event fails; ``error.solution`` has all steps so far.
     """
-    control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
+    control: StepControl = step if isinstance(step, VariableStep | FixedStep) else FixedStep(step)
     method = method or _default(model)
     begin = _begin(initial)
     if t_end <= begin:
@@ -191,7 +192,7 @@ NAMED = 3
 def simulate_many(
     models: Sequence[Model],
     t_end: Seconds,
-    step: Seconds | VariableStep,
+    step: Seconds | VariableStep | FixedStep,
     method: Method | None = None,
     *,
     progress: bool = False,
@@ -241,7 +242,11 @@ def simulate_many(
 
 
 def _whose(
-    models: Sequence[Model], last: list[State] | None, t_end: float, step: float | VariableStep, method: Method
+    models: Sequence[Model],
+    last: list[State] | None,
+    t_end: float,
+    step: float | VariableStep | FixedStep,
+    method: Method,
 ) -> str:
     """Which of the models do not go on alone from the states that they have reached together."""
     blamed = []

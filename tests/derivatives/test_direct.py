@@ -10,7 +10,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import direct
+from fem_mbs.derivatives import direct, sensitivities
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -223,7 +223,7 @@ class Given(FixedStep):
 def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut starts, halved steps, whole ones after far shorter ones, also just after a jump; against the same steps."""
     monkeypatch.setattr(Given, "lengths", lengths)
-    for module in (direct, simulate):
+    for module in (direct, simulate, sensitivities):
         monkeypatch.setattr(module, "FixedStep", Given)
     values = {"EI": 2.0, "length": 0.9, "load": 0.3}
     found, copies = (mbs.sensitivities(cantilever, values, 0.09, 0.01, how=how) for how in ("direct", "copies"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import JointStop, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
 from tests.derivatives.test_direct import angle, rod
 
 
@@ -135,3 +135,22 @@ def test_derivatives(name: str) -> None:
     check(*found(100, mbs.RadauIIA()), 2e-5)
     (far, of_far), (near, of_near) = (found(count, mbs.GeneralizedAlpha()) for count in (100, 200))
     check((4.0 * near - far) / 3.0, {key: (4.0 * of_near[key] - of_far[key]) / 3.0 for key in exact}, 1e-4)
+
+
+@pytest.mark.parametrize("how", ["direct", "copies"])
+def test_onto_a_stop_and_back(how: str) -> None:
+    """Flight onto an undamped spring at 0.1 m and back: x = 0.1 - v (T - 0.1/v - pi/w), w^2 = k/m."""
+
+    def build(v: float, k: float) -> mbs.Model:
+        model = mbs.Model()
+        node = model.add_node((0, 0, 0), name="m", velocity=(v, 0, 0))
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+        guide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+        model.add(JointStop(guide, None, 0.1, stiffness=k))
+        return model
+
+    run = mbs.sensitivities(build, {"v": 1.0, "k": 1e4}, 0.3, 0.01, how=how)
+    found = run.of(lambda s: s.position("m")[-1, 0])
+    assert found["v"] == pytest.approx(-(0.3 - np.pi / 100), rel=3e-3)
+    assert found["k"] == pytest.approx(-0.5 * np.pi * 1e-6, rel=3e-3)
+    assert any("kinks" in note and "JointStop" in note for note in run.notes)
