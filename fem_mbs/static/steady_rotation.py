@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import BoolArray
 from fem_mbs.contracts import Direction as Axis
 from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
