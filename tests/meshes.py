@@ -160,8 +160,11 @@ def dumped(folder: Path, mesh: Matrices) -> tuple[Path, Path, Path, Path]:
 
 
 def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
-    """Matrices as ``OUTPUT4`` of Nastran writes them: ``text`` or ``little`` or ``big`` ended, sparse, or full text."""
-    order = ">" if kind == "big" else "<"
+    """Matrices as ``OUTPUT4`` of Nastran writes them: ``text`` or ``little`` or ``big`` ended, sparse, or full text.
+
+    Numbers of ``short`` text are of one word, others of two.
+    """
+    order, size = ">" if kind == "big" else "<", 1 if kind == "short" else 2
     records: list[bytes] = []
     lines: list[str] = []
 
@@ -174,7 +177,7 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
 
     for name, matrix in matrices.items():
         columns, n = csr_array(matrix).tocsc(), matrix.shape[0]
-        lines.append(f"{n:8d}{n if kind == 'full' else -n:8d}{6:8d}{2:8d}{name:8s}1P,3E23.16")
+        lines.append(f"{n:8d}{n if kind == 'full' else -n:8d}{6:8d}{size:8d}{name:8s}1P,3E23.16")
         records.append(np.array([n, -n, 6, 2], f"{order}i4").tobytes() + f"{name:8s}".encode())
         for j in range(n):
             rows, dense = np.sort(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]), columns[:, [j]].toarray()
@@ -185,11 +188,11 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
                 valued(dense[rows[0] : rows[-1] + 1, 0])
                 continue
             strings = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
-            words = sum(2 + 2 * len(own) for own in strings)
+            words = sum(2 + size * len(own) for own in strings)
             told(j + 1, 0, words)
             record = np.array([j + 1, 0, words], f"{order}i4").tobytes()
             for own in strings:
-                told(2 * len(own) + 1, own[0] + 1)
+                told(size * len(own) + 1, own[0] + 1)
                 valued(dense[own, 0])
                 record += np.array([2 * len(own) + 1, own[0] + 1], f"{order}i4").tobytes()
                 record += dense[own, 0].astype(f"{order}f8").tobytes()
@@ -199,5 +202,5 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
         records.append(np.array([n + 1, 1, 1], f"{order}i4").tobytes() + np.ones(1, f"{order}f8").tobytes())
     marks = [np.array([len(own)], f"{order}i4").tobytes() for own in records]
     binary = b"".join(mark + own + mark for mark, own in zip(marks, records, strict=True))
-    path.write_bytes("\n".join(lines).encode() if kind in ("full", "text") else binary)
+    path.write_bytes("\n".join(lines).encode() if kind in ("full", "text", "short") else binary)
     return path

@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 import fem_mbs as mbs
 from fem_mbs.derivatives import direct, objective, signals
 from fem_mbs.elements import (
+    CylindricalJoint,
     FrictionSpring,
     JointSpring,
     Moment,
@@ -167,6 +168,18 @@ def test_turns_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     # J w' = -c w; the method errs by (c h/J)^2/12 of it
     fade = 0.2 * (1.0 - np.exp(-0.25)) / 0.1
     np.testing.assert_allclose([value[1], 30.0 * jacobian[1, 0]], 30.0 * fade, rtol=3e-6)
+
+    def on_shaft(travel: float = 2.0) -> mbs.Model:
+        model = mbs.Model()
+        rim = model.add_node((0, 0, 0), velocity=(0, 0, travel), angular_velocity=(0, 0, 30.0))
+        model.add(RigidBody(rim, 1.0, (0.1, 0.1, 0.2)))
+        model.add(CylindricalJoint(model.ground, rim, (0, 0, 1)), name="shaft")
+        return model
+
+    # what is no angle has no turns
+    goal = mbs.Final(lambda s: s.coordinate("shaft") @ (1.0, 0.1))
+    value, jacobian = mbs.objective(on_shaft, goal, ["travel"], 0.5, 0.01, how="adjoint")([2.0])
+    np.testing.assert_allclose([value, *jacobian], [0.5 * 2.0 + 0.1 * 15.0, 0.5], rtol=1e-9)
 
 
 def test_what_is_kept_is_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +305,22 @@ def test_a_shaft_without_load_whirls_with_half_its_speed() -> None:
 def test_a_shaft_that_touches_is_told() -> None:
     with pytest.raises(mbs.FemMbsError, match="it touches the housing"):
         mbs.simulate(oiled(9.81, 1e-9), 0.1, 1e-3)
+
+
+@pytest.mark.parametrize("spins", [(50.0, 50.0), (0.0, 50.0), (-20.0, 30.0)])
+def test_the_speed_of_a_bearing_is_that_against_its_housing(spins: tuple[float, float]) -> None:
+    """Force and energy of a shaft off the centre, whose stiffness grows with the speed."""
+    model = mbs.Model()
+    housing, shaft = (model.add_node((0, 0, 0)) for _ in spins)
+    model.add(Bearing(housing, shaft, X, lambda speed: (100.0 + speed, 100.0 + speed)))
+    system = mbs.System(model)
+    (batch,), motion = system.batches, system.at_rest()
+    x, V = motion.x.copy(), motion.V.copy()
+    x[batch.nodes[0, 1], 1], V[batch.nodes[0], 3] = 1e-3, spins
+    motion, stiffness = replace(motion, x=x, V=V), 100.0 + spins[1] - spins[0]
+    assert batch.energy(motion).strain == pytest.approx(0.5 * stiffness * 1e-6)
+    force, _ = batch.force(motion, system.prescribe(0.0).elements[0])
+    assert np.abs(force).max() == pytest.approx(1e-3 * stiffness)
 
 
 def unequal(shaft: tuple[float, float], supports: tuple[float, float]) -> mbs.Model:

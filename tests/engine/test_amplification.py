@@ -9,7 +9,7 @@ import pytest
 from _amplification import amplification_matrix, error_constants, power_norms
 
 import fem_mbs as mbs
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, weights_of_third
 from fem_mbs.arrays import Array
 
 RHO = (0.0, 0.3, 0.6, 0.9, 0.99)
@@ -95,3 +95,11 @@ def test_bad_input(parameters: Any, count: Any, words: str) -> None:
     for function in (power_norms, error_constants):
         with pytest.raises(mbs.ModelError, match=words):
             function(parameters, count)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
+def test_defect_of_velocities_is_exact_for_parabolas(ratio: float) -> None:
+    """``C_v v_ttt`` of accelerations ``1, t, t^2`` at the ends of two steps, of 1 and of the ratio before it."""
+    own, t = METHODS["any"], np.array([0.0, -1.0, -1.0 - ratio])
+    found = weights_of_third(own, ratio) @ np.stack([t**0, t, t**2], axis=1)
+    np.testing.assert_allclose(found, [0.0, 0.0, 2.0 * own.C_v], rtol=1e-12, atol=1e-14)

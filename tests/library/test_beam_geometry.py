@@ -93,6 +93,12 @@ def test_frames_are_rotations_on_any_curve() -> None:
         np.swapaxes(frames, -1, -2) @ frames, np.broadcast_to(np.eye(3), frames.shape), atol=1e-14
     )
     np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-14)
+    # by default the section turns by the smallest rotation from one tangent to the next
+    along, across = frames.reshape(-1, 3, 3)[..., 0], frames.reshape(-1, 3, 3)[..., 1]
+    axis = np.cross(along[:-1], along[1:])
+    sine = np.linalg.norm(axis, axis=1, keepdims=True)
+    turn = so3.exp(axis * np.arctan2(sine, np.vecdot(along[:-1], along[1:])[:, None]) / np.maximum(sine, 1e-300))
+    np.testing.assert_allclose(across[1:], np.matvec(turn, across[:-1]), atol=1e-13)
 
 
 def test_directions_of_nodes_turn_the_section_along_the_beam() -> None:

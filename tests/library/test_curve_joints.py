@@ -293,9 +293,11 @@ def test_bad_input_is_refused() -> None:
         CamJoint(a, b, (0, 0, 1), line, disc)
     with pytest.raises(mbs.ModelError, match=r"profile_b: point 1, .* is 0.01 m out of the plane"):
         CamJoint(a, b, (0, 0, 1), line, [(0, 0.1, 0), (1, 0.1, 0.01)])
-    with pytest.raises(mbs.ModelError, match="equally curved where they touch"):
-        CamJoint(a, b, (0, 0, 1), line, [(0, 0, 0), (1, 0, 0)])
     bow = [(0, 0.2, 0), (0.5, 0, 0), (1, 0.2, 0)]
+    for own in (line, bow):
+        with pytest.raises(mbs.ModelError, match="equally curved where they touch"):
+            CamJoint(a, b, (0, 0, 1), own, own)
+    CamJoint(a, b, (0, 0, 1), bow, -np.array(bow) + (1, 0, 0), pulls=True)  # on the other side
     with pytest.raises(mbs.ModelError, match="both profiles are open"):
         CamJoint(a, b, (0, 0, 1), line, bow)
     assert CamJoint(a, b, (0, 0, 1), line, bow, pulls=True).equations == ("contact x", "contact y", "tangent")

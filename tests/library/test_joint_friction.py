@@ -40,6 +40,20 @@ def test_a_rotor_slows_down_under_the_load_of_its_bearing(group: str, kind: dict
     assert np.abs(rate[t > 5.1 / slows]).max() < 2e-3  # on its bristles it rocks a little
 
 
+def test_bristles_that_bend_little_are_a_spring() -> None:
+    """A body swings on them with ``sqrt(sigma/m)`` and passes all of its energy to them."""
+    model, sigma = mbs.Model(), 9.0 * 0.5 / 0.02
+    omega = np.sqrt(sigma / MASS)
+    body = model.add_node((0, 0, 0), velocity=(2e-5 * omega, 0, 0))
+    model.add(RigidBody(body, MASS, (1, 1, 1)))
+    guide = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)))
+    model.add(JointFriction(guide, 0.5, preload=9.0, reactions=False, bristle=0.02, stribeck=1e3))
+    solution = mbs.simulate(model, np.pi / omega, 0.05 / omega)
+    np.testing.assert_allclose(solution.coordinate(guide), 2e-5 * np.sin(omega * solution.t), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(solution.energy.total, 0.5 * sigma * 2e-5**2, rtol=5e-3)
+    assert solution.energy.strain.max() == pytest.approx(0.5 * sigma * 2e-5**2, rel=5e-3)
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
     """``g (sin - mu_k cos)`` on the steep one; on the other it creeps, or bends its bristles by their share."""
