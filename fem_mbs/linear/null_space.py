@@ -42,6 +42,8 @@ COUNTS = (8, 64, 512)
 """Vectors to look for: more if all of them turn out to be null vectors, and the work allows."""
 WORK = 1e8
 """Equations times the square of vectors that are looked for."""
+LONG = 1e6
+"""Solutions with random forces are longer where a motion has nearly no mass, by its share of these over that mass."""
 WELL_CONDITIONED = 1e6
 """Of the products of vectors that are made orthonormal by these."""
 ALMOST = 1e-13
@@ -82,6 +84,10 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
         solve = _solver(M, B)
     except RuntimeError:
         raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
+    if definite and not m:
+        tried = np.random.default_rng(1).normal(size=(n, 2))
+        if np.abs(solve(tried)).max() < LONG:
+            return NullSpaces(unknowns, np.empty((n, 0)), np.empty((0, 0)), True)
     for count in [count for count in COUNTS if count == COUNTS[0] or (n + m) * count**2 <= WORK]:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
@@ -151,7 +157,9 @@ def _solver(M: Matrix, B: Matrix) -> Solve:
     """Solve with ``[[M, B^T], [B, 0]]``, shifted to be quasi-definite; RuntimeError if singular all the same."""
     n, m = M.shape[0], B.shape[0]
     if not isinstance(M, np.ndarray):
-        shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
+        shifted = csc_array(M + SHIFT * eye_array(n, format="csc"))
+        if m:
+            shifted = block_array([[shifted, B.T], [B, -SHIFT * eye_array(m)]], format="csc")
         return splu(shifted).solve
     shifted = _blocks([[M, B.T], [B, np.zeros((m, m))]])
     shifted[np.diag_indices(n + m)] += np.repeat([SHIFT, -SHIFT], [n, m])
