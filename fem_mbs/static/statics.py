@@ -253,6 +253,8 @@ def _output(loads: ArrayLike, first: float, last: float, arc_length: bool) -> Ar
     low, high = sorted((first, last))
     if not arc_length and (result.min() < low or result.max() > high):
         raise ModelError(f"statics: loads must be between {low:g} and {high:g}, received {shown(loads)}")
+    if not arc_length and (np.diff(result) * (last - first) < 0.0).any():
+        raise ModelError(f"statics: loads must be in the order of the path, to {last:g}, received {shown(loads)}")
     return result
 
 
