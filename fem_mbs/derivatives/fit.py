@@ -211,7 +211,7 @@ class _Problem:
         t_end: float,
     ) -> None:
         self.parameters, self.series, self.known, self.t_end = parameters, series, known, t_end
-        self._run, self.runs, self.refused = run, 0, ""
+        self._run, self.runs, self._count, self.refused = run, 0, 0, ""
         self._last: tuple[Array, Sensitivities] | None = None
 
     def found(self, p: Array) -> Sensitivities:
