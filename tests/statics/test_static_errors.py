@@ -151,7 +151,6 @@ BAD = {
     "step": (dict(step=0), "statics: step must be a positive number"),
     "tiny step": (dict(step=1e-9), "statics: step = 1e-09 makes 1.0e+09 steps"),
     "loads": (dict(loads=[0.5, 2]), "statics: loads must be between 0 and 1, received [0.5, 2]"),
-    "order": (dict(loads=[1, 0.5]), "statics: loads must be in the order of the path, to 1, received [1, 0.5]"),
     "no loads": (dict(loads=[]), "statics: loads must be a list of load factors"),
     "arc length": (dict(arc_length="yes"), "statics: arc_length must be True or False"),
     "ramp": (dict(ramp=1), "statics: ramp must be True or False"),
