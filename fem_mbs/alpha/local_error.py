@@ -190,7 +190,7 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
 
     The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
-    and what stiffness holds back drops out. States are left out.
+    and what stiffness holds back drops out; equations of velocities leave it as it is. States are left out.
     """
     system, parameters = scheme.system, scheme.parameters
     R = evaluation.motion.R
@@ -199,9 +199,11 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     if system.k:
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     rest, rates = np.zeros(system.N), np.zeros(system.m)
-    if scheme.kind is Index2Equations:
-        rates_of_positions = gradient_product(system, evaluation.gradients, body)[~system.velocity_level]
-        rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
+    if system.has_velocity_level or scheme.kind is Index2Equations:
+        slips = parameters.rate * gradient_product(system, evaluation.gradients, body)
+        rates = np.where(system.velocity_level, slips, 0.0)
+        if scheme.kind is Index2Equations:
+            rates = np.append(rates, slips[~system.velocity_level])
     force = parameters.inertia * rate_product(system, evaluation, rest, body)
     error, _ = solve_with_constraints(system, factors, force, rates)
     nodes = system.kinematics.from_body(R, error[:n].reshape(-1, 6)).reshape(-1)

@@ -62,6 +62,11 @@ class Parameters(NamedTuple):
         return (1.0 - self.alpha_m) / (self.beta * (1.0 - self.alpha_f))
 
     @property
+    def rate(self) -> float:
+        """``h gamma'``: the weight of velocities."""
+        return self.gamma / self.beta
+
+    @property
     @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def both_defects(self) -> float:
         """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.

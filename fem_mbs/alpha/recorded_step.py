@@ -78,6 +78,7 @@ class Constants(NamedTuple):
 
     C_q: Any
     inertia: Any
+    rate: Any
     both_defects: Any
 
 
@@ -116,7 +117,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
 
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
-    constants = [parameters.C_q, parameters.inertia, parameters.both_defects]
+    constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
     (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
@@ -146,10 +147,10 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         np.stack(weighted[4:6]),
         before,
         ended,
-        Constants(*given[3:6]),
+        Constants(*given[3:7]),
         given[-1],
         np.array(given[-4:-1], object),
-        np.array(given[6:-4], object).reshape(3, 3),
+        np.array(given[7:-4], object).reshape(3, 3),
         np.stack(errors),
     )
 

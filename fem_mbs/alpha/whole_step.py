@@ -102,11 +102,11 @@ def _step(
 def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
     whole, solver = scheme.system.whole, scheme.system.solver
-    assert isinstance(solver, CompiledBand)
-    solver.release()
     try:
-        if scheme.system.redundant is not None:
+        if scheme.system.redundant is not None:  # a solver of least norms is in the place of the band
             raise CannotRecordError("constraints repeat each other")
+        assert isinstance(solver, CompiledBand)
+        solver.release()
         equations = plain()
         lines = StepLines(whole, equations, scheme.parameters)
         if lines.kind not in _COMPARED:
@@ -166,7 +166,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights = np.zeros((7, 5))
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
-    constants = parameters.C_q, parameters.inertia, parameters.both_defects
+    constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.local_error import defect
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
@@ -36,7 +37,7 @@ from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push,
 from fem_mbs.contact.contacts import MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects
 from fem_mbs.contact.touching import Touching
-from fem_mbs.contracts import State
+from fem_mbs.contracts import State, Step
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
@@ -301,15 +302,29 @@ class StepInContact(GeneralizedAlpha):
         """Those with contacts."""
         return ContactEquations(super().equations(system, state, h, memory), self.touching, self.holds)
 
+    def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
+        """With how far what sticks creeps: it is held by its velocity, and no equation takes back a wrong way."""
+        taken = super().step(system, state, h, memory)
+        estimate, accelerations = taken.report.error_estimate, taken.memory.accelerations
+        if estimate is not None and accelerations.t_older < taken.state.t:
+            new, t = taken.state, accelerations.t_older
+            slope = (accelerations.now - accelerations.older) / (new.t - t)
+            left = h**3 * defect(self.scheme(system), new, slope, np.zeros(system.k))
+            at, sticks = self._touched(system, new)
+            ways = (at.gradients @ system.to_body(new.R, left)).reshape(-1, 3)[sticks, 1:]
+            creep = self.coefficients.both_defects * np.linalg.norm(ways, axis=1).max(initial=0.0)
+            taken.report.error_estimate = estimate._replace(lasting=estimate.lasting + (creep, 0.0))
+        return taken
+
     def scheme(self, system: System) -> Scheme:
         """Constraints are on positions, whether joints are or not."""
         return super().scheme(system)._replace(kind=StabilizedEquations)
 
     def resolved(self, system: System, state: State, h: float, jump: Array) -> Array:
         """What a step resolves of a jump of accelerations, with those that push, and stick, as constraints."""
-        at, P = self.touching.at(system.motion(state)), state.multipliers[system.m :].reshape(-1, 3)
+        at, sticks = self._touched(system, state)
+        P = state.multipliers[system.m :].reshape(-1, 3)
         pushes = P[:, 0] > 0.0
-        sticks = pushes & (np.linalg.norm(P[:, 1:], axis=1) < self.touching.friction * P[:, 0])
         rows = at.gradients[np.column_stack([pushes, sticks, sticks]).ravel()]
         if issparse(rows):
             solver, stiffness = system.solver, np.empty(0)
@@ -317,3 +332,9 @@ class StepInContact(GeneralizedAlpha):
             solver, stiffness = self.touching.solver, at.stiffness(P)
         beside = Beside(solver, stiffness, partial(closing, system, rows))
         return resolved(system, state, h, self.coefficients, jump, beside=beside)
+
+    def _touched(self, system: System, state: State) -> tuple[MeasuredContacts, BoolArray]:
+        """The contacts at a state, and which of them stick, ``(k,)``."""
+        P = state.multipliers[system.m :].reshape(-1, 3)
+        friction = np.linalg.norm(P[:, 1:], axis=1)
+        return self.touching.at(system.motion(state)), friction < self.touching.friction * P[:, 0]

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, function
+from fem_mbs.contact.equations import relative_force
+from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, UnilateralBatch, function
 from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.newton import FAILURES
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
+from fem_mbs.system import constraints
+from fem_mbs.system.pattern import flat
 from fem_mbs.system.states import from_user
-from fem_mbs.system.system import System
+from fem_mbs.system.system import Evaluation, System
+
+ALIKE, AHEAD = 1e-9, 1e-3
+"""Differences of equations that are rounding, over what makes these up; how far further on they are compared, over the
+extent of the model."""
 
 Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
 """Called with the state after every accepted step; returns None, or True to end the run."""
@@ -184,6 +192,8 @@ class Checkpoint(Public):
         What the step control goes on with.
     names : tuple of str
         Names of the nodes and internal variables of the model, and of its constraint equations.
+    system : System, optional
+        The model as it was: where another has other numbers, the method starts anew from the state.
     """
 
     state: State
@@ -191,6 +201,7 @@ class Checkpoint(Public):
     control: StepControl
     control_memory: Any
     names: tuple[str, ...]
+    system: System | None = None
 
     def __repr__(self) -> str:
         return f"Checkpoint at t = {self.state.t:g} s"
@@ -211,6 +222,41 @@ def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> 
             f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the method "
             "of its run, or start from its state"
         )
+
+
+def has_changed(before: System | None, system: System, state: State) -> bool:
+    """Whether the equations of a model at a state, and a little further on, are other ones than before."""
+    if before is None:
+        return False
+    speed = before.largest_of_nodes(state.v.ravel())
+    h = AHEAD / speed if speed else 0.0
+    x, R = before.kinematics.retract(state.x, state.R, h * state.v)
+    ahead = replace(state, x=x, R=R, u=state.u + np.where(before.order > 0, h * state.udot, 0.0))
+    try:
+        with before.as_frozen():
+            old = [_equations(before, at) for at in (state, ahead)]
+    except FemMbsError:
+        return False  # functions of a script are not in its file: nothing is known
+    try:
+        new = [_equations(system, at) for at in (state, ahead)]
+    except FAILURES:
+        return True
+    for (evaluation, *own), (other, *others) in zip(old, new, strict=True):
+        if not relative_force(system, other, other.force - evaluation.force) <= ALIKE:
+            return True
+        for one, two in zip(own, others, strict=True):
+            if np.abs(one - two).max(initial=0.0) > ALIKE * max(system.length, np.abs(one).max(initial=0.0)):
+                return True
+    return False
+
+
+def _equations(system: System, state: State) -> tuple[Evaluation, Array, Array, Array, Array]:
+    """Forces, gaps of joints and what their accelerations lack, gaps of contacts and their friction."""
+    evaluation = system.evaluate_at(state)
+    hidden = constraints.acceleration_residual(system, evaluation)
+    contacts = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]
+    gaps = flat([np.minimum(own.gaps(evaluation.motion), system.length) for own in contacts])
+    return evaluation, evaluation.constraint, hidden, gaps, flat([own.friction for own in contacts])
 
 
 def names_of(system: System) -> tuple[str, ...]:

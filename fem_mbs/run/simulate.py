@@ -85,7 +85,8 @@ def simulate(
         Times in s at which the solution has states, interpolated along the group, in place of those after each step.
     initial : State or Checkpoint, optional
         Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
-        another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped.
+        another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped. Where the model has
+        changed since, that is its state.
     store : str, Path or Store, optional
         A file, a database of SQLite, that receives the states as they come: they take no memory, and are written at
         least once a second. :func:`load` opens it in any process, :func:`resume` goes on with it.

@@ -38,6 +38,7 @@ from fem_mbs.run.interfaces import (
     StepControl,
     StepSequence,
     check_checkpoint,
+    has_changed,
     names_of,
 )
 from fem_mbs.run.monitors import CoarseMeshes, CutSteps, DriveJumps, PassedThrough, driven, passing
@@ -182,6 +183,11 @@ class TimeIntegration:
         self._stepper = method if allowed is None else method.within(allowed)
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
+            check_checkpoint(initial, system, method)
+            if has_changed(initial.system, system, initial.state):
+                LOG.info("simulate: the model has changed since the checkpoint: the method starts anew from its state")
+                initial = initial.state
+        if isinstance(initial, Checkpoint):
             self._go_on(initial)
         else:
             self._begin(initial)
@@ -209,7 +215,6 @@ class TimeIntegration:
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Where another run stands; another step control than its own begins anew."""
         system, state = self.system, checkpoint.state
-        check_checkpoint(checkpoint, system, self.method)
         evaluation = self.system.evaluate_at(state)
         explain_singular(system, evaluation, f"at t = {state.t:g} s")
         self.state, self.memory = state, checkpoint.memory
@@ -344,7 +349,8 @@ class TimeIntegration:
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""
-        return Checkpoint(frozen(self.state), self.memory, self.control, self.control_memory, names_of(self.system))
+        system = self.system
+        return Checkpoint(frozen(self.state), self.memory, self.control, self.control_memory, names_of(system), system)
 
     def counts(self) -> tuple[int, int, int, str, tuple[Any, ...]]:
         """What was counted so far, beside the checkpoint: for :meth:`resume`."""

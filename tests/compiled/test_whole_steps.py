@@ -249,6 +249,24 @@ def test_what_is_not_recorded_as_a_whole_is_compiled_by_batches(monkeypatch, fas
     same(compiled, plain)
 
 
+def test_constraints_that_repeat_each_other_are_compiled_by_batches(monkeypatch, fast: Path) -> None:
+    """The band has no pivots for them; forces of least norm are those of NumPy."""
+
+    def closed() -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        corners = [(0.0, 0, 0), (0.0, 0, 1.0), (2.0, 0, 1.5), (2.0, 0, 0)]
+        bars = [model.add_node(np.mean(ends, axis=0)) for ends in zip(corners, corners[1:], strict=False)]
+        for bar in bars:
+            model.add(RigidBody(bar, 1.0, (0.1, 0.2, 0.1)))
+        for a, b, corner in zip([model.ground, *bars], [*bars, model.ground], corners, strict=True):
+            model.add(RevoluteJoint(a, b, (0, 1, 0), point=corner))
+        return model
+
+    compiled, plain = both(lambda: mbs.simulate(closed(), 0.05, 5e-3), monkeypatch)
+    assert compiled.redundant
+    same(compiled, plain)
+
+
 def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> None:
     """They are compared with NumPy before they are taken."""
     correct = StepLines.evaluate

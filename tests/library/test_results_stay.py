@@ -14,9 +14,13 @@ from catalogue import ELEMENTS, JOINTS
 import fem_mbs as mbs
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
 from fem_mbs.elements import (
+    Box,
+    Contact,
     FixedJoint,
+    Force,
     Gravity,
     JointFriction,
+    Plane,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
@@ -125,6 +129,34 @@ def test_changes_within_a_run_are_refused(where: str) -> None:
     assert caught.value.solution is not None and caught.value.solution.t[-1] == pytest.approx(0.06)
     solution = mbs.simulate(model, 0.2, 0.01, initial=caught.value.solution.checkpoint)
     assert solution.energy.strain[-1] < 1e-3
+
+
+@pytest.mark.parametrize("change", ["nothing", "gravity", "a force", "the mass", "friction", "the drive"])
+def test_a_changed_model_goes_on_from_a_checkpoint_by_its_own_accelerations(change: str) -> None:
+    """What the method remembers is of the model as it was: that of another is that of a run from the state."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node, slider = model.add_node((0, 0, 0.1), velocity=(3, 0, 0)), model.add_node((0, 5, 0))
+    bodies = [model.add(RigidBody(part, 1.0, (0.1, 0.1, 0.1))) for part in (node, slider)]
+    force = model.add(Force(node, (0.2, 0, 0)))
+    rail = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0), drive=lambda t: t * t if t > 0.0 else 0.0))
+    floor = model.add(Contact(model.ground, node, Plane(), Box((0.2, 0.2, 0.2)), friction=0.3))
+    first = mbs.simulate(model, 0.1, 0.02)
+    if change == "gravity":
+        model.gravity = (0, 0, -1)
+    elif change == "a force":
+        force.value = (0, 2, 0)
+    elif change == "the mass":
+        bodies[0].mass = 3.0
+    elif change == "friction":
+        floor.friction = 0.1
+    elif change == "the drive":
+        rail.drive = lambda t: t * t + 50.0 * t * (t - 0.1) ** 2
+    starts = (first.checkpoint, first.state(-1))
+    on, anew = (mbs.simulate(model, 0.2, 0.02, initial=at) for at in starts)
+    if change == "nothing":
+        np.testing.assert_array_equal(on.x[-1], mbs.simulate(model, 0.2, 0.02).x[-1])
+    else:
+        np.testing.assert_allclose(on.x, anew.x, rtol=0, atol=1e-12)
 
 
 def test_attributes_obey_the_constructor() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from pathlib import Path as FilePath
@@ -132,7 +133,8 @@ class RunFile:
         if instant is not None:
             return StaticSolution(system, states, self.outcome, stats, found, instant, rows.unstable, turns)
         sparse = self.run["every"] > 1 or self.run["times"] is not None
-        own = self.checkpoint() if checkpoint is None else checkpoint
+        own = checkpoint or self.checkpoint()
+        own = own and replace(own, system=system)
         return Solution(system, states, self.outcome, stats, found, own, turns, None if sparse else self.method)
 
     def loaded(self, model: Model | None) -> Solution:
