@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,8 +39,10 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.compiled import band, batches, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
+from fem_mbs.compiled.outside import refuse_outside  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
-from fem_mbs.contracts import Batch  # noqa: E402
+from fem_mbs.contracts import Batch, Element, ElementBatch, Motion, node_rows  # noqa: E402
+from fem_mbs.system.system import System  # noqa: E402
 
 
 @pytest.fixture
@@ -97,6 +101,70 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
     for own, plain in zip(compiled, map(closed, cases), strict=True):
         assert own.stats.compiled and plain.impulses("it")
         np.testing.assert_allclose(own.x, plain.x, atol=1e-9)
+
+
+WIND = 20.0
+
+
+def relative(v: np.ndarray) -> np.ndarray:
+    return v - WIND
+
+
+def around(wind: float) -> Callable[[Any, np.ndarray], np.ndarray]:
+    return lambda self, v: v - wind
+
+
+class Air(Element):
+    """Of a user, with a batch that a test makes."""
+
+    batch: Any
+
+    def __init__(self, node: mbs.Node) -> None:
+        self.nodes = (node,)
+
+
+class AirBatch(ElementBatch):
+    wind = 20.0
+
+    def __init__(self, elements: Sequence[Any], number: Any) -> None:
+        self.owners, self.nodes, self.own_wind = elements, node_rows(elements, number), np.full(len(elements), 20.0)
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[np.ndarray, None]:
+        return 0.3 * self.seen(motion.V[self.nodes[:, 0]]), None
+
+    def seen(self, v: np.ndarray) -> np.ndarray:
+        return np.sin(v) - math.pi * self.own_wind[:, None]
+
+    def stiffness(self, context: None) -> np.ndarray:
+        return np.zeros((len(self.nodes), 6, 6))
+
+
+@pytest.mark.parametrize(
+    ("seen", "reads"),
+    [
+        (AirBatch.seen, None),
+        (lambda self, v: v - WIND, "WIND"),
+        (lambda self, v: relative(v), "WIND"),
+        (lambda self, v: v - self.wind, "Breeze.wind"),
+        (lambda self, v: v - AirBatch.wind, "AirBatch.wind"),
+        (around(20.0), "wind"),
+    ],
+    ids=["its own", "a global", "a global of a function", "of its class", "of a class", "a variable around it"],
+)
+def test_what_a_script_may_set_is_no_constant_of_kernels(seen: Any, reads: str | None, fast: Path) -> None:
+    breeze: Any = type("Breeze", (AirBatch,), {"seen": seen, "wind": 20.0, "__module__": __name__})
+    Air.batch = classmethod(lambda cls, elements, number: breeze(elements, number))
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(Air(node))
+    system = System(model)
+    (batch,) = (own for own in system.batches if isinstance(own, AirBatch))
+    if reads is None:
+        refuse_outside(batch)
+    else:
+        with pytest.raises(CannotRecordError, match=f"^reads {reads}, which may change"):
+            Samples(system).compiled(batch)
 
 
 def test_models_in_which_nothing_moves_are_refused_in_words(fast: Path) -> None:
