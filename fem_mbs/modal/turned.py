@@ -23,7 +23,7 @@ from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensiti
 from fem_mbs.lie import se3, so3
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import unit
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 
 REPEATED = 1e-10
 """Singular values of the equations of one joint, against the largest, that are zero."""
@@ -142,7 +142,9 @@ class TurnedModel:
         """The equations of all joints, in units that make their columns comparable."""
         system, result = self.system, []
         evaluation = system.joints(motion, system.prescribe(motion.t))
-        velocity = _velocity_gradients(system, evaluation)
+        velocity: list[Array] = []
+        if system.has_velocity_level:
+            velocity = tangent.velocity_derivatives(system, evaluation, deviations(motion).V, 1.0)
         first = len(system.batches)
         for k, batch in enumerate(system.constraint_batches):
             rows = self.rows[first + k]
@@ -269,13 +271,6 @@ def _of_elements(system: System, batch: ElementBatch, context: object, follow: D
         M += mass
         C += follow.A_rate.after(mass, batch.nodes, batch.own)
     return np.stack([K, C, M])
-
-
-def _velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
-    """``G`` (m, b) of all joints."""
-    if not system.has_velocity_level:
-        return []
-    return tangent.velocity_derivatives(system, evaluation, deviations(evaluation.motion).V, 1.0)
 
 
 def _diagonal(blocks: Array, nodes: IntArray, b: int, own: float = 1.0) -> Array:
