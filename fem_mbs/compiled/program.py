@@ -164,7 +164,7 @@ class Program:
         assert len(self.counts) == len(self.tapes)
         self.tapes.append(CellTape(self, len(self.tapes), n, sampled))
         self.counts.append(n)
-        self.kind.append(self.tapes[-1].lanes)
+        self.kind.append(self.tapes[-1].lanes if n else 0)  # what has no cells has no arrays
         return self.tapes[-1]
 
     def count(self, value: int) -> int:

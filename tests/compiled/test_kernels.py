@@ -26,6 +26,7 @@ from fem_mbs.elements import (
     Contact,
     JointForce,
     JointStop,
+    Maxwell,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
@@ -101,6 +102,22 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
     for own, plain in zip(compiled, map(closed, cases), strict=True):
         assert own.stats.compiled and plain.impulses("it")
         np.testing.assert_allclose(own.x, plain.x, atol=1e-9)
+
+
+def test_kernels_are_not_taken_over_by_models_with_other_arrays(fast: Path) -> None:
+    """Those of a model without internal variables do not know where arrays of these would stand."""
+    for maxwell in (False, True):
+        model, last = mbs.Model(gravity=(0, 0, -9.81)), None
+        for k in range(4):
+            node = model.add_node((k + 0.5, 0, 0))
+            model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
+            model.add(SphericalJoint(last or model.ground, node, point=(k, 0, 0)))
+            last = node
+        if maxwell:
+            model.add(Maxwell(model.ground, model.nodes[-1], 100.0, 10.0))
+        samples = Samples(System(model))
+        (batch,) = (own for own in samples.system.batches if isinstance(own.owners[0], RigidBody))
+        assert samples.difference(batch, samples.compiled(batch), samples.other) < 1e-12
 
 
 WIND = 20.0
