@@ -25,6 +25,7 @@ from fem_mbs.elements import (
     BeamSection,
     Contact,
     JointForce,
+    JointFriction,
     JointStop,
     Maxwell,
     Plane,
@@ -80,6 +81,16 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
     """Beside joints and compiled batches: in steps their forces stand behind the multipliers."""
 
     def closed(closes: str) -> mbs.Solution:
+        if closes == "floor, where friction reads multipliers":
+            model = mbs.Model(gravity=(0, 0, -9.81))
+            last = model.ground
+            for k in range(4):
+                node = model.add_node((0.1 * k + 0.05, 0, 0))
+                model.add(RigidBody(node, 1.0, (0.01, 0.02, 0.02)))
+                hinge, last = model.add(RevoluteJoint(last, node, (0, 1, 0), point=(0.1 * k, 0, 0))), node
+            model.add(JointFriction(hinge, 0.2, radius=0.05))
+            model.add(Contact(model.ground, last, Plane(point=(0, 0, -0.06)), Ball(0.05)), name="it")
+            return mbs.simulate(model, t_end=0.06, step=0.005)
         model = mbs.Model(gravity=(0, 0, -9.81))
         beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 70e9, 0.3, 2700), elements=2)
         hinge = model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 1, 0)))
@@ -96,7 +107,7 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
             model.add(BeamContact(beam, ball, Ball(0.05)), name="it")
         return mbs.simulate(model, t_end=0.025, step=0.0025)
 
-    cases = "floor", "rope", "stop", "ball on a beam"
+    cases = "floor", "rope", "stop", "ball on a beam", "floor, where friction reads multipliers"
     compiled = list(map(closed, cases))
     monkeypatch.setenv("FEM_MBS_FAST", "0")
     for own, plain in zip(compiled, map(closed, cases), strict=True):
