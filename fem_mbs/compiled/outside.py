@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import sys
 from collections.abc import Iterator
 from functools import cached_property
 from inspect import getattr_static
@@ -22,8 +21,8 @@ from fem_mbs.compiled.tape import CannotRecordError
 
 METHODS = "force", "tangent", "rate_force", "evaluate", "stiffness", "rate_gradient", "rate_derivative"
 """Those that lines are recorded of; others are looked into where these call them."""
-KNOWN = {"fem_mbs", "numpy", "scipy", *sys.stdlib_module_names}
-"""Packages whose code reads nothing that scripts set."""
+KNOWN = {"fem_mbs", "numpy", "scipy", "math", "builtins", "typing", "collections", "functools", "operator", "abc"}
+"""Packages whose code reads nothing that scripts set; a script may be called like others of Python."""
 ATTRIBUTES = "LOAD_ATTR", "LOAD_METHOD"
 """Instructions that load them."""
 

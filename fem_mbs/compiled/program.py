@@ -132,7 +132,8 @@ class Program:
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
         which the cells of lanes do so, its number, of others 0."""
-        self._lines = 0
+        self._lines, self.in_parts = 0, False
+        """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
         self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
@@ -152,7 +153,7 @@ class Program:
         assert len(self.counts) == len(self.tapes)
         self.tapes.append(CellTape(self, len(self.tapes), n, sampled))
         self.counts.append(n)
-        self.kind.append(self.tapes[-1].lanes)
+        self.kind.append(self.tapes[-1].lanes if n else 0)  # what has no cells has no arrays
         return self.tapes[-1]
 
     def count(self, value: int) -> int:
@@ -302,6 +303,7 @@ class Program:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
         self._lines += 1
         collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
+        self.in_parts = not collected.betweens
         if after is not None:
             collected.betweens.append(after)
         return collected.text()

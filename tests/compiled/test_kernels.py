@@ -25,7 +25,9 @@ from fem_mbs.elements import (
     BeamSection,
     Contact,
     JointForce,
+    JointFriction,
     JointStop,
+    Maxwell,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
@@ -79,6 +81,16 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
     """Beside joints and compiled batches: in steps their forces stand behind the multipliers."""
 
     def closed(closes: str) -> mbs.Solution:
+        if closes == "floor, where friction reads multipliers":
+            model = mbs.Model(gravity=(0, 0, -9.81))
+            last = model.ground
+            for k in range(4):
+                node = model.add_node((0.1 * k + 0.05, 0, 0))
+                model.add(RigidBody(node, 1.0, (0.01, 0.02, 0.02)))
+                hinge, last = model.add(RevoluteJoint(last, node, (0, 1, 0), point=(0.1 * k, 0, 0))), node
+            model.add(JointFriction(hinge, 0.2, radius=0.05))
+            model.add(Contact(model.ground, last, Plane(point=(0, 0, -0.06)), Ball(0.05)), name="it")
+            return mbs.simulate(model, t_end=0.06, step=0.005)
         model = mbs.Model(gravity=(0, 0, -9.81))
         beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 70e9, 0.3, 2700), elements=2)
         hinge = model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 1, 0)))
@@ -95,12 +107,28 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
             model.add(BeamContact(beam, ball, Ball(0.05)), name="it")
         return mbs.simulate(model, t_end=0.025, step=0.0025)
 
-    cases = "floor", "rope", "stop", "ball on a beam"
+    cases = "floor", "rope", "stop", "ball on a beam", "floor, where friction reads multipliers"
     compiled = list(map(closed, cases))
     monkeypatch.setenv("FEM_MBS_FAST", "0")
     for own, plain in zip(compiled, map(closed, cases), strict=True):
         assert own.stats.compiled and plain.impulses("it")
         np.testing.assert_allclose(own.x, plain.x, atol=1e-9)
+
+
+def test_kernels_are_not_taken_over_by_models_with_other_arrays(fast: Path) -> None:
+    """Those of a model without internal variables do not know where arrays of these would stand."""
+    for maxwell in (False, True):
+        model, last = mbs.Model(gravity=(0, 0, -9.81)), None
+        for k in range(4):
+            node = model.add_node((k + 0.5, 0, 0))
+            model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
+            model.add(SphericalJoint(last or model.ground, node, point=(k, 0, 0)))
+            last = node
+        if maxwell:
+            model.add(Maxwell(model.ground, model.nodes[-1], 100.0, 10.0))
+        samples = Samples(System(model))
+        (batch,) = (own for own in samples.system.batches if isinstance(own.owners[0], RigidBody))
+        assert samples.difference(batch, samples.compiled(batch), samples.other) < 1e-12
 
 
 WIND = 20.0

@@ -212,6 +212,10 @@ def test_stress_of_what_bends_has_no_part_of_what_gets_shorter() -> None:
 def test_a_body_that_is_spun_up_tells_that_it_lacks_stiffening(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, blade(1, 2), name="blade"))
+    for spin in (5.0, 4.0, 0.0):
+        for node in body.nodes:
+            node.angular_velocity = (0, 0, spin)
+        assert ("a part of the centrifugal stiffening only" in str(model.check())) == (spin > 0.2 * 22.4)
     model.add(RevoluteJoint(model.ground, body.node("a"), (0, 0, 1), drive=lambda t: t**2))
     solution = mbs.simulate(model, 2.4, 0.05)
     assert np.isfinite(solution.energy.total).all()  # without another word
