@@ -331,8 +331,8 @@ class SampledBatch(WiredBatch, of=SampledController):
         self._n = own.shape[1] - 2 * self._p - 2
         self._period, self._delay, self._begin = np.array([[c.period, c.delay, c.begin] for c in controllers]).T
         self._samples, self._changes = own[:, -2], own[:, -1]
-        inputs = self._wires.W.shape[1]
-        self._slopes = [Secants(self._n + self._p, self._n + inputs) for _ in controllers]
+        self._counts = slice(own.shape[1] - 2, own.shape[1])
+        self._slopes = [Secants(self._n + self._p, self._n + self._wires.W.shape[1]) for _ in controllers]
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[float, Array, Array]]:
         """Nothing: what others read is held."""
@@ -355,60 +355,47 @@ class SampledBatch(WiredBatch, of=SampledController):
     def jump(self, context: tuple[float, Array, Array]) -> Array:
         """Outputs that are ready change, then samples are taken."""
         t, z, inputs = context
-        z = z.copy()
-        for row, controller in enumerate(self._controllers):
 
-            def sample(x: Array, row: int = row, of: SampledController = controller) -> tuple[Array, Array]:
-                u = inputs[row]
-                y = asked(of, of.output, "output", (t, x, u), self._p)
-                new = x if of.update is None else asked(of, of.update, "update", (t, x, u), self._n)
-                self._slopes[row].learn(np.append(x, u), np.append(new, y))
-                return new, y
+        def sample(row: int, x: Array) -> Array:
+            controller, u = self._controllers[row], inputs[row]
+            y = asked(controller, controller.output, "output", (t, x, u), self._p)
+            new = x
+            if controller.update is not None:
+                new = asked(controller, controller.update, "update", (t, x, u), self._n)
+            self._slopes[row].learn(np.append(x, u), np.append(new, y))
+            return np.append(new, y)
 
-            self._advance(controller, t, z[row, self._n + 2 * self._p :], z[row], sample)
-        return z
+        return self._advanced(t, z, z[:, self._counts], sample)
 
     def jump_change(self, context: tuple[float, Array, Array], d: Array) -> Array:
         """By the derivatives that samples have told of."""
         t, z, _ = context
-        counts, d = z[:, self._n + 2 * self._p :].copy(), d.copy()
         inputs = np.matvec(self._wires.W, d[:, self._own.shape[1] :])
-        for row, controller in enumerate(self._controllers):
+        told = lambda row, x: self._slopes[row].derivative @ np.append(x, inputs[row])  # noqa: E731
+        result = self._advanced(t, d, z[:, self._counts], told)
+        result[:, self._counts] = 0.0
+        return result
 
-            def sample(x: Array, row: int = row) -> tuple[Array, Array]:
-                both = self._slopes[row].derivative @ np.append(x, inputs[row])
-                return both[: self._n], both[self._n :]
+    def _advanced(self, t: float, values: Array, counted: Array, sample: Callable[[int, Array], Array]) -> Array:
+        """Controllers at an instant: their values, or small changes of these, and what they have counted.
 
-            self._advance(controller, t, counts[row], d[row], sample)
-        return d
-
-    def _advance(
-        self,
-        controller: SampledController,
-        t: float,
-        counts: Array,
-        z: Array,
-        sample: Callable[[Array], tuple[Array, Array]],
-    ) -> None:
-        """Take one controller to an instant, in place: what it has counted, and its values or small changes of them.
-
-        ``sample`` makes new states and outputs of the states.
+        ``sample`` makes new states and outputs of the states of one.
         """
-        n, p, near = self._n, self._p, NEAR * controller.period
-        held, ready = slice(n, n + p), slice(n + p, n + 2 * p)
-        elapsed = t - controller.begin + near
-
-        def change() -> None:
-            if counts[1] < counts[0] and elapsed >= counts[1] * controller.period + controller.delay:
-                z[held], counts[1] = z[ready], counts[0]
-
-        change()
-        if elapsed >= counts[0] * controller.period:
-            z[:n], z[ready] = sample(z[:n].copy())
-            # a run that begins later takes the sample before its start at its start
-            counts[1] = np.floor(elapsed / controller.period)
-            counts[0] = counts[1] + 1.0
-            change()
+        result, (n, p) = values.copy(), (self._n, self._p)
+        result[:, self._counts] = counted
+        for row, (controller, z) in enumerate(zip(self._controllers, result, strict=True)):
+            held, ready, counts = z[n : n + p], z[n + p : n + 2 * p], z[self._counts]
+            elapsed = t - controller.begin + NEAR * controller.period
+            for samples in (True, False):
+                if counts[1] < counts[0] and elapsed >= counts[1] * controller.period + controller.delay:
+                    held[:], counts[1] = ready, counts[0]
+                if not (samples and elapsed >= counts[0] * controller.period):
+                    break
+                z[:n], ready[:] = np.split(sample(row, z[:n].copy()), [n])
+                # a run that begins later takes the sample before its start at its start
+                counts[1] = np.floor(elapsed / controller.period)
+                counts[0] = counts[1] + 1.0
+        return result
 
 
 class Secants:

@@ -121,21 +121,18 @@ class HeldMesh:
 
     def free_modes(self, count: int, rigid: Array) -> tuple[Array, Array]:
         """Lowest ones that deform the free body, whose rigid motions are ``rigid`` (N, 6), of unit mass."""
-        MR = self.M @ rigid
-
-        def flexibility(f: Array) -> Array:
-            u = self.answer(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
-            return u - rigid @ (MR.T @ u)
-
-        return self._modes(count, flexibility, 6)
+        return self._modes(count, lambda f: self._free(f, rigid), 6)
 
     def residual_flexibility(self, rigid: Array, Phi: Array, omega: Array) -> Array:
         """Answers ``(N, 6p)`` of the free body to loads on interfaces, less those of its modes."""
-        MR, loads = self.M @ rigid, self.G.T.toarray()
-        f = loads - MR @ (rigid.T @ loads)
-        u = self.answer(f, 6, np.zeros((6, f.shape[1])))
-        u -= rigid @ (MR.T @ u)
-        return u - Phi @ ((Phi.T @ loads) / omega[:, None] ** 2)
+        loads = self.G.T.toarray()
+        return self._free(loads, rigid) - Phi @ ((Phi.T @ loads) / omega[:, None] ** 2)
+
+    def _free(self, f: Array, rigid: Array) -> Array:
+        """How loads deform the free body, in balance with the inertia of its rigid motions."""
+        MR = self.M @ rigid
+        u = self.answer(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
+        return u - rigid @ (MR.T @ u)
 
     def _modes(self, count: int, flexibility: Callable[[Array], Array], held: int) -> tuple[Array, Array]:
         N = self.K.shape[0]

@@ -118,18 +118,15 @@ class GeneralizedAlpha(Method):
         """Starting values where what was before tells nothing: after an impact, or a far shorter step.
 
         Accelerations of vibrations that a step of ``h`` does not resolve would gain ``(omega h)^2`` of their energy in
-        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest. The same step
-        tells how accelerations go on, so that these values do for others of about ``h``, too.
+        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest. Where nothing is
+        lost, the same step tells how accelerations go on, and these values do for others up to ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        there, now = (
-            highest_derivatives(system, euler.trial(system, state, h, memory, TRIED)),
-            highest_derivatives(system, state),
-        )
-        memory = self._begin(system, state, h, there)
-        whole = np.abs(memory.accelerations.now - now).max(initial=0.0) <= LOST * np.abs(now).max(initial=0.0)
-        memory = self._corrected(system, state, h, memory, there)
-        return memory._replace(before=None, resolves=h if whole else 0.0)
+        there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
+        memory, now = self._begin(system, state, h, there), highest_derivatives(system, state)
+        if np.abs(memory.accelerations.now - now).max(initial=0.0) > LOST * np.abs(now).max(initial=0.0):
+            return memory
+        return self._corrected(system, state, h, memory, there)._replace(before=None, resolves=h)
 
     def euler(self, system: System, state: State, h: float) -> tuple[GeneralizedAlpha, AlphaMemory]:
         """The method whose next step of ``h`` is one of Euler's implicit method, and what it begins with."""

@@ -71,6 +71,8 @@ class Recording(NamedTuple):
     simplified: list[bool]
     """Whether corrections leave something out, of each trial."""
     end_checked: bool
+    in_parts: bool
+    """Whether the matrix depends on no sums or largest values of all cells, as comparisons of the largest angle do."""
 
 
 class Constants(NamedTuple):
@@ -201,7 +203,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
     numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
     kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
-    of_matrix = program.line(sinks("matrix", kinds, numbers), system.matrix)
+    of_matrix, in_parts = program.line(sinks("matrix", kinds, numbers), system.matrix), program.in_parts
     places["first"] = program.rows(*kinds[:2])
 
     def again(name: str, arrays: list[Array]) -> list[Array]:
@@ -242,7 +244,9 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
     of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
-    return Recording(of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked)
+    return Recording(
+        of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked, in_parts
+    )
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:

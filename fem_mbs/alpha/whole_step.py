@@ -199,7 +199,7 @@ class StepLines:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
         self._matrix, *trials, self._end, self._look = program.kernels(
-            [made.matrix, *made.trials, made.end, made.look], system.ends
+            [made.matrix, *made.trials, made.end, made.look], system.ends if made.in_parts else None
         )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])

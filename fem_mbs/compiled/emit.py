@@ -89,24 +89,27 @@ class CellRows(NamedTuple):
     """Of an array in which so many cells stand side by side, column after column; 0 for rows one after the other."""
 
 
-class OutputRows(NamedTuple):
+class Sink(NamedTuple):
     """Where results of cells go."""
 
+    tape: int
     rows: CellRows
-    results: Sequence[tuple[int, int]]
+    values: list[tuple[int, int]]
     """Columns and the operations that go there."""
     how: str = ""
     """``larger`` or ``fadd`` for the larger of, or the sum with, what is there before."""
     further: tuple[CellRows, int] | None = None
     """Rows whose beginning is added to the place, and the number of an array of one integer: the last place there is.
     """
+    cleared: tuple[int, int] | None = None
+    """Which count, times how many numbers, is zero before."""
 
 
 def function(
     name: str,
     tape: Tape,
     inputs: dict[int, tuple[CellRows, int]],
-    sinks: Sequence[OutputRows],
+    sinks: Sequence[Sink],
     guards: Sequence[Guard],
     guard: int,
     lanes: int,
@@ -117,9 +120,10 @@ def function(
     columns of arrays. The integer at ``guard`` has other bits set afterwards if a cell would have gone another way than
     the sample, by the ``guards``.
     """
-    needed = tape.needed([place for sink in sinks for _, place in sink.results], guards, inputs)
-    results = [(sink, column, place) for sink in sinks if not sink.rows.lanes for column, place in sink.results]
-    beside = [(sink.rows, column, place) for sink in sinks if sink.rows.lanes for column, place in sink.results]
+    every = [(sink, column, place) for sink in sinks for column, place in sink.values]
+    needed = tape.needed([place for _, _, place in every], guards, inputs)
+    results = [own for own in every if not own[0].rows.lanes]
+    beside = [(sink.rows, column, place) for sink, column, place in every if sink.rows.lanes]
     used = {place: inputs[place] for place in needed if place in inputs}
     given = [place for place, (rows, _) in used.items() if not _is_vector(rows)]
     read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
@@ -224,7 +228,7 @@ def _row(rows: CellRows, known: dict[Any, str], lines: list[str]) -> str:
     return known[key]
 
 
-def _scatter(results: list[tuple[int, OutputRows, int, int]], lanes: int) -> list[str]:
+def _scatter(results: list[tuple[int, Sink, int, int]], lanes: int) -> list[str]:
     """Results of one lane, each with its place."""
     lines: list[str] = []
     known: dict[Any, str] = {}

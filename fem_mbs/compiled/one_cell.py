@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled.outside import refuse_outside
 from fem_mbs.compiled.program import EQUATIONS, NODES, VARIABLES, Program
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
@@ -53,6 +54,7 @@ class BatchCells:
     def __init__(
         self, program: Program, batch: ElementBatch | ConstraintBatch, equations: IntArray | None = None
     ) -> None:
+        refuse_outside(batch)
         self._lines, self.number, self.batch, self.n = program, len(program.tapes), batch, len(batch.nodes)
         self._own, none = program.cells(self.n, np.zeros(1, np.intp)), np.empty((self.n, 0), np.intp)
         if equations is None:

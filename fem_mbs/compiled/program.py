@@ -18,7 +18,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
-from fem_mbs.compiled.emit import CellRows, OutputRows, function
+from fem_mbs.compiled.emit import CellRows, Sink, function
 from fem_mbs.compiled.machine import kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
 
@@ -46,18 +46,6 @@ class Kept(NamedTuple):
     tape: int
     place: int
     rows: Rows | None
-
-
-class Sink(NamedTuple):
-    """Numbers of one tape that go to columns of an array, see :class:`OutputRows`."""
-
-    tape: int
-    rows: CellRows
-    values: list[tuple[int, int]]
-    how: str = ""
-    further: tuple[CellRows, int] | None = None
-    cleared: tuple[int, int] | None = None
-    """Which count, times how many numbers, is zero before."""
 
 
 class Statement(NamedTuple):
@@ -144,7 +132,8 @@ class Program:
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
         which the cells of lanes do so, its number, of others 0."""
-        self._lines = 0
+        self._lines, self.in_parts = 0, False
+        """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
         self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
@@ -164,7 +153,7 @@ class Program:
         assert len(self.counts) == len(self.tapes)
         self.tapes.append(CellTape(self, len(self.tapes), n, sampled))
         self.counts.append(n)
-        self.kind.append(self.tapes[-1].lanes)
+        self.kind.append(self.tapes[-1].lanes if n else 0)  # what has no cells has no arrays
         return self.tapes[-1]
 
     def count(self, value: int) -> int:
@@ -314,6 +303,7 @@ class Program:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
         self._lines += 1
         collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
+        self.in_parts = not collected.betweens
         if after is not None:
             collected.betweens.append(after)
         return collected.text()
@@ -459,22 +449,22 @@ class _Collected:
             texts += [line.replace("define void", "define internal void") for line in lines if line not in declared]
         return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
 
-    def _outputs(self) -> tuple[dict[tuple[int, int], list[OutputRows]], dict[tuple[int, int], tuple[int, int, int]]]:
+    def _outputs(self) -> tuple[dict[tuple[int, int], list[Sink]], dict[tuple[int, int], tuple[int, int, int]]]:
         """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""
         program, places = self._program, dict[tuple[int, int], tuple[int, int, int]]()
-        sinks: dict[tuple[int, int], list[OutputRows]] = defaultdict(list)
+        sinks: dict[tuple[int, int], list[Sink]] = defaultdict(list)
         for sink in self._sinks:
             stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
             for column, place in sink.values:
                 stages[program.tapes[sink.tape].stages[place]].append((column, place))
             for stage, values in stages.items():
-                sinks[sink.tape, stage].append(OutputRows(sink.rows, values, sink.how, sink.further))
+                sinks[sink.tape, stage].append(sink._replace(values=values))
         for number, stage in sorted(self._kept):
             kept = self._kept[number, stage]
             array = program.rows((number, len(kept)), line=self._line)
             places.update({(number, place): (array, len(kept), k) for k, place in enumerate(kept)})
             rows = CellRows(array, len(kept), lanes=program.tapes[number].lanes)
-            sinks[number, stage].append(OutputRows(rows, list(enumerate(kept))))
+            sinks[number, stage].append(Sink(number, rows, list(enumerate(kept))))
         return sinks, places
 
     def _inputs(

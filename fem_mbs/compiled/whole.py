@@ -18,9 +18,9 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import band, batches
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.emit import CellRows
+from fem_mbs.compiled.emit import CellRows, Sink
 from fem_mbs.compiled.one_cell import BatchCells, Untouchable
-from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Sink, Statement
+from fem_mbs.compiled.program import EQUATIONS, NODES, Program, Statement
 from fem_mbs.compiled.tape import CannotRecordError, Number, extreme, recording, sample_of
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities, State, StepEnd
 from fem_mbs.linear.solvers import DENSE_SIZE, Factors

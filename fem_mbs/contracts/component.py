@@ -302,7 +302,7 @@ def _components(values: Iterable[Any]) -> Iterator[Component]:
 def keep_up(parts: Iterable[Component]) -> None:
     """Before a model is frozen: parts that are built on others, such as friction in a joint, are as these are now."""
     with moments.lock:
-        if any(isinstance(part, Component) for part in moments.changed):
+        if any(issubclass(kind, Component) for kind in moments.kinds):
             for part in parts:
                 part.keep_up()
 

@@ -42,6 +42,8 @@ class Moments:
     def __init__(self) -> None:
         self.now = self.changes = 0
         self.changed: WeakSet[Any] = WeakSet()
+        self.kinds = set[type]()
+        """Classes of what was ever changed: there may be very many parts."""
         self.lock = RLock()
 
     def next(self) -> int:
@@ -64,6 +66,7 @@ def remember(part: Any, name: str) -> None:
         if not any(change.until == moments.now and change.name == name for change in past):
             past.append(Change(moments.now, name, own[name]))
             moments.changed.add(part)
+            moments.kinds.add(type(part))
 
 
 def earlier(part: Any, name: str) -> list[Change]:

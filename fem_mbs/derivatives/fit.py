@@ -27,6 +27,8 @@ ALIKE = 0.99
 """Correlation above which data do not tell two parameters apart."""
 NOISE = 1e-9
 """Relative error of Jacobians by copies: below it, a combination of parameters changes nothing that can be seen."""
+SHARE = 1e-3
+"""Parts in a combination of parameters that changes nothing, from which on a parameter is named."""
 TOLERANCE = 1e-12
 """Of the cost and of parameters, where the iteration ends."""
 
@@ -154,17 +156,23 @@ def fit(
     template = ParameterSet(build, parameters, scale, "fit")
     lower, upper = _pairs(template, bounds or {}, (-np.inf, np.inf), "bounds must be the least and the largest value")
     mean, sigma = _pairs(template, prior or {}, (0.0, np.inf), "prior must be mean and standard deviation")
-    if not (lower < upper).all() or not (sigma > 0.0).all():
-        raise ModelError("fit: bounds must be in order, the least value first, and standard deviations positive")
+    for name, least, start, most, deviation in zip(template.labels, lower, template.flat, upper, sigma, strict=True):
+        if not least < most:
+            raise ModelError(
+                f"fit: bounds of {name} must be in order, the least value first, received {least:g}, {most:g}"
+            )
+        if not least <= start <= most:
+            raise ModelError(f"fit: {name} must start within its bounds, {least:g} to {most:g}, received {start:g}")
+        if not deviation > 0.0:
+            raise ModelError(f"fit: the standard deviation of {name} must be positive, received {deviation:g}")
     run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
     problem = _Problem(template, series, (mean, sigma), run, t_end)
-    first = np.clip(template.flat, lower, upper)
     if starts == 1:
-        return problem.solved(first, lower, upper)
+        return problem.solved(template.flat, lower, upper)
     if not (np.isfinite(lower) & np.isfinite(upper)).all():
         raise ModelError("fit: starts > 1 are taken at random within bounds: give finite bounds of all parameters")
-    draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(first)))
-    cases = [{"start": own.tolist()} for own in (first, *draws)]
+    draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(template.flat)))
+    cases = [{"start": own.tolist()} for own in (template.flat, *draws)]
     rows = sweep(partial(_attempt, problem, lower, upper), cases, executor)
     best = min((row for row in rows if "cost" in row), key=lambda row: row["cost"], default=None)
     if best is None:
@@ -203,7 +211,7 @@ class _Problem:
         t_end: float,
     ) -> None:
         self.parameters, self.series, self.known, self.t_end = parameters, series, known, t_end
-        self._run, self.runs = run, 0
+        self._run, self.runs, self._count, self.refused = run, 0, 0, ""
         self._last: tuple[Array, Sensitivities] | None = None
 
     def found(self, p: Array) -> Sensitivities:
@@ -214,9 +222,19 @@ class _Problem:
         return self._last[1]
 
     def residuals(self, p: Array) -> Array:
-        """``(model - data)/sigma``, then those of the prior."""
+        """``(model - data)/sigma``, then those of the prior; infinite where the model refuses its values."""
         mean, sigma = self.known
-        return np.append(self.of_data(self.found(p).solution), ((p - mean) / sigma)[np.isfinite(sigma)])
+        try:
+            solution = self.found(p).solution
+        except ModelError as error:
+            if not self.runs:
+                raise
+            values = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters.labels, p, strict=True))
+            self.refused = f" The model of {values} is refused, bounds= keeps to others: {error}"
+            return np.full(self._count, np.inf)  # least squares try a shorter step
+        result = np.append(self.of_data(solution), ((p - mean) / sigma)[np.isfinite(sigma)])
+        self._count = len(result)
+        return result
 
     def of_data(self, solution: Solution) -> Array:
         """Those of the data alone."""
@@ -238,19 +256,26 @@ class _Problem:
         tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
         result = least_squares(self.residuals, start, self.jacobian, (lower, upper), x_scale=sizes, **tolerances)
         if not result.success:
-            raise ConvergenceError(f"fit: the least squares do not converge: {result.message}", self.t_end)
+            raise ConvergenceError(
+                f"fit: the least squares do not converge: {result.message}{self.refused}", self.t_end
+            )
         J, solution = self.jacobian(result.x) * sizes, self.found(result.x).solution
         _, values, combinations = np.linalg.svd(J, full_matrices=False)
         idle = np.flatnonzero(np.abs(J).max(axis=0) == 0.0)
         if len(idle):
             raise ModelError(f"fit: the data do not depend on {', '.join(labels[k] for k in idle)}; leave it out")
         if values[-1] < NOISE * values[0]:
+            alike = [label for label, share in zip(labels, combinations[-1], strict=True) if abs(share) > SHARE]
             raise ModelError(
-                "fit: the data do not tell the parameters apart: one combination of them changes nothing; measure "
+                f"fit: the data do not tell {', '.join(alike)} apart: one combination of them changes nothing; measure "
                 "more, or give a prior"
             )
         roots = combinations.T / values * sizes[:, None]
         own, residuals, counts = self.parameters.at(result.x).given(), self.of_data(solution), (self.runs, result.njev)
+        for k in np.flatnonzero(result.active_mask):
+            LOG.warning(
+                "fit: %s = %g is at its bound; no standard deviation tells how sure that is", labels[k], result.x[k]
+            )
         found = Fit(own, labels, result.x, roots @ roots.T, residuals, float(result.cost), *counts, solution)
         for i, j in np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE):
             LOG.warning(

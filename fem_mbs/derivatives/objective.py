@@ -245,7 +245,7 @@ def objective(
     ModelError
         If an argument is not valid; if the model, the method or a goal has no derivative in the way asked for.
     """
-    goals = list(goal) if isinstance(goal, Sequence) else [goal]
+    goals = list(goal) if isinstance(goal, Sequence) and not isinstance(goal, str) else [goal]
     if not goals:
         raise ModelError("objective: goal must be at least one goal")
     for own in goals:

@@ -25,7 +25,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.files.scene import Scene
-from fem_mbs.files.store.database import reason, replacing
+from fem_mbs.files.store.database import HDF5, reason, replacing
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.states import in_world
 from fem_mbs.version import __version__
@@ -253,7 +253,7 @@ def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
         If it cannot be written; what was there stays.
     """
     h5py = needed("h5py", label, "hdf5")
-    with replacing(path) as new:
+    with replacing(path, HDF5) as new:
         with OutputFile(new, "w+") as output:
             with h5py.File(output, "w") as file:
                 yield file

@@ -186,9 +186,10 @@ class DriveJumps:
             if found.any():
                 k, coordinate = np.unravel_index(int(found.argmax()), found.shape)
                 unit = ("rad" if angle[coordinate] else "m") + per
+                other = "" if per else ", or it is not the integral of its velocity, as testing.check_law tells"
                 return (
                     f"{joint}: the drive jumps between t = {history.t[k]:.6g} s and {history.t[k + 1]:.6g} s: {what} "
-                    f"changes by {sizes[k, coordinate]:.3g} {unit}"
+                    f"changes by {sizes[k, coordinate]:.3g} {unit}{other}"
                 )
         return ""
 

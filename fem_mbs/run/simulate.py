@@ -213,7 +213,8 @@ def simulate_many(
     Returns
     -------
     list of Solution
-        Of each model, as :func:`simulate` returns it. Counts, wall time and estimated error are those of the whole run.
+        Of each model, as :func:`simulate` returns it. Counts, wall time and the estimated error are those of the whole
+        run: the error is the sum of the largest of all models in each step, a bound for each of them.
 
     Raises
     ------

@@ -158,7 +158,11 @@ class PushingPoint(NamedTuple):
 
 
 class ContactLosses(NamedTuple):
-    """What a contact has taken from the energy so far, in J, ``(nt,)`` each."""
+    """What a contact has taken from the energy so far in a run, in J, ``(nt,)`` each.
+
+    What is pushed out, where more impacts come in a step than are located, has energy of gravity or strain from that,
+    which is in neither.
+    """
 
     impacts: Array
     """By impulses, those of friction too; negative where they have brought energy."""

@@ -209,7 +209,7 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
     """
     if not isinstance(name, str):
         raise ModelError(f"a channel is a text such as 'tip.position.x' or 'energy.total', received {shown(name)}")
-    parts = named_parts(system)
+    parts, refused = named_parts(system), ""
     for owner, rest in _splits(name):
         if owner not in parts:
             continue
@@ -219,9 +219,11 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
         quantity = quantity or next((own for own in MEASURED if own in known), "")
         if quantity in known:
             return _channel(name, owner, part, quantity, wanted, label)
-        if part is not None:
+        if part is not None and not refused:  # a part may be called as a quantity of the model: "energy"
             wrong = f"{part} has no '{quantity}'" if quantity else f"say what of {part} is meant"
-            raise ModelError(f"{label} '{name}': {wrong}; it has {', '.join(known) or 'no channels'}")
+            refused = f"{label} '{name}': {wrong}; it has {', '.join(known) or 'no channels'}"
+    if refused:
+        raise ModelError(refused)
     first = name.split(".")[0]
     near = get_close_matches(first, [own for own in parts if own] + list(OF_MODEL), 3)
     hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""

@@ -78,7 +78,8 @@ def statics(
         ``arc_length``, their length: the root of the squares of rotations in rad and displacements over the extent of
         the model, in the mean over nodes, and of the load factor over its range.
     loads : array, optional
-        Load factors at which the solution has equilibria, in place of those after each step.
+        Load factors at which the solution has equilibria, in place of those after each step; in whatever order they
+        are given, ``solution.t`` has them in that of the path.
     arc_length : bool
         Measure steps by the motion and the load together, so that the path goes on where the load has a limit and
         falls. The path ends where it reaches ``load_end`` for the first time.

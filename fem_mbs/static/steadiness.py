@@ -66,6 +66,8 @@ class TurningEquations(Equations):
         """Angular velocities ``(n, 3)`` of the axes in which all stays as it is, world frame."""
         self._springs = np.empty(0, np.intp)
         self._spring = 0.0
+        self.free_motions = np.empty((0, system.N))
+        """Along the axis and about it that nothing resists, ``(0, 1 or 2, N)``."""
         super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0))
 
     def evaluate(self, point: Point) -> Evaluation:
@@ -110,9 +112,9 @@ class TurningEquations(Equations):
         values[self._springs] += force_factor * self._spring
         return values
 
-    def hold_free_motions(self, point: Point) -> Array:
-        """Hold motions along the axis and about it that nothing resists; these, ``(0, 1 or 2, N)``."""
-        motions = self._free_motions(point)
+    def hold_free_motions(self, point: Point) -> None:
+        """Hold motions along the axis and about it that nothing resists."""
+        self.free_motions = motions = self._free_motions(point)
         # a rotation rather than a displacement, which the frame of a node may share with a stretch
         rest = motions * self.system.weight * np.append(np.tile(np.repeat([ACROSS, 1.0], 3), self.system.n), self._none)
         held = []
@@ -122,7 +124,6 @@ class TurningEquations(Equations):
         rows, columns = self.system.pattern.rows, self.system.pattern.columns
         places = [(rows == k) & (columns == k) for k in self.system.equation[held]]
         self._springs = np.array([np.flatnonzero(place)[0] for place in places], np.intp)
-        return motions
 
     def _free_motions(self, point: Point) -> Array:
         system, free = self.system, self.system.free_rows

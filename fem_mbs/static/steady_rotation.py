@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import BoolArray
 from fem_mbs.contracts import Direction as Axis
 from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
@@ -172,10 +172,10 @@ def steady(model: Model, equations: TurningEquations, given: State | None, newto
     evaluation = equations.evaluate(first)
     values = system.solver.stored(equations.entries(evaluation, equations.force_factor))
     handle_repeated(system, evaluation, values, "at the start")
-    free = equations.hold_free_motions(first)
-    _refuse_torque(equations, first, free)
+    equations.hold_free_motions(first)
+    _refuse_torque(equations, first)
     shape, report = _shape(model, equations, first, newton, begun)
-    _refuse_torque(equations, shape, free)
+    _refuse_torque(equations, shape)
     refuse_unsteady(equations, shape)
     return _solution(equations, shape, Outcome.FINISHED, report, begun)
 
@@ -193,8 +193,9 @@ def turning_rows(system: System, turning: Iterable[NodeOrName] | None, name: str
     return rows
 
 
-def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) -> None:
+def _refuse_torque(equations: TurningEquations, point: Point) -> None:
     """Refuse a torque about the axis, or a force along it, that nothing resists."""
+    motions = equations.free_motions
     if not len(motions):
         return
     evaluation, system = equations.evaluate(point), equations.system
@@ -318,6 +319,8 @@ def _otherwise(
         LOG.info("%s", failure)
     if text := equations.mechanism(first, f"in {equations.what}"):
         raise SingularSystemError(text) from near
+    if path is not None:
+        _refuse_torque(equations, path.here.point)
     speed = float(np.linalg.norm(equations.omega))
     reached = equations.up_to(0.0 if path is None else path.here.point.load)
     ended = ConvergenceError(

@@ -275,7 +275,8 @@ class System(Layout, FrozenModel):
 
     def evaluate_at(self, state: State) -> Evaluation:
         """The equations at a state."""
-        return self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
+        motion = self.motion(state)
+        return self.evaluate(motion, motion.multipliers, self.prescribe(state.t))
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion.

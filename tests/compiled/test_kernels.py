@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ from fem_mbs.elements import (
     BeamSection,
     Contact,
     JointForce,
+    JointFriction,
     JointStop,
+    Maxwell,
     Plane,
     PrismaticJoint,
     RevoluteJoint,
@@ -37,8 +41,10 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.compiled import band, batches, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
+from fem_mbs.compiled.outside import refuse_outside  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
-from fem_mbs.contracts import Batch  # noqa: E402
+from fem_mbs.contracts import Batch, Element, ElementBatch, Motion, node_rows  # noqa: E402
+from fem_mbs.system.system import System  # noqa: E402
 
 
 @pytest.fixture
@@ -75,6 +81,16 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
     """Beside joints and compiled batches: in steps their forces stand behind the multipliers."""
 
     def closed(closes: str) -> mbs.Solution:
+        if closes == "floor, where friction reads multipliers":
+            model = mbs.Model(gravity=(0, 0, -9.81))
+            last = model.ground
+            for k in range(4):
+                node = model.add_node((0.1 * k + 0.05, 0, 0))
+                model.add(RigidBody(node, 1.0, (0.01, 0.02, 0.02)))
+                hinge, last = model.add(RevoluteJoint(last, node, (0, 1, 0), point=(0.1 * k, 0, 0))), node
+            model.add(JointFriction(hinge, 0.2, radius=0.05))
+            model.add(Contact(model.ground, last, Plane(point=(0, 0, -0.06)), Ball(0.05)), name="it")
+            return mbs.simulate(model, t_end=0.06, step=0.005)
         model = mbs.Model(gravity=(0, 0, -9.81))
         beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 70e9, 0.3, 2700), elements=2)
         hinge = model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 1, 0)))
@@ -91,12 +107,92 @@ def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None
             model.add(BeamContact(beam, ball, Ball(0.05)), name="it")
         return mbs.simulate(model, t_end=0.025, step=0.0025)
 
-    cases = "floor", "rope", "stop", "ball on a beam"
+    cases = "floor", "rope", "stop", "ball on a beam", "floor, where friction reads multipliers"
     compiled = list(map(closed, cases))
     monkeypatch.setenv("FEM_MBS_FAST", "0")
     for own, plain in zip(compiled, map(closed, cases), strict=True):
         assert own.stats.compiled and plain.impulses("it")
         np.testing.assert_allclose(own.x, plain.x, atol=1e-9)
+
+
+def test_kernels_are_not_taken_over_by_models_with_other_arrays(fast: Path) -> None:
+    """Those of a model without internal variables do not know where arrays of these would stand."""
+    for maxwell in (False, True):
+        model, last = mbs.Model(gravity=(0, 0, -9.81)), None
+        for k in range(4):
+            node = model.add_node((k + 0.5, 0, 0))
+            model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
+            model.add(SphericalJoint(last or model.ground, node, point=(k, 0, 0)))
+            last = node
+        if maxwell:
+            model.add(Maxwell(model.ground, model.nodes[-1], 100.0, 10.0))
+        samples = Samples(System(model))
+        (batch,) = (own for own in samples.system.batches if isinstance(own.owners[0], RigidBody))
+        assert samples.difference(batch, samples.compiled(batch), samples.other) < 1e-12
+
+
+WIND = 20.0
+
+
+def relative(v: np.ndarray) -> np.ndarray:
+    return v - WIND
+
+
+def around(wind: float) -> Callable[[Any, np.ndarray], np.ndarray]:
+    return lambda self, v: v - wind
+
+
+class Air(Element):
+    """Of a user, with a batch that a test makes."""
+
+    batch: Any
+
+    def __init__(self, node: mbs.Node) -> None:
+        self.nodes = (node,)
+
+
+class AirBatch(ElementBatch):
+    wind = 20.0
+
+    def __init__(self, elements: Sequence[Any], number: Any) -> None:
+        self.owners, self.nodes, self.own_wind = elements, node_rows(elements, number), np.full(len(elements), 20.0)
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[np.ndarray, None]:
+        return 0.3 * self.seen(motion.V[self.nodes[:, 0]]), None
+
+    def seen(self, v: np.ndarray) -> np.ndarray:
+        return np.sin(v) - math.pi * self.own_wind[:, None]
+
+    def stiffness(self, context: None) -> np.ndarray:
+        return np.zeros((len(self.nodes), 6, 6))
+
+
+@pytest.mark.parametrize(
+    ("seen", "reads"),
+    [
+        (AirBatch.seen, None),
+        (lambda self, v: v - WIND, "WIND"),
+        (lambda self, v: relative(v), "WIND"),
+        (lambda self, v: v - self.wind, "Breeze.wind"),
+        (lambda self, v: v - AirBatch.wind, "AirBatch.wind"),
+        (around(20.0), "wind"),
+    ],
+    ids=["its own", "a global", "a global of a function", "of its class", "of a class", "a variable around it"],
+)
+def test_what_a_script_may_set_is_no_constant_of_kernels(seen: Any, reads: str | None, fast: Path) -> None:
+    breeze: Any = type("Breeze", (AirBatch,), {"seen": seen, "wind": 20.0, "__module__": __name__})
+    Air.batch = classmethod(lambda cls, elements, number: breeze(elements, number))
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(Air(node))
+    system = System(model)
+    (batch,) = (own for own in system.batches if isinstance(own, AirBatch))
+    if reads is None:
+        refuse_outside(batch)
+    else:
+        with pytest.raises(CannotRecordError, match=f"^reads {reads}, which may change"):
+            Samples(system).compiled(batch)
 
 
 def test_models_in_which_nothing_moves_are_refused_in_words(fast: Path) -> None:

@@ -175,7 +175,29 @@ def rolling() -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize("make", [driven_beams, falling_beam, rolling])
+def hanging_chain() -> mbs.Model:
+    """Bodies on balls, with springs to the ground."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    last = model.ground
+    for k in range(40):
+        node = model.add_node((k + 0.5, 0, 0))
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        model.add(SphericalJoint(last, node, point=(k, 0, 0)))
+        model.add(SpringDamper(model.ground, node, 5.0, damping=0.5, point_b=(k + 0.5, 0, 1.0)))
+        last = node
+    return model
+
+
+def spinning_last() -> mbs.Model:
+    """Free bodies on SE(3), of which the last one turns so far in a step that another series holds."""
+    model = mbs.Model("SE3")
+    for k in range(40):
+        node = model.add_node((k, 0, 0), angular_velocity=(0.1, 0.2, 300.0 if k == 39 else 0.1))
+        model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
+    return model
+
+
+@pytest.mark.parametrize("make", [driven_beams, falling_beam, hanging_chain, rolling])
 def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
     """Large ones are worked off in parts."""
     calls: list[bool] = []
@@ -184,6 +206,11 @@ def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], m
     compiled, plain = both(lambda: mbs.simulate(make(), 0.08, 0.01), monkeypatch)
     assert compiled.stats.compiled and len(calls) > 10
     same(compiled, plain)
+
+
+def test_every_part_is_looked_at_for_other_branches(monkeypatch, fast: Path) -> None:
+    monkeypatch.setattr(whole, "IN_PART", 16)
+    same(*both(lambda: mbs.simulate(spinning_last(), 0.08, 0.01), monkeypatch))
 
 
 def counted(run: Callable[..., None], calls: list[bool]) -> Callable[..., None]:

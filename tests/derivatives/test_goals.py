@@ -296,6 +296,31 @@ def test_many_starts() -> None:
         mbs.fit(rod, {"length": 2.8}, measured(), 1.0, 0.02, starts=4)
 
 
+def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptureFixture) -> None:
+    """A start beyond its bounds is refused, a result at one is told, and a trial that no model takes is shortened."""
+    refused = []
+
+    def damped(damping: float) -> mbs.Model:
+        if damping < 0.25:
+            refused.append(damping)
+            raise mbs.ModelError("too little")
+        return oscillator(damping)
+
+    times = [0.5, 1.0]
+    exact = mbs.simulate(oscillator(), 1.0, 0.05).position("mass")[[10, 20], 0]
+    data = mbs.Misfit(lambda s: s.position("mass")[:, 0], times, exact, 1e-3)
+    for bounds, words in (
+        ((0.5, 1.0), "damping must start within its bounds, 0.5 to 1"),
+        ((1.0, 0.5), "must be in order"),
+    ):
+        with pytest.raises(mbs.ModelError, match=words):
+            mbs.fit(oscillator, {"damping": 0.4}, data, 1.0, 0.05, bounds={"damping": bounds})
+    found = mbs.fit(oscillator, {"damping": 0.8}, data, 1.0, 0.05, bounds={"damping": (0.5, 2.0)})
+    assert abs(found.parameters["damping"] - 0.5) < 1e-3 and "is at its bound" in caplog.text
+    found = mbs.fit(damped, {"damping": 0.9}, data, 1.0, 0.05)
+    assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused
+
+
 def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
     """A parameter that nothing depends on, two that only count together, two that hardly differ."""
 
@@ -306,7 +331,7 @@ def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
     data = mbs.Misfit(lambda s: s.position("mass")[:, 0], times, [1.2, 1.0], 0.1)
     with pytest.raises(mbs.ModelError, match="nothing in the model depends on c"):
         mbs.fit(two, {"a": 1.0, "c": 3.0}, data, 1.0, 0.05)
-    with pytest.raises(mbs.ModelError, match="do not tell the parameters apart"):
+    with pytest.raises(mbs.ModelError, match="do not tell a, b apart"):
         mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05)
     mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05, prior={"a": (1.0, 100.0)})
     assert "hardly tell a from b" in caplog.text

@@ -9,6 +9,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import CylindricalJoint, JointDrive, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
+from fem_mbs.elements.joints.relative_batch import jump
 
 Z, G = (0, 0, 1), 9.81
 
@@ -93,6 +94,13 @@ def test_what_hits_beside_a_drive_is_no_jump_of_it(caplog: pytest.LogCaptureFixt
     model.add(JointStop(shaft, -0.2, 0.2, restitution=0.0, coordinate="translation z"))
     assert mbs.simulate(model, 0.4, 0.01).position(nut)[-1, 2] == pytest.approx(-0.2, abs=1e-6)
     assert "jumps" not in caplog.text
+
+
+@pytest.mark.parametrize("leap", [0.0, 4.0, 7.0])
+def test_a_leap_is_found_in_a_step_that_turns_far(leap: float) -> None:
+    model = mbs.Model()
+    hinge = RevoluteJoint(model.ground, model.add_node((0, 0, 0)), (0, 0, 1))
+    assert jump(lambda t: 40.0 * t + leap * (t > 0.3), hinge, 0.0, 1.0) == pytest.approx(leap, abs=1e-6)
 
 
 def test_a_leap_that_no_step_takes_is_named() -> None:

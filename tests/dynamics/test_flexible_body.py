@@ -59,10 +59,15 @@ def test_guyan_of_a_fine_chain_is_the_cubic_element() -> None:
 
 
 def test_methods_bound_the_frequencies_of_the_whole_mesh() -> None:
-    """Guyan above Craig-Bampton above the mesh, one by one; free modes are kept exactly."""
+    """Guyan above Craig-Bampton above the mesh, one by one; free modes are kept exactly. Forces at rest are of all."""
     _, K, M = brick((6, 2, 2), (8.0, 2.0, 2.0), 2e3, 1.0)
     whole = np.sqrt(eigh(K.toarray(), M.toarray(), eigvals_only=True)[6:]) / (2 * np.pi)
-    guyan, bampton, free = (block(method).frequencies for method in ("guyan", "craig-bampton", "free"))
+    blocks = [block(method) for method in ("guyan", "craig-bampton", "free")]
+    for own in blocks[1:]:
+        first, modes = np.split(own.stiffness, [12])
+        at_rest = first[:, :12] - first[:, 12:] @ np.linalg.solve(modes[:, 12:], modes[:, :12])
+        assert at_rest == pytest.approx(blocks[0].stiffness, abs=1e-7 * np.abs(at_rest).max())
+    guyan, bampton, free = (own.frequencies for own in blocks)
     assert (guyan >= bampton[:6] * (1 - 1e-9)).all()
     assert (bampton[:6] >= whole[:6] * (1 - 1e-9)).all()
     assert bampton[:2] == pytest.approx(whole[:2], rel=0.03)
@@ -207,6 +212,10 @@ def test_stress_of_what_bends_has_no_part_of_what_gets_shorter() -> None:
 def test_a_body_that_is_spun_up_tells_that_it_lacks_stiffening(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, blade(1, 2), name="blade"))
+    for spin in (5.0, 4.0, 0.0):
+        for node in body.nodes:
+            node.angular_velocity = (0, 0, spin)
+        assert ("a part of the centrifugal stiffening only" in str(model.check())) == (spin > 0.2 * 22.4)
     model.add(RevoluteJoint(model.ground, body.node("a"), (0, 0, 1), drive=lambda t: t**2))
     solution = mbs.simulate(model, 2.4, 0.05)
     assert np.isfinite(solution.energy.total).all()  # without another word

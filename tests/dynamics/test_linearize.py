@@ -133,6 +133,9 @@ def test_node_motions() -> None:
         np.testing.assert_allclose(motions[k, :3], R @ (body[0, k, :3] + 1j * body[1, k, :3]), err_msg=str(node))
         np.testing.assert_allclose(motions[k, 3:], R @ (body[0, k, 3:] + 1j * body[1, k, 3:]), err_msg=str(node))
     np.testing.assert_allclose(linear.node_motions(d), [motions.real, motions.imag])
+    for wrong in (d[0, 1:], np.append(d[0], 0.0), np.full(linear.system.n_free, np.nan)):
+        with pytest.raises(mbs.ModelError, match="d must be finite numbers"):
+            linear.node_motions(wrong)
 
 
 def test_mass_is_not_touched_by_stiffness() -> None:

@@ -323,6 +323,22 @@ def test_the_speed_of_a_bearing_is_that_against_its_housing(spins: tuple[float, 
     assert np.abs(force).max() == pytest.approx(1e-3 * stiffness)
 
 
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "active"),
+    [
+        ((2e3, 1e3), None, False),
+        ((2e3, 1e3), [[2.0, 3.0], [-3.0, 1.0]], False),
+        ([[2e3, 1e2], [-1e2, 1e3]], None, True),
+        ((2e3, 1e3), (2.0, -1.0), True),
+        (lambda speed: (2e3, 1e3), None, True),
+    ],
+)
+def test_bearings_that_may_bring_energy_are_known(stiffness: object, damping: object, active: bool) -> None:
+    """By what is skew of their stiffness, what is negative of their damping, or by the speed."""
+    model = mbs.Model()
+    assert Bearing(model.ground, model.add_node((0, 0, 0)), X, stiffness, damping).active is active
+
+
 def unequal(shaft: tuple[float, float], supports: tuple[float, float]) -> mbs.Model:
     """2 kg on springs that turn with it, and others that stand still."""
     model = mbs.Model("SE3")

@@ -104,11 +104,14 @@ def test_a_rotor_in_a_housing_with_mass() -> None:
 
 def test_a_bushing_is_no_bearing() -> None:
     """Its axes turn with the shaft: no modes, and ``check`` says what to use; where it only swings, it does not."""
-    for twist, words in ((3.0, 0), (0.0, 1)):
+    for twist, spins, words in ((0.0, (5.0, 5.0), 0), (0.0, (0.3, 0.5), 1), (3.0, (0.0, 5.0), 0), (0.0, (0.0, 5.0), 1)):
         model = mbs.Model()
-        node = model.add_node((0, 0, 0), angular_velocity=(0, 0, 5.0))
-        model.add(RigidBody(node, 1.0, (1, 1, 2)))
-        model.add(Bushing(model.ground, node, [100.0, 400.0, 100, 10, 10, twist]), name="bearing")
+        housing, node = (model.add_node((0, 0, 0), angular_velocity=(0, 0, spin)) for spin in spins)
+        for own in (housing, node):
+            model.add(RigidBody(own, 1.0, (1, 1, 2)))
+        if not spins[0]:
+            model.fix(housing)
+        model.add(Bushing(housing, node, [100.0, 400.0, 100, 10, 10, twist]), name="bearing")
         assert str(model.check()).count("put a light node between") == words
     with pytest.raises(mbs.ModelError, match="'bearing' is not alike all round"):
         mbs.modes(model)

@@ -93,6 +93,22 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
+def test_bodies_come_no_nearer_than_their_ways_allow(pair: tuple[str, str]) -> None:
+    """Whatever bodies that are apart do, their distance falls by no more than ``closing`` says of ways and turns."""
+    least = np.inf
+    for seed in range(6):
+        batch, motion = placed(pair, seed, 1.5)
+        step = np.zeros((3, 6))
+        step[batch.nodes[0]] = 0.05 * np.random.default_rng(seed).normal(size=(2, 6)) * [[1.0], [seed % 3]]
+        before, after = (batch.gaps(at).min() for at in (motion, moved(motion, step)))
+        ways = np.linalg.norm(step.reshape(3, 2, 3), axis=-1)
+        if before > 0.0:
+            (most,) = batch.closing(motion, *ways.T)
+            least = min(least, most - abs(before - after))
+    assert 0.0 <= least < np.inf or "bush" in pair and least == np.inf
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
 def test_contacts_that_yield_know_how_fast_they_are_met(pair: tuple[str, str]) -> None:
     """The speed of approach of bodies that turn, against differences of gaps."""
     for seed in range(6):

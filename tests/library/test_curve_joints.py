@@ -22,7 +22,7 @@ from fem_mbs.elements import (
     RigidBody,
     SpringDamper,
 )
-from fem_mbs.elements.joints.curve import Spline, Splines
+from fem_mbs.elements.joints.curve import Spline, Splines, nearest
 from fem_mbs.elements.joints.relative import RelativeJoint
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
@@ -51,13 +51,16 @@ def test_spline_is_of_fourth_order_and_measured_by_its_arc_length() -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_pieces_of_a_spline_are_as_long_as_its_knots_are_apart(closed: bool) -> None:
-    """Of points at unequal distances, by Gauss's formula of another order."""
+    """Of points at unequal distances, by Gauss's formula of another order; what is across a place is nearest to it."""
     turns = np.array([0.0, 0.3, 0.9, 1.3, 2.2, 2.9, 3.3, 4.1, 5.0, 5.9, 2.0 * np.pi][: None if closed else -1])
     curve = Spline(np.stack([2.0 * np.cos(turns), np.sin(turns), 0.2 * np.sin(2.0 * turns)], axis=1), "ring")
     places, weights = np.polynomial.legendre.leggauss(12)
     sizes = np.diff(curve.knots)
     s = curve.knots[:-1, None] + 0.5 * sizes[:, None] * (1.0 + places)
-    along = Splines([curve]).at(np.zeros(s.size, int), s.ravel())[1].reshape(*s.shape, 3)
+    points, along = Splines([curve]).at(np.zeros(s.size, int), s.ravel())[:2]
+    for k in (20, 60):
+        assert nearest(curve, points[k] + 0.1 * np.cross(along[k], (0.2, 0.3, 1.0))) == pytest.approx(s.ravel()[k])
+    along = along.reshape(*s.shape, 3)
     assert 0.5 * sizes * (np.linalg.norm(along, axis=-1) @ weights) == pytest.approx(sizes, rel=1e-6)
 
 

@@ -140,6 +140,8 @@ def test_what_does_not_stay_is_refused_by_name() -> None:
     model.add(RigidBody(model.nodes[-1], 1.0, (0.1, 0.1, 0.1), center_of_mass=(0, 1e-3, 0)), name="unbalance")
     with pytest.raises(mbs.ModelError, match="steady_spin: RigidBody 'unbalance' does not act alike"):
         mbs.steady_spin(model, 50.0)
+    with pytest.raises(mbs.ModelError, match="torque about the axis .* acts, and nothing resists it"):
+        mbs.steady_spin(rod(0.01, (10.0, 10.0), beta=0.1), 2.0)
     with pytest.raises(mbs.ModelError, match="steady_spin: turning names no nodes"):
         mbs.steady_spin(shaft(), 50.0, turning=[])
 

@@ -83,6 +83,24 @@ def test_a_run_has_no_suffix_of_another_format(name: str, words: str, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+def test_files_of_another_kind_are_not_replaced(tmp_path: Path) -> None:
+    """A mistyped path costs no script; another run is replaced, and so is what another program made of one."""
+    script, plain = tmp_path / "script.py", tmp_path / "states.h5"
+    script.write_text("print(1)")
+    for write in (lambda run: run.save(script), lambda run: mbs.simulate(double_pendulum(), 0.1, 0.05, store=script)):
+        with pytest.raises(StoreError, match="script.py.*a file of another kind, and not replaced"):
+            write(mbs.simulate(double_pendulum(), 0.1, 0.05))
+    run = mbs.simulate(double_pendulum(), 0.1, 0.05, store=tmp_path / "run.db")
+    run.save(tmp_path / "copy.db")
+    run.save(tmp_path / "copy.db")
+    run.to_hdf5(plain)
+    run.to_hdf5(plain)
+    shutil.copy(script, plain)
+    with pytest.raises(StoreError, match="states.h5.*a file of another kind"):
+        run.to_hdf5(plain)
+    assert script.read_text() == plain.read_text() == "print(1)"
+
+
 def test_a_newer_version(file: Path) -> None:
     execute(file, "PRAGMA user_version = 3")
     refused(file, "newer fem_mbs, in version 3")

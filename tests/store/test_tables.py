@@ -50,6 +50,15 @@ def test_names_with_points_in_them() -> None:
     assert run.channel("tip.position.position.x")[0] == 1.0
 
 
+def test_a_node_called_as_a_quantity_of_the_model() -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((1, 0, 2), name="energy")
+    model.add(mbs.elements.RigidBody(node, 1.0, (1, 1, 1)))
+    run = mbs.simulate(model, 0.1, 0.1)
+    assert run.channel("energy.position.z")[0] == 2.0
+    np.testing.assert_array_equal(run.channel("energy.total"), run.energy.total)
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [

@@ -163,7 +163,7 @@ def new_file(path: Path, label: str) -> Iterator[Database]:
     """
     try:
         _refuse_taken(path)
-        with replacing(path) as new:
+        with replacing(path, APPLICATION.to_bytes(4, "big"), 68) as new:  # where SQLite has the application
             create(new)
             database = Database(new, write=True)
             try:
@@ -241,12 +241,19 @@ def _what_it_is(path: Path, error: sqlite3.Error) -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A new file, which takes the place of another once it is complete; what was there stays if it cannot be."""
+def replacing(path: Path, kind: bytes, at: int = 0) -> Iterator[Path]:
+    """A new file, which takes the place of another of its ``kind`` once it is complete; what was there stays if not.
+
+    Files of a kind have these bytes ``at`` one place.
+    """
     place = Path(os.path.realpath(path))  # a link leads to where its file is
     new = place.with_name(f".{place.name}.new")
     if place.exists() and not (place.is_file() or place.is_dir()):
         raise OSError(f"'{path}' is a pipe or a device")
+    if place.is_file() and place.stat().st_size:
+        with open(place, "rb") as file:
+            if file.read(at + len(kind))[at:] != kind:
+                raise OSError("it is a file of another kind, and not replaced: give another name, or remove it")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         yield new
