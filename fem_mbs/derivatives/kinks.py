@@ -35,9 +35,9 @@ def passed(system: System, history: History, step: float | VariableStep, method:
         )
         if len(moved):
             return [
-                f"steps cross kinks of laws {len(moved)} times, from t = {t[moved[0]]:.6g} s ({listed(laws, '; ')}) on, "
-                "at instants that move with the parameters: derivatives may miss several per cent where the run itself "
-                f"is exact; {how}"
+                f"{len(moved)} steps cross kinks of laws, first at t = {t[moved[0]]:.6g} s ({listed(laws, '; ')}), "
+                "at instants that move with the parameters: derivatives may miss several per cent, tens of them where "
+                f"steps are not cut there, however exact the run is; {how}"
             ]
     asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
     if not asked or isinstance(step, VariableStep):
