@@ -371,7 +371,10 @@ class SampledBatch(WiredBatch, of=SampledController):
         """By the derivatives that samples have told of."""
         t, z, _ = context
         inputs = np.matvec(self._wires.W, d[:, self._own.shape[1] :])
-        told = lambda row, x: self._slopes[row].derivative @ np.append(x, inputs[row])  # noqa: E731
+
+        def told(row: int, x: Array) -> Array:
+            return np.asarray(self._slopes[row].derivative @ np.append(x, inputs[row]))
+
         result = self._advanced(t, d, z[:, self._counts], told)
         result[:, self._counts] = 0.0
         return result

@@ -23,14 +23,14 @@ def passed(system: System, history: History, step: float | VariableStep, method:
     """What is to be said of the derivatives of a run."""
     if not system.watched:
         return []
-    t, fixed = np.asarray(history.t), not isinstance(step, VariableStep)
+    t = np.asarray(history.t)
     if system.kinked:
         sides = [system.branches(system.evaluate_at(history.state(k))) for k in range(len(t))]
         moved = np.flatnonzero([(a != b).any() for a, b in zip(sides[:-1], sides[1:], strict=True)])
         laws = [str(owner) for k in system.kinked for owner in system.batches[k].owners]
         how = (
             "take a fixed step and GeneralizedAlpha, which cuts steps there, and compare two steps"
-            if not fixed or method.error_order is None
+            if isinstance(step, VariableStep) or method.error_order is None
             else "compare two steps, or take one that resolves what follows"
         )
         if len(moved):
