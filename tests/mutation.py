@@ -6,7 +6,7 @@ the fault in it and runs the quick tests that come by its line, those first that
 killed by a test that fails, or that does not end; the others are printed as the line before and after, for a reader to
 judge: some make no difference to any result. Which test comes by which line, coverage knows (extra ``pytest-cov``)::
 
-    python -m pytest --cov=fem_mbs --cov-context=test --cov-report=
+    python -m pytest --cov=fem_mbs --cov=elements --cov-context=test --cov-report=
 """
 
 from __future__ import annotations

@@ -494,6 +494,7 @@ def test_a_bearing_is_a_light_housing_with_hinge_and_bush() -> None:
     ("values", "message"),
     [
         (((1e4, 1e4, 1e4),), "stiffness must be 2 numbers across the shaft"),
+        ((1e4,), "stiffness must be 2 numbers across the shaft"),
         (((1e4, 1e4), None, (3.0, 1.0)), "speeds must be at least two and increase"),
         ((np.ones((2, 2)), np.ones((3, 5, 5)), (1.0, 2.0, 3.0)), "for each of the 3 speeds"),
     ],
