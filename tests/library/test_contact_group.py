@@ -28,11 +28,11 @@ from fem_mbs.elements import (
     contacts_between,
 )
 from fem_mbs.elements.contact import between
-from fem_mbs.solution import balance
 from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.pictures.drawing import Drawing
+from fem_mbs.solution import balance
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 
 G, R = 9.81, 0.1
