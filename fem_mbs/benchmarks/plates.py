@@ -385,9 +385,9 @@ def converged_meshes() -> Iterator[Quantity]:
     the hemisphere here are 0.9 % below them at a fifth of the load.
     """
     ring = ("inner", 0, 2, 1.0, 6e-3), ("outer", 1, 2, 1.0, 6e-3)
-    hemisphere = ("outward", 0, 0, 1.0, 3e-3), ("inward", 1, 1, -1.0, 0.01)
+    dome = ("outward", 0, 0, 1.0, 3e-3), ("inward", 1, 1, -1.0, 0.01)
     yield from table(slit_annulus(12, 96), ring, "slit annular plate")
-    yield from table(hemisphere(32, 400.0), hemisphere, "hemisphere")
+    yield from table(hemisphere(32, 400.0), dome, "hemisphere")
 
 
 @case("Sze: pull-out of a cylinder", "statics", slow=True)
