@@ -268,11 +268,8 @@ def _side_by_side(models: Sequence[Model]) -> Model:
                 f"simulate_many: models[{k}] has the gravity {shown(model.gravity)}, models[0] has "
                 f"{shown(models[0].gravity)}; give them the same, or simulate them one by one"
             )
-    whole = Model(gravity=models[0].gravity)
-    whole.nodes, whole.elements, whole.constraints = (
-        list(chain.from_iterable(getattr(model, parts) for model in models))
-        for parts in ("nodes", "elements", "constraints")
-    )
+    every = [(model.nodes, model.elements, model.constraints) for model in models]
+    whole = Model(gravity=models[0].gravity).with_parts(*map(chain.from_iterable, zip(*every, strict=True)))
     whole.copies = tuple(models)
     return whole
 

@@ -12,7 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Constraint, Method, Path, Positive, State, checked, named_file, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.files.paraview import to_hdf5, write_paraview
+from fem_mbs.files import paraview
 from fem_mbs.files.store.save import save
 from fem_mbs.initial.redundant import leaning, listed, redundant_joints
 from fem_mbs.model.model import Model
@@ -278,7 +278,7 @@ class Solution(Queries):
         MissingPackageError
             If h5py is not installed.
         """
-        return to_hdf5(self, named_file(FilePath(path), ".h5", "Solution.to_hdf5: path"))
+        return paraview.to_hdf5(self, named_file(FilePath(path), ".h5", "Solution.to_hdf5: path"))
 
     @checked
     def to_pandas(self, channels: Sequence[str] | None = None) -> Any:
@@ -309,9 +309,9 @@ class Solution(Queries):
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a frame, or one file ``path.vtkhdf``, as the suffix says.
 
-        See :func:`fem_mbs.files.paraview.write_paraview` for the options.
+        See :func:`fem_mbs.files.paraview.to_paraview` for the options.
         """
-        return write_paraview(self, path, **options)
+        return paraview.to_paraview(self, path, **options)
 
 
 @checked
