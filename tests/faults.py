@@ -155,7 +155,8 @@ def _forgotten_bodies(model: mbs.Model) -> Iterator[str]:
             except mbs.ModelError:  # something is built on it
                 continue
             yield f"'{node.name}'"
-            model.elements[:], model._parts = parts, names
+            list.__setitem__(model.elements, slice(None), parts)  # behind its back
+            model._parts = names
 
 
 @contextmanager
@@ -223,10 +224,11 @@ def _one_element(model: mbs.Model) -> Iterator[str]:
     """Members of one element in place of several."""
     for k, beam in enumerate(list(model.elements)):
         if isinstance(beam, Beam) and beam.order == 1 and len(beam.length) > 1:
-            model.elements[k] = Beam([beam.nodes[0], beam.nodes[-1]], beam.section)
-            model.elements[k].name = beam.name
+            coarse = Beam([beam.nodes[0], beam.nodes[-1]], beam.section)
+            coarse.name = beam.name
+            list.__setitem__(model.elements, k, coarse)  # behind its back
             yield f"'{beam.name}'"
-            model.elements[k] = beam
+            list.__setitem__(model.elements, k, beam)
 
 
 def _along_the_beam(given: Given) -> Any:

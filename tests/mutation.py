@@ -1,9 +1,12 @@
 """Seeded mutation of the mechanics: how many small faults in the equations the tests notice.
 
-``python tests/mutation.py 100 --seed 1`` makes a hundred faults, one at a time, in a copy of the clone: a sign, a
-product for a quotient, a number that is another, a comparison that is turned. A fault is killed by a test that fails,
-or that takes far too long. Those that survive the tests of their room meet all quick tests with ``--all``; what is left
-is printed as the line before and after, for a reader to judge: some make no difference to any result.
+``python tests/mutation.py 100 --seed 1`` makes a hundred faults, one at a time: a sign, a product for a quotient, a
+number that is another, a comparison that is turned. Nothing is written: a copy of this process imports the library with
+the fault in it and runs the quick tests that come by its line, those first that run least of the library. A fault is
+killed by a test that fails, or that does not end; the others are printed as the line before and after, for a reader to
+judge: some make no difference to any result. Which test comes by which line, coverage knows (extra ``pytest-cov``)::
+
+    python -m pytest --cov=fem_mbs --cov=elements --cov-context=test --cov-report=
 """
 
 from __future__ import annotations
@@ -11,62 +14,27 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import os
 import random
-import shutil
-import subprocess
+import resource
 import sys
-import tempfile
-import time
+from collections import Counter
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-DYNAMICS = "dynamics/test_rigid_pendulum.py dynamics/test_stabilized.py dynamics/test_index2.py dynamics/test_energy.py"
-CONTRACTS = "library/test_element_contract.py library/test_joint_contract.py"
-METHODS = "dynamics/test_methods.py dynamics/test_variable_step.py dynamics/test_starting_values.py"
-ROOMS = {
-    "fem_mbs/lie": "lie",
-    "fem_mbs/alpha": f"{DYNAMICS} {METHODS} engine dynamics/test_reactions.py",
-    "fem_mbs/methods": "dynamics/test_radau.py dynamics/test_runge_kutta.py dynamics/test_tableaus.py " + METHODS,
-    "fem_mbs/initial": "errors/test_singular.py errors/test_failed_run.py look/test_check.py engine "
-    "dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
-    "fem_mbs/newton.py": f"engine/test_newton.py engine/test_iteration_matrix.py {DYNAMICS}",
-    "fem_mbs/linear": "engine/test_linear.py engine/test_large.py engine/test_assembly.py dynamics/test_redundant.py",
-    "fem_mbs/solution": "contracts/test_channels.py look/test_queries.py library/test_results_stay.py "
-    "library/test_nodal_forces.py store/test_tables.py store/test_same_answers.py engine/test_interpolation.py "
-    "dynamics/test_reactions.py dynamics/test_energy.py library/test_joint_motions.py shells",
-    "fem_mbs/system": f"engine {DYNAMICS} {CONTRACTS}",
-    "fem_mbs/static": "statics dynamics/test_rotors.py",
-    "fem_mbs/modal": "dynamics/test_modes.py dynamics/test_modes_rotating.py dynamics/test_linearize.py "
-    "dynamics/test_state_space.py dynamics/test_turning_axes.py dynamics/test_frequencies.py dynamics/test_rotors.py",
-    "elements/beams": "library/test_beam_strain.py library/test_beam_mass.py library/test_beam_geometry.py "
-    "look/test_check.py "
-    "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
-    f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",
-    "elements/bodies.py": "library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py "
-    f"look/test_check.py {CONTRACTS}",
-    "elements/joints": "library/test_joints.py library/test_joint_motions.py library/test_couplings.py "
-    "library/test_joint_limits.py library/test_curve_joints.py library/test_sliding.py dynamics/test_rolling_disc.py "
-    f"{CONTRACTS}",
-    "elements/forces": "library/test_spring_damper.py library/test_bushing.py library/test_joint_forces.py "
-    "library/test_joint_friction.py library/test_loads.py library/test_maxwell.py library/test_slip_spring.py "
-    "library/test_actuator.py library/test_energy_of_contact.py dynamics/test_rotors.py dynamics/test_contact.py "
-    f"statics/test_contact_statics.py look/test_check.py dynamics/test_turning_axes.py {CONTRACTS}",
-    "elements/laws": "library/test_laws.py library/test_laws_of_time.py",
-    "fem_mbs/contact": "engine/test_complementarity.py dynamics/test_passing_through.py dynamics/test_contact.py "
-    "dynamics/test_contact_energy.py dynamics/test_contact_modes.py dynamics/test_beam_contact.py",
-    "elements/contact": "library/test_contact_pairs.py library/test_contact_yields.py library/test_contact_queries.py "
-    "library/test_contacts_between.py library/test_energy_of_contact.py library/test_tubes.py "
-    "dynamics/test_beam_contact.py",
-    "elements/shells": f"shells {CONTRACTS}",
-    "elements/flexible": "library/test_flexible_sources.py library/test_large_reduction.py library/test_mesh_loads.py "
-    f"dynamics/test_flexible_body.py dynamics/test_rotors.py {CONTRACTS}",
-    "fem_mbs/derivatives": "derivatives",
-    "elements/control": "library/test_control.py library/test_sampled_control.py library/test_control_errors.py "
-    "library/test_element_contract.py",
-}
-"""Where the mechanics are, and the tests, within ``tests``, that are asked first."""
+ROOMS = [
+    *(
+        f"fem_mbs/{room}"
+        for room in ("lie", "alpha", "methods", "initial", "newton.py", "linear", "solution", "system")
+    ),
+    *(f"fem_mbs/{room}" for room in ("static", "modal", "contact", "derivatives")),
+    *(f"elements/{room}" for room in ("beams", "bodies.py", "joints", "forces", "laws", "contact", "shells")),
+    *(f"elements/{room}" for room in ("flexible", "control")),
+]
+"""Where the mechanics are."""
 OTHER = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
@@ -83,17 +51,16 @@ SPARED = (ast.Raise, ast.JoinedStr, ast.Assert, ast.AnnAssign, ast.arguments)
 DRAWN = ("shapes", "picture", "draw", "plot", "film", "_base", "_coil", "_cylinder", "_line")
 TOLERANCE = 1e-4
 """Numbers below it are tolerances, and steps of differences."""
-PATIENCE = 3600.0
-"""How long, in s, the tests of a room may take without a fault, on whatever machine."""
-SLOWER = 5.0
-"""Tests that take this many times as long as without the fault notice it."""
+PATIENCE = 60
+"""A test that takes so many seconds of CPU notices the fault: no quick one does without."""
 
 
 class Fault(NamedTuple):
-    """A file, what is put in the place of its text, and both lines."""
+    """A file, its text with the fault, the lines of the statement, and the line before and after."""
 
     file: Path
     mutated: str
+    lines: range
     line: int
     before: str
     after: str
@@ -120,21 +87,26 @@ def spared(node: ast.AST, within: ast.AST) -> bool:
     return isinstance(node, SPARED)
 
 
-def places(tree: ast.AST, within: bool = False) -> Iterator[ast.expr]:
-    """Expressions in functions that a fault can be in."""
+def places(tree: ast.AST, statement: ast.stmt | None = None) -> Iterator[tuple[ast.expr, ast.stmt]]:
+    """Expressions in functions that a fault can be in, each in a line of its own, and their statements."""
     for node in ast.iter_child_nodes(tree):
         if spared(node, tree):
             continue
-        inside = within or isinstance(node, ast.FunctionDef)
-        if within and (
-            (isinstance(node, ast.BinOp) and type(node.op) in OTHER)
-            or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub))
-            or (isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER)
-            or (isinstance(node, ast.BoolOp))
-            or (isinstance(node, ast.Constant) and type(node.value) is float)
+        within = node if isinstance(node, ast.stmt) and (statement or isinstance(node, ast.FunctionDef)) else statement
+        if (
+            statement is not None
+            and isinstance(node, ast.expr)
+            and node.lineno == node.end_lineno
+            and (
+                (isinstance(node, ast.BinOp) and type(node.op) in OTHER)
+                or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub))
+                or (isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER)
+                or (isinstance(node, ast.BoolOp))
+                or (isinstance(node, ast.Constant) and type(node.value) is float)
+            )
         ):
-            yield node
-        yield from places(node, inside)
+            yield node, statement
+        yield from places(node, within)
 
 
 def changed(node: ast.expr) -> ast.expr:
@@ -152,29 +124,77 @@ def changed(node: ast.expr) -> ast.expr:
     return node
 
 
-def fault(file: Path, chance: random.Random) -> Fault | None:
-    """One fault in a file, in a line of code of its own, so that what is around it stays as it is."""
-    text = file.read_text(encoding="utf-8")
-    nodes = [node for node in places(ast.parse(text)) if node.lineno == node.end_lineno]
-    if not nodes:
-        return None
-    node = chance.choice(nodes)
-    lines = text.splitlines(keepends=True)
-    line = lines[node.lineno - 1].encode()
-    new = f"({ast.unparse(changed(node))})".encode()
-    after = (line[: node.col_offset] + new + line[node.end_col_offset :]).decode()
-    before, lines[node.lineno - 1] = lines[node.lineno - 1], after
-    return Fault(file, "".join(lines), node.lineno, before.strip(), after.strip())
+def faults(rooms: list[str], number: int, seed: int) -> Iterator[Fault]:
+    """Distinct faults at random places of rooms."""
+    files = [path for room in rooms for path in sorted((ROOT / room).rglob("*.py")) or [ROOT / room]]
+    pool = [(file, *place) for file in files for place in places(ast.parse(file.read_text(encoding="utf-8")))]
+    for file, node, statement in random.Random(seed).sample(pool, min(number, len(pool))):
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        before = lines[node.lineno - 1]
+        line, new = before.encode(), f"({ast.unparse(changed(node))})".encode()
+        after = lines[node.lineno - 1] = (line[: node.col_offset] + new + line[node.end_col_offset :]).decode()
+        last = statement.body[0].lineno if hasattr(statement, "body") else (statement.end_lineno or 0) + 1
+        yield Fault(file, "".join(lines), range(statement.lineno, last), node.lineno, before.strip(), after.strip())
 
 
-def survives(tree: Path, tests: list[str], seconds: float = PATIENCE) -> bool:
-    """Whether no test notices what is wrong in a tree; tests that take longer do."""
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+def tests_of_lines(file: str) -> dict[tuple[Path, int], set[tuple[int, str]]]:
+    """The tests that come by a line, each after the number of lines that it comes by."""
+    from coverage import CoverageData
+
+    data = CoverageData(file)
+    data.read()
+    found = {
+        (Path(name).resolve(), line): {test.rpartition("|")[0] for test in tests if test}
+        for name in data.measured_files()
+        for line, tests in data.contexts_by_lineno(name).items()
+    }
+    lines = Counter(test for tests in found.values() for test in tests)
+    return {place: {(lines[test], test) for test in tests} for place, tests in found.items()}
+
+
+class Asked:
+    """What runs tests in their order, and ends with the first that fails, or after some seconds of CPU."""
+
+    def __init__(self, tests: list[str], seconds: float) -> None:
+        self.order = {test: k for k, test in enumerate(tests)}
+        self.seconds, self.failed = seconds, False
+
+    def pytest_collection_modifyitems(self, items: list) -> None:
+        items[:] = sorted((item for item in items if item.nodeid in self.order), key=lambda one: self.order[one.nodeid])
+
+    def pytest_collectreport(self, report) -> None:
+        self.failed |= report.failed
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.failed |= report.failed
+
+    def pytest_runtest_protocol(self, item) -> None:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        if self.failed or used.ru_utime + used.ru_stime > self.seconds:
+            item.session.shouldstop = "enough"
+
+
+def survives(fault: Fault, tests: list[str], seconds: float) -> bool:
+    """Whether no test notices a fault, in a copy of this process; one that takes too long does."""
+    import pytest
+
+    if child := os.fork():
+        return os.waitpid(child, 0)[1] == 0
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(1, 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + PATIENCE, int(seconds) + PATIENCE))
+    right = SourceFileLoader.get_code
+
+    def wrong(self, name):
+        path = self.get_filename(name)
+        return compile(fault.mutated, path, "exec") if Path(path).resolve() == fault.file else right(self, name)
+
+    SourceFileLoader.get_code = wrong  # type: ignore[method-assign]
+    asked = Asked(tests, seconds)
     try:
-        run = subprocess.run(command, cwd=tree, capture_output=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return run.returncode == 0
+        pytest.main(["-q", "-x", "-p", "no:cacheprovider", *{test.split("::")[0] for test in tests}], plugins=[asked])
+    finally:
+        os._exit(asked.failed)
 
 
 def main() -> None:
@@ -182,45 +202,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("faults", type=int, nargs="?", default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--room", choices=[*ROOMS], help="faults in one room alone")
-    parser.add_argument("--all", action="store_true", help="let survivors meet all quick tests")
+    parser.add_argument("--room", choices=ROOMS, help="faults in one room alone")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of CPU for the tests of a fault")
+    parser.add_argument("--coverage", default=str(ROOT / ".coverage"), help="what pytest-cov wrote")
     options = parser.parse_args()
-    chance = random.Random(options.seed)
-    files = [
-        (room, path.relative_to(ROOT))
-        for room in ([options.room] if options.room else ROOMS)
-        for path in ([ROOT / room] if room.endswith(".py") else sorted((ROOT / room).rglob("*.py")))
-    ]
-    sizes = [len((ROOT / path).read_text(encoding="utf-8")) for _, path in files]
-    killed, made, limits = 0, 0, dict[str, float]()
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "clone"
-        others = shutil.ignore_patterns(".*", "build", "dist", "out", "_build", "_generated")
-        shutil.copytree(ROOT, tree, symlinks=True, ignore=others)
-        if not (tree / "fem_mbs" / "elements").exists():
-            (tree / "fem_mbs" / "elements").symlink_to(Path("..") / "elements")
-        while made < options.faults:
-            [(room, path)] = chance.choices(files, sizes)
-            if (wrong := fault(tree / path, chance)) is None:
-                continue
-            tests = [f"tests/{test}" for test in ROOMS[room].split()]
-            if room not in limits:
-                begin = time.monotonic()
-                if not survives(tree, tests):
-                    ends = f"fail, or take longer than {PATIENCE:g} s, without a fault"
-                    parser.error(f"the tests of {room} {ends}: {' '.join(tests)}")
-                limits[room] = 60.0 + SLOWER * (time.monotonic() - begin)
-            made += 1
-            right = wrong.file.read_text(encoding="utf-8")
-            wrong.file.write_text(wrong.mutated, encoding="utf-8")
-            try:
-                alive = survives(tree, tests, limits[room]) and not (options.all and not survives(tree, ["tests"]))
-            finally:
-                wrong.file.write_text(right, encoding="utf-8")
-            killed += not alive
-            if alive:
-                print(f"{path}:{wrong.line}\n  - {wrong.before}\n  + {wrong.after}", flush=True)
-            print(f"{killed} of {made} killed", end="\n" if alive else "\r", file=sys.stderr, flush=True)
+    os.chdir(ROOT)
+    known = tests_of_lines(options.coverage)
+    import matplotlib.pyplot  # noqa: F401  (what each copy would import again)
+    import scipy.optimize  # noqa: F401
+    import scipy.sparse.linalg  # noqa: F401
+
+    killed, made = 0, 0
+    for fault in faults([options.room] if options.room else ROOMS, options.faults, options.seed):
+        tests = [test for _, test in sorted(set().union(*(known.get((fault.file, k), ()) for k in fault.lines)))]
+        alive = survives(fault, tests, options.seconds) if tests else True
+        made, killed = made + 1, killed + (not alive)
+        if alive:
+            place = f"{fault.file.relative_to(ROOT)}:{fault.line} ({len(tests)} tests)"
+            print(f"{place}\n  - {fault.before}\n  + {fault.after}", flush=True)
+        print(f"{killed} of {made} killed", end="\n" if alive else "\r", file=sys.stderr, flush=True)
     print(f"{killed} of {made} faults killed, {killed / made:.1%}; seed {options.seed}")
 
 

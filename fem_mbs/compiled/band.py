@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import pairwise
 from sys import getrefcount
 from typing import Any
 
@@ -20,13 +19,15 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.machine import lanes
-from fem_mbs.compiled.program import Between, Program, Statement, address
+from fem_mbs.compiled.program import EVERY, Between, Program, Statement, address, padded
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
+B = 4
+"""Columns that a solution takes at a time, and factors are made in multiples of."""
 FACTOR = """\
 declare double @llvm.fabs.f64(double)
 declare {vector} @llvm.fabs.v{V}f64({vector})
@@ -107,7 +108,15 @@ done:
 {count}
  %j1 = add i64 %j, 1
  %go = icmp ult i64 %j1, %n
- br i1 %go, label %columns, label %end
+ br i1 %go, label %columns, label %invert
+invert:
+ %v = phi i64 [%begin, %done], [%v1, %invert]
+ %v_first = mul i64 %v, {ld}
+ %own = getelementptr double, ptr %lu, i64 %v_first
+{invert}
+ %v1 = add i64 %v, {B}
+ %inverting = icmp ult i64 %v1, %n
+ br i1 %inverting, label %invert, label %end
 end:
  %any = sitofp i64 %lost1 to double
  store double %any, ptr %seen
@@ -120,12 +129,15 @@ end_of_all:
 
 ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all subtractions
 are added; in the end it begins with 1 if a pivot is lost. Columns are those from ``begin``, if the others are done; all
-that these are coupled with have to be there.
+that these are coupled with have to be there. In the end what ``B`` columns have of each other, a lower and an upper
+triangle, is replaced by the inverses of these: solutions then do not wait for one column after the other.
 """
 SOLVE = """\
 define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
  ptr noalias %y) {{
 entry:
+ %y_end = getelementptr double, ptr %y, i64 %n
+ store <{B} x double> zeroinitializer, ptr %y_end, align 8
  br label %fill
 fill:
  %k = phi i64 [0, %entry], [%k1, %fill]
@@ -143,57 +155,162 @@ first:
  br label %forward
 forward:
  %j = phi i64 [0, %first], [%j1, %forward]
-{windows}
- %xj = extractelement {vector} %r0, i32 0
- %y_of = getelementptr double, ptr %y, i64 %j
- store double %xj, ptr %y_of
- %start = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %start
- %below = getelementptr double, ptr %column, i64 {W1}
- %one = insertelement {vector} poison, double %xj, i32 0
- %xs = shufflevector {vector} %one, {vector} poison, <{V} x i32> zeroinitializer
- %new_at = getelementptr double, ptr %y_of, i64 {W}
- %new = load double, ptr %new_at
- %added = insertelement {vector} poison, double %new, i32 0
-{shift}
-{subtract}
- %j1 = add i64 %j, 1
+{forward}
+ %j1 = add i64 %j, {B}
  %more = icmp ult i64 %j1, %n
- br i1 %more, label %forward, label %turn
-turn:
- br label %backward
+ br i1 %more, label %forward, label %backward
 backward:
- %i1 = phi i64 [%n, %turn], [%i, %backward]
-{windows_back}
- %i = sub i64 %i1, 1
- %back_start = mul i64 %i, {ld}
- %back_column = getelementptr double, ptr %lu, i64 %back_start
- %diagonal = getelementptr double, ptr %back_column, i64 {W}
- %inverse = load double, ptr %diagonal
- %y_back = getelementptr double, ptr %y, i64 %i
- %left = load double, ptr %y_back
- %taken = extractelement {vector} %q{K1}, i32 {V1}
- %rest = fsub double %left, %taken
- %xi = fmul double %rest, %inverse
- %to_at = getelementptr i64, ptr %order, i64 %i
- %to = load i64, ptr %to_at
- %x_at = getelementptr double, ptr %x, i64 %to
- store double %xi, ptr %x_at
- %two = insertelement {vector} poison, double %xi, i32 0
- %xis = shufflevector {vector} %two, {vector} poison, <{V} x i32> zeroinitializer
-{shift_back}
-{add_back}
+ %i1 = phi i64 [%j1, %forward], [%i, %backward]
+{backward}
  %again = icmp ugt i64 %i, 0
- br i1 %again, label %backward, label %end
+ br i1 %again, label %backward, label %spread
+spread:
+ %m = phi i64 [0, %backward], [%m1, %spread]
+ %to_at = getelementptr i64, ptr %order, i64 %m
+ %to = load i64, ptr %to_at
+ %solved_at = getelementptr double, ptr %y, i64 %m
+ %solved = load double, ptr %solved_at
+ %x_at = getelementptr double, ptr %x, i64 %to
+ store double %solved, ptr %x_at
+ %m1 = add i64 %m, 1
+ %spreading = icmp ult i64 %m1, %n
+ br i1 %spreading, label %spread, label %end
 end:
  ret void
 }}
 """
+"""``B`` columns at a time. Vectors hold what the next unknowns, as many as half a column has, are corrected by."""
 
 
 def _vectors(width: int) -> tuple[int, int]:
     """Numbers in a vector, and vectors in half a column: of those that there are, those with the shorter columns."""
-    return min(((V, -(-width // V)) for V in (lanes(), min(lanes(), 4))), key=lambda own: own[0] * own[1])
+    both = ((V, -(-max(width, B) // V)) for V in (lanes(), min(lanes(), B)))
+    return min(both, key=lambda own: own[0] * own[1])
+
+
+class _Text:
+    """Statements on single numbers and vectors of ``V``, whose names begin alike."""
+
+    def __init__(self, name: str, V: int) -> None:  # noqa: N803
+        self.lines, self._name, self._V, self._vector = list[str](), name, V, f"<{V} x double>"
+
+    def __call__(self, text: str) -> str:
+        """The name of what a statement returns."""
+        self.lines.append(f" %{self._name}{len(self.lines)} = {text}")
+        return self.lines[-1].split()[0]
+
+    def at(self, base: str, place: int) -> str:
+        return self(f"getelementptr double, ptr {base}, i64 {place}")
+
+    def number(self, base: str, place: int) -> str:
+        return self(f"load double, ptr {self.at(base, place)}")
+
+    def put(self, value: str, base: str, place: int) -> None:
+        pointer = self.at(base, place)
+        self.lines.append(f" store double {value}, ptr {pointer}")
+
+    def vector(self, base: str, place: int, inside: Sequence[bool] | None = None) -> str:
+        """Numbers in a row, zero where they are not inside."""
+        vector, V = self._vector, self._V  # noqa: N806
+        value = self(f"load {vector}, ptr {self.at(base, place)}, align 8")
+        if inside is None or all(inside):
+            return value
+        mask = ", ".join(f"i1 {int(own)}" for own in inside)
+        return self(f"select <{V} x i1> <{mask}>, {vector} {value}, {vector} zeroinitializer")
+
+    def lane(self, vectors: Sequence[str], place: int) -> str:
+        return self(f"extractelement {self._vector} {vectors[place // self._V]}, i32 {place % self._V}")
+
+    def spread(self, value: str) -> str:
+        """One number for all lanes."""
+        one = self(f"insertelement {self._vector} poison, double {value}, i32 0")
+        return self(f"shufflevector {self._vector} {one}, {self._vector} poison, <{self._V} x i32> zeroinitializer")
+
+    def shifted(self, vectors: Sequence[str], place: int) -> str:
+        """The vector from a place on in some that stand in a row."""
+        k, first = divmod(place, self._V)
+        if not first:
+            return vectors[k]
+        lanes = ", ".join(f"i32 {first + lane}" for lane in range(self._V))
+        pair = f"{self._vector} {vectors[k]}, {self._vector} {vectors[k + 1]}"
+        return self(f"shufflevector {pair}, <{self._V} x i32> <{lanes}>")
+
+    def sum(self, values: Sequence[str], kind: str = "double") -> str:
+        """In pairs, which do not wait for each other."""
+        if len(values) == 1:
+            return values[0]
+        left, right = self.sum(values[: len(values) // 2], kind), self.sum(values[len(values) // 2 :], kind)
+        return self(f"fadd {kind} {left}, {right}")
+
+    def products(self, pairs: Sequence[tuple[str, str]], kind: str = "double") -> list[str]:
+        return [self(f"fmul {kind} {a}, {b}") for a, b in pairs]
+
+
+def _inverted(V: int, W: int) -> list[str]:  # noqa: N803
+    """What ``B`` columns have of each other, as the inverses of both triangles."""
+    text, ld = _Text("inverse", V), 2 * W + 1
+    place = {(i, j): j * ld + W + i - j for i in range(B) for j in range(B)}
+    lu = {own: text.number("%own", at) for own, at in place.items()}
+    inverse = dict[tuple[int, int], str]()
+    for j in range(B):
+        for i in range(j + 1, B):
+            parts = [lu[i, j], *text.products([(lu[i, k], inverse[k, j]) for k in range(j + 1, i)])]
+            inverse[i, j] = text(f"fneg double {text.sum(parts)}")
+        inverse[j, j] = lu[j, j]  # which are inverted already
+        for i in range(j):
+            parts = text.products([(inverse[i, k], lu[k, j]) for k in range(i, j)])
+            inverse[i, j] = text(f"fmul double {text(f'fneg double {text.sum(parts)}')}, {lu[j, j]}")
+    for own, value in inverse.items():
+        text.put(value, "%own", place[own])
+    return text.lines
+
+
+def _forward(V: int, K: int) -> list[str]:  # noqa: N803
+    """``B`` unknowns of the lower factor, and what is left of the next ones."""
+    text, W, vector = _Text("down", V), K * V, f"<{V} x double>"  # noqa: N806
+    ld = 2 * W + 1
+    text.lines += [f" %r{k} = phi {vector} [%a{k}, %first], [%r_next{k}, %forward]" for k in range(K)]
+    here, column = text("getelementptr double, ptr %y, i64 %j"), text(f"mul i64 %j, {ld}")
+    column = text(f"getelementptr double, ptr %lu, i64 {column}")
+    window = [f"%r{k}" for k in range(K)]
+    window += [text.vector(here, W + first) for first in range(0, B, V)]
+    right, unknown = [text.lane(window, c) for c in range(B)], list[str]()
+    for c in range(B):
+        inverse = [(right[i], text.number(column, i * ld + W + c - i)) for i in range(c)]
+        unknown.append(text.sum([right[c], *text.products(inverse)]))
+        text.put(unknown[c], here, c)
+    spread = [text.spread(value) for value in unknown]
+    for k in range(K):
+        inside = [[B - c + k * V + lane <= W for lane in range(V)] for c in range(B)]
+        below = [text.vector(column, c * ld + W + B - c + k * V, inside[c]) for c in range(B)]
+        taken = text.sum(text.products(list(zip(below, spread, strict=True)), vector), vector)
+        text.lines.append(f" %r_next{k} = fsub {vector} {text.shifted(window, B + k * V)}, {taken}")
+    return text.lines
+
+
+def _backward(V: int, K: int) -> list[str]:  # noqa: N803
+    """``B`` unknowns of the upper factor, and what is taken from those before."""
+    text, W, vector = _Text("up", V), K * V, f"<{V} x double>"  # noqa: N806
+    ld = 2 * W + 1
+    text.lines += [f" %q{k} = phi {vector} [zeroinitializer, %forward], [%q_next{k}, %backward]" for k in range(K)]
+    text.lines.append(f" %i = sub i64 %i1, {B}")
+    here, column = text("getelementptr double, ptr %y, i64 %i"), text(f"mul i64 %i, {ld}")
+    column = text(f"getelementptr double, ptr %lu, i64 {column}")
+    window = [*(max(1, B // V) * ["zeroinitializer"]), *(f"%q{k}" for k in range(K))]
+    zeros = V * (len(window) - K)
+    left = [text(f"fsub double {text.number(here, c)}, {text.lane(window, zeros + W - B + c)}") for c in range(B)]
+    spread = list[str]()
+    for c in range(B):
+        inverse = [(left[d], text.number(column, d * ld + W + c - d)) for d in range(c, B)]
+        value = text.sum(text.products(inverse))
+        text.put(value, here, c)
+        spread.append(text.spread(value))
+    for k in range(K):
+        inside = [[k * V + lane >= c for lane in range(V)] for c in range(B)]
+        above = [text.vector(column, c * ld + k * V - c, inside[c]) for c in range(B)]
+        taken = text.sum(text.products(list(zip(above, spread, strict=True)), vector), vector)
+        text.lines.append(f" %q_next{k} = fadd {vector} {text.shifted(window, zeros - B + k * V)}, {taken}")
+    return text.lines
 
 
 @cache
@@ -201,7 +318,6 @@ def functions(width: int) -> dict[str, str]:
     """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
     V, K = _vectors(width)  # noqa: N806
     vector, W = f"<{V} x double>", K * V  # noqa: N806
-    down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
 
     def lines(*texts: str) -> str:
         """Statements for each vector of a column, with its number and place."""
@@ -218,16 +334,6 @@ def functions(width: int) -> dict[str, str]:
     def store(name: str, pointer: str) -> str:
         return f"store {{vector}} %{name}{{k}}, ptr %{pointer}{{k}}, align 8"
 
-    def shifted(name: str, pairs: Sequence[tuple[str, str]], lane: str) -> str:
-        every = enumerate(pairs)
-        shuffle = " %{}{} = shufflevector {} {}, {} {}, <{} x i32> <{}>"
-        return "\n".join(shuffle.format(name, k, vector, a, vector, b, V, lane) for k, (a, b) in every)
-
-    def windows(name: str, first: str, block: str) -> str:
-        value = "zeroinitializer" if first == "0" else "%" + first + "{k}"
-        before = "%turn" if first == "0" else "%first"
-        return lines(f"%{name}{{k}} = phi {{vector}} [{value}, {before}], [%{name}_next{{k}}, %{block}]")
-
     factor = FACTOR.format(
         vector=vector,
         V=V,
@@ -238,6 +344,8 @@ def functions(width: int) -> dict[str, str]:
         ahead=2 * W,
         far=W * (2 * W + 1),
         least=f"{LEAST:.1e}",
+        B=B,
+        invert="\n".join(_inverted(V, W)),
         scale=lines(*load("raw", "%below"), "%l{k} = fmul {vector} %raw{k}, %inverses", store("l", "raw_at")),
         update=lines(
             *load("old", "%target"),
@@ -254,26 +362,11 @@ def functions(width: int) -> dict[str, str]:
             store("sum", "seen_at"),
         ),
     )
-    r, q = ([f"%{name}{k}" for k in range(K)] for name in "rq")
     solve = SOLVE.format(
-        vector=vector,
-        V=V,
-        V1=V - 1,
-        K1=K - 1,
-        W=W,
-        W1=W + 1,
-        ld=2 * W + 1,
+        B=B,
         first=lines(*load("a", "%y")),
-        windows=windows("r", "a", "forward"),
-        shift=shifted("s", list(pairwise([*r, "%added"])), down),
-        subtract=lines(
-            *load("l", "%below"), "%p{k} = fmul {vector} %l{k}, %xs", "%r_next{k} = fsub {vector} %s{k}, %p{k}"
-        ),
-        windows_back=windows("q", "0", "backward"),
-        shift_back=shifted("t", list(pairwise(["zeroinitializer", *q])), up),
-        add_back=lines(
-            *load("u", "%back_column"), "%g{k} = fmul {vector} %u{k}, %xis", "%q_next{k} = fadd {vector} %t{k}, %g{k}"
-        ),
+        forward="\n".join(_forward(V, K)),
+        backward="\n".join(_backward(V, K)),
     )
     return {"factor": factor, "solve": solve}
 
@@ -322,7 +415,7 @@ class CompiledBand(LinearSolver):
         program = self._program
         program.functions |= functions(plain.width)
         size = program.count(self.size)
-        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
+        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), padded((self.size + W + B,))
         """The order, and where functions write the sizes of pivots and parts of solutions."""
         order, seen, y = map(program.array, self.arrays)
         self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))
@@ -330,7 +423,7 @@ class CompiledBand(LinearSolver):
         factor = Statement("factor", size, [self._lu, seen])
         solve = Statement("solve", size, [self._lu, order, right, x, y])
         self._factor, self._solve = program.kernels(
-            [program.line([], Between([], [own], 0)) for own in (factor, solve)]
+            [program.line([], after=Between([], [own], 0)) for own in (factor, solve)]
         )
         self._storages, self._places = list[Array](), list[int]()
 
@@ -353,7 +446,7 @@ class CompiledBand(LinearSolver):
     def _in_place(self, lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
         self._program.put(self._lu, place)
-        self._factor()
+        self._factor(EVERY)
         return None if self._seen[0] else self._factors(lu, place)
 
     def memory(self) -> tuple[Array, int]:
@@ -389,7 +482,7 @@ class CompiledBand(LinearSolver):
             return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
         np.copyto(self._right, right)  # which refuses complex ones
         self._program.put(self._lu, place)
-        self._solve()
+        self._solve(EVERY)
         return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:

@@ -20,7 +20,7 @@ from typing import Any
 
 LARGEST = 256 * 2**20
 """Bytes of all kernels on disk; beyond it those that were not used for longest go."""
-CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
 def folder() -> Path:
@@ -63,7 +63,7 @@ def lanes() -> int:
 
 
 @cache
-def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], None]:
+def kernel(text: str, opt: int = 2) -> Callable[[int, int, int, int], int]:
     """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
     llvm, version = _llvm(), importlib.metadata.version("llvmlite")
     parts = text, str(opt), version, llvm.get_default_triple(), llvm.get_host_cpu_name()

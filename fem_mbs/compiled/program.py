@@ -26,6 +26,8 @@ GUARD = 0
 """Place of the array of guards."""
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
+EVERY = -1
+"""In place of the number of a section of a line."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
 LARGE = 200
@@ -38,6 +40,34 @@ Rows = tuple[int, int, int]
 
 
 CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+HEAD = """\
+define i64 @kernel(ptr %ends, i64 %parts, ptr %arrays, i64 %section) {{
+entry:
+ %all = icmp slt i64 %section, 0
+{arrays}
+ store i64 0, ptr %p{guard}
+ br label %part
+part:
+ %row = phi i64 [0, %entry], [%row1, %end]
+ %row1 = add i64 %row, 1
+ %before = mul i64 %row, {width}
+ %begins = getelementptr i64, ptr %ends, i64 %before
+ %counts = getelementptr i64, ptr %begins, i64 {width}
+{numbers}
+ switch i64 %section, label %section0 [{sections}]
+section0:"""
+END = """\
+ br label %end
+end:
+ %seen = load i64, ptr %p{guard}
+ %fine = icmp eq i64 %seen, 0
+ %left = icmp ult i64 %row1, %parts
+ %more = and i1 %fine, %left
+ br i1 %more, label %part, label %done
+done:
+ ret i64 %seen
+}}"""
+"""A program goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
 
 
 class Kept(NamedTuple):
@@ -131,9 +161,11 @@ class Program:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
-        which the cells of lanes do so, its number, of others 0."""
+        which the cells of lanes do so, its number, negative if it has sections, of others 0."""
         self._lines, self.in_parts = 0, False
         """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
+        self.least = 0
+        """First stage of what a second section of lines has, see :meth:`line`."""
         self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
@@ -232,18 +264,22 @@ class Program:
             self.rows(*parts, line=line)
 
     def _within_lines(self) -> None:
-        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time."""
+        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time.
+
+        Those of lines with sections have other memory, as lines without may run in between.
+        """
         places = (place for place, array in enumerate(self.arrays) if array is None)
-        ends, spans = dict[int, int](), list[tuple[int, int, int]]()
+        ends, spans = dict[int, int](), list[tuple[bool, int, int, int]]()
         for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
             ((kind, width),) = parts
             lanes = self.tapes[kind].lanes
             begin = ends.get(line, 0)
             ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            spans.append((place, begin, ends[line]))
-        memory = padded((max(ends.values(), default=0),))
-        for place, *span in spans:
-            self.arrays[place] = memory[slice(*span)]
+            spans.append((line < 0, place, begin, ends[line]))
+        sizes = [max((end for line, end in ends.items() if (line < 0) == of), default=0) for of in (False, True)]
+        memory = [padded((size,)) for size in sizes]
+        for of, place, *span in spans:
+            self.arrays[place] = memory[of][slice(*span)]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -283,7 +319,7 @@ class Program:
     def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
-        self._makers[array] = Between(sinks, statements, max(stages, default=0))
+        self._makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
         return self._makers[array]
 
     def made_by(self, array: int) -> Between | None:
@@ -299,22 +335,30 @@ class Program:
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
-    def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
-        """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
+    def first_section(self, values: Iterable[Any]) -> None:
+        """Have statements, and what is given to stages from ``least``, come after these values from now on."""
+        self.least = 1 + max(value.tape.stages[value.place] for value in values if isinstance(value, Number))
+
+    def line(self, *sections: Sequence[Sink], after: Between | None = None) -> str:
+        """The program that fills sinks; its guards are those recorded since the last, and those that all share.
+
+        It may be run section by section.
+        """
         self._lines += 1
-        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
+        outputs = [sink for section in sections for sink in section] + ([] if after is None else after.sinks)
+        collected = _Collected(self, outputs, -self._lines if len(sections) > 1 else self._lines)
         self.in_parts = not collected.betweens
         if after is not None:
             collected.betweens.append(after)
-        return collected.text()
+        return collected.text(sections)
 
     # how it runs
 
-    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[], bool]]:
-        """A function for each line; False where a cell takes another branch. Nothing is recorded after that.
+    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[int], int]]:
+        """A function of the number of a section for each line; not zero where a cell takes another branch.
 
-        The first is worked off in parts, which end at these counts ``(parts, counts)``, so that what one stage leaves
-        for another is still near.
+        Nothing is recorded after that. The first is worked off in parts, which end at these counts ``(parts, counts)``,
+        so that what one stage leaves for another is still near.
         """
         self._within_lines()
         self.tapes.clear()  # which is large
@@ -322,18 +366,14 @@ class Program:
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         ends = np.array([self.counts], np.int64)
         self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        opt, result = 2 if max(self.counts) > LARGE else 0, list[Callable[[], bool]]()
-        for k, text in enumerate(programs):
-            pairs = [*pairwise(row.ctypes.data for row in self._ends[k > 0])]
-            result.append(partial(self._run, kernel(text, opt), pairs, self._addresses.ctypes.data))
-        return result
+        opt, arrays = 2 if self.large else 0, self._addresses.ctypes.data
+        every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
+        return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
 
-    def _run(self, compiled: Callable[[int, int, int], None], parts: list[tuple[int, int]], table: int) -> bool:
-        for begin, end in parts:
-            compiled(begin, end, table)
-            if self.arrays[GUARD][0]:
-                return False
-        return True
+    @property
+    def large(self) -> bool:
+        """Whether what cells take is more than what calls do."""
+        return max(self.counts) > LARGE
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -403,26 +443,33 @@ class _Collected:
             for operand in operands:
                 self._need(number, operand, tape.stages[place])
 
-    def text(self) -> str:
+    def text(self, sections: Sequence[Sequence[Sink]]) -> str:
         """The program."""
         program, texts, declared = self._program, list[str](), set[str]()
-        sinks, places = self._outputs()
-        body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
-        for array, (number, factor) in {sink.rows.array: sink.cleared for sink in self._sinks if sink.cleared}.items():
-            body += [
-                f" %from{array} = mul i64 %b{number}, {factor}",
-                f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
-                f" %more{array} = sub i64 %n{number}, %b{number}",
-                f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
-                f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
-            ]
-            arrays[array] = counts[number] = None
-            declared.add(CLEAR)
+        sinks, kept = self._outputs()
+        body, arrays, counts, cleared = list[str](), {GUARD: None}, dict[int, None](), set[int]()
         keys = {*sinks, *self._guards}
-        for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
+        last = max([stage for _, stage in keys] + [own.stage for own in self.betweens])
+        ends = {self._end(section): k for k, section in enumerate(sections[:-1], 1)}
+        for stage in range(1 + last):
+            filled = (sink for key in sorted(keys) if key[1] == stage for sink in sinks[key])
+            for array, of in {sink.rows.array: sink.cleared for sink in filled}.items():
+                if of is None or array in cleared:
+                    continue
+                cleared.add(array)
+                number, factor = of
+                body += [
+                    f" %from{array} = mul i64 %b{number}, {factor}",
+                    f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
+                    f" %more{array} = sub i64 %n{number}, %b{number}",
+                    f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
+                    f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
+                ]
+                arrays[array] = counts[number] = None
+                declared.add(CLEAR)
             for number, tape in enumerate(program.tapes):
                 if (number, stage) in keys:
-                    name, given = f"cells{number}.{stage}", self._inputs(tape, stage, places)
+                    name, given = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
                     guards = self._guards[number, stage]
                     text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, tape.lanes)
                     texts.append(text)
@@ -434,20 +481,31 @@ class _Collected:
                 body.append(f" call void @{name}({', '.join(handed)})")
                 counts[number] = None
                 arrays.update(dict.fromkeys(pointers))
-        head = ["define void @kernel(ptr %begins, ptr %counts, ptr %arrays) {"]
-        for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts"))):
-            head += [
-                f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}",
-                f" %{name}{k} = load i64, ptr %at{name}{k}",
-            ]
-        for k in arrays:
-            head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
-        head.append(f" store i64 0, ptr %p{GUARD}")
+            if stage in ends:
+                k = ends[stage]
+                body += [f" br i1 %all, label %section{k}, label %end", f"section{k}:"]
+        places = [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n %p{k} = load ptr, ptr %a{k}" for k in arrays]
+        numbers = [
+            f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}\n %{name}{k} = load i64, ptr %at{name}{k}"
+            for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts")))
+        ]
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
             declared |= {line for line in lines if line.startswith("declare")}
             texts += [line.replace("define void", "define internal void") for line in lines if line not in declared]
-        return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
+        head = HEAD.format(
+            arrays="\n".join(places),
+            numbers="\n".join(numbers),
+            guard=GUARD,
+            width=len(program.counts),
+            sections=" ".join(f"i64 {k}, label %section{k}" for k in range(1, len(sections))),
+        )
+        return "\n".join([head, *body, END.format(guard=GUARD), *texts, *sorted(declared), ""])
+
+    def _end(self, section: Sequence[Sink]) -> int:
+        """The last stage of a section."""
+        stages = [self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values]
+        return max(stages)
 
     def _outputs(self) -> tuple[dict[tuple[int, int], list[Sink]], dict[tuple[int, int], tuple[int, int, int]]]:
         """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""

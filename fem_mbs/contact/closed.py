@@ -8,8 +8,7 @@ open has nothing of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
-from copy import copy
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ from fem_mbs.contracts import (
     UnilateralBatch,
     node_rows,
 )
-from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.system import System
 
 OPEN, STICKS, SLIDES = 0, 1, 2
@@ -163,17 +161,13 @@ class ClosedSystem(NamedTuple):
     """Batches of those that slide, and the numbers of their contacts."""
 
 
-def _without_contacts(system: System) -> ModelDescription:
-    """A frozen model without what opens and closes."""
-    model = copy(system.model)
+def _without_contacts(system: System, elements: Iterable[Element] = (), joints: Iterable[Constraint] = ()) -> System:
+    """A frozen model without what opens and closes, and with other parts in its place."""
     unilateral = {id(own) for batch in system.batches if batch.unilateral for own in batch.owners}
-    model.nodes, model.elements = system.nodes, [own for own in system.elements if id(own) not in unilateral]
-    model.constraints = list(system.number.equations)
-    return model
-
-
-def _frozen(model: ModelDescription, system: System) -> System:
-    return System(model) if math.isinf(system.end) else System(model, system.end)
+    left = [own for own in system.elements if id(own) not in unilateral]
+    model = system.model.with_parts(system.nodes, [*left, *elements], [*system.number.equations, *joints])
+    with system.as_frozen():
+        return System(model) if math.isinf(system.end) else System(model, system.end)
 
 
 class ClosedSystems:
@@ -184,8 +178,7 @@ class ClosedSystems:
         self._kept: dict[bytes, ClosedSystem] = {}
         made = system
         if len(friction):
-            with system.as_frozen():
-                made = _frozen(_without_contacts(system), system)
+            made = _without_contacts(system)
             if system.redundant:
                 made.regularize(system.redundant)
             accelerate(made)
@@ -208,10 +201,7 @@ class ClosedSystems:
         closed = [ClosedContact(*self._named(int(c)), bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
         slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
-        model = _without_contacts(system)
-        model.elements, model.constraints = [*model.elements, *slides.values()], [*model.constraints, *closed]
-        with system.as_frozen():
-            made = _frozen(model, system)
+        made = _without_contacts(system, slides.values(), closed)
         if system.redundant:
             made.regularize(system.redundant)
         rows = np.full((len(closed), 3), -1)

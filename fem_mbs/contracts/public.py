@@ -182,8 +182,8 @@ def snapshot(value: Any) -> Any:
     """A value that does not change with the arrays and lists of a script."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(map(snapshot, value))
+    if isinstance(value, list) or type(value) is tuple:
+        return (tuple if type(value) is tuple else list)(map(snapshot, value))
     return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
 
 

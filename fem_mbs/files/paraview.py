@@ -40,7 +40,7 @@ CELL_TYPES = {"vertex": 1, "line": 3, "triangle": 5, "polygon": 7, "quad": 9}
 
 
 @checked
-def write_paraview(
+def to_paraview(
     solution: Queries, path: Path, *, stations: Stations = 5, every: PositiveInt = 1, shapes: bool = True
 ) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``; or all in one file.

@@ -83,7 +83,7 @@ class ShapesOfMotion(Public):
         """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
 
         ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for
-        :func:`fem_mbs.files.paraview.write_paraview`.
+        :func:`fem_mbs.files.paraview.to_paraview`.
         """
         stem = str(path).removesuffix(".pvd")
         return [

@@ -66,7 +66,7 @@ class TurnedModel:
         self._free = [free[rows] for rows in self.rows]
         self._rate = float(np.abs([np.matvec(motion.R, motion.V[:, 3:]), w]).max()) or 1.0
         self._precession = steady_precession(system, motion)
-        first = [batch.nodes[:, 0] for batch in system.batches]
+        first = [batch.nodes[:, :1].ravel() for batch in system.batches]
         relative = motion.V[:, 3:] - np.vecmat(w, motion.R)
         self.own = [batch.turning(relative[own]) for batch, own in zip(system.batches, first, strict=True)]
         """How fast internal variables of elements go round, as they are seen."""
@@ -123,7 +123,7 @@ class TurnedModel:
         V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
         own = motion.u.copy(), motion.udot.copy(), motion.uddot.copy()
         for batch in self.system.batches if motion.udot.any() else []:
-            G = batch.turning(-motion.V[batch.nodes[:, 0], 3:])
+            G = batch.turning(-motion.V[batch.nodes[:, :1].ravel(), 3:])
             if G is None:
                 continue
             left = np.matvec(G, own[0][batch.own]) - own[1][batch.own]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -41,6 +42,7 @@ from fem_mbs.errors import ModelError
 ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
 """What holds no part, or is not looked into."""
 TOGETHER = (list, tuple, set, frozenset)
+CHANGES = "add_node(...) and add(...) bring nodes, elements and joints into a model, remove(...) takes them out"
 
 
 def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
@@ -121,6 +123,21 @@ def held_by(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
 
 
 Added = TypeVar("Added", bound=Element | Constraint)
+Kept = TypeVar("Kept", bound=Part)
+Own = TypeVar("Own", bound="ModelDescription")
+
+
+class Parts(list[Kept]):
+    """Nodes, elements or constraints of a model in the order in which they were added, which alone changes them."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise ModelError(f"Model: its lists cannot be changed; {CHANGES}, and list(...) makes a list of your own")
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self),)
 
 
 @checked
@@ -129,21 +146,32 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "copies", "hold")
+    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "copies", "hold", "with_parts")
     copies: tuple[ModelDescription, ...] = ()
     """Where it is put together of models of one structure side by side, these."""
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
         self.gravity = gravity
-        self.nodes: list[Node] = []
-        self.elements: list[Element] = []
-        self.constraints: list[Constraint] = []
+        self.nodes, self.elements, self.constraints = Parts[Node](), Parts[Element](), Parts[Constraint]()
         self._parts: dict[str, Part] = {}
         self._members: set[Node] = set()
         self._added: Counter[type] = Counter()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
         self.hold(self.ground, True, True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("nodes", "elements", "constraints", "ground") and name in vars(self):
+            raise ModelError(f"Model: {name} cannot be set; {CHANGES}")
+        super().__setattr__(name, value)
+
+    def with_parts(
+        self: Own, nodes: Iterable[Node], elements: Iterable[Element], constraints: Iterable[Constraint]
+    ) -> Own:
+        """The same model of other parts, which nobody adds to: of several side by side, or without some."""
+        other = copy(self)
+        vars(other).update(nodes=Parts(nodes), elements=Parts(elements), constraints=Parts(constraints))
+        return other
 
     @property
     def gravity(self) -> Array:
@@ -195,7 +223,7 @@ class ModelDescription(PartNames):
         node = Node(name=name, group=group, position=position, rotation=R, velocity=v, angular_velocity=spin)  # type: ignore[arg-type]
         self._parts[name] = node
         self._added[Node] += 1
-        self.nodes.append(node)
+        list.append(self.nodes, node)
         self._members.add(node)
         return node
 
@@ -212,7 +240,7 @@ class ModelDescription(PartNames):
         nodes = still_nodes(names, self.group, places)
         self._parts.update(zip(names, nodes, strict=True))
         self._added[Node] += len(nodes)
-        self.nodes += nodes
+        list.extend(self.nodes, nodes)
         self._members.update(nodes)
         return nodes
 
@@ -259,9 +287,9 @@ class ModelDescription(PartNames):
         self._parts[element.name] = element
         complete(element)
         if isinstance(element, Element):
-            self.elements.append(element)
+            list.append(self.elements, element)
         else:
-            self.constraints.append(element)
+            list.append(self.constraints, element)
         return element
 
     @contextmanager
@@ -303,7 +331,7 @@ class ModelDescription(PartNames):
         self._members.difference_update(gone)
         lists: tuple[list[Any], ...] = self.nodes, self.elements, self.constraints
         for kind in lists:
-            kind[:] = [part for part in kind if part not in gone]
+            list.__setitem__(kind, slice(None), [part for part in kind if part not in gone])
 
     def __getitem__(self, name: str) -> Part:
         """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""

@@ -331,7 +331,7 @@ class StaticSolution(Solution):
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a state over the load factor, or over the states where that falls.
 
-        See :func:`fem_mbs.files.paraview.write_paraview` for the options.
+        See :func:`fem_mbs.files.paraview.to_paraview` for the options.
         """
         shown = copy.copy(self)
         if (np.diff(self.t) <= 0.0).any():

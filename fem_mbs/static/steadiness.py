@@ -173,7 +173,7 @@ class SpinningEquations(TurningEquations):
         # as its nodes see it
         self._own = np.vecmat(np.where(turning[:, None], axis, 0.0), system.R0)
         self._speed = speed
-        self._rounds = [batch.turning(-speed * self._own[batch.nodes[:, 0]]) for batch in system.batches]
+        self._rounds = [batch.turning(-speed * self._own[batch.nodes[:, :1].ravel()]) for batch in system.batches]
         """``G`` of each batch, None where nothing goes round."""
         super().__init__(system, speed * axis, np.zeros(3), turning, t)
         self.axis, self.axes = axis, np.zeros_like(self.axes)

@@ -202,6 +202,7 @@ def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], m
     """Large ones are worked off in parts."""
     calls: list[bool] = []
     monkeypatch.setattr(whole, "IN_PART", 16)
+    monkeypatch.setattr(program, "LARGE", 20)
     monkeypatch.setattr(StepLines, "_run", counted(StepLines._run, calls))
     compiled, plain = both(lambda: mbs.simulate(make(), 0.08, 0.01), monkeypatch)
     assert compiled.stats.compiled and len(calls) > 10
@@ -228,8 +229,8 @@ def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     for refused in kernels:
         calls.clear()
 
-        def refuse(self: StepLines, kernel: object, unknown: object, refused: Any = refused) -> None:
-            run(self, kernel, unknown)  # type: ignore[arg-type]
+        def refuse(self: StepLines, kernel: object, unknown: object, section: int = -1, refused: Any = refused) -> None:
+            run(self, kernel, unknown, section)  # type: ignore[arg-type]
             calls.append(True)
             if len(calls) > 4 and kernel is refused(self):
                 raise OtherBranchError
@@ -296,13 +297,13 @@ def test_constraints_that_repeat_each_other_are_compiled_by_batches(monkeypatch,
 
 def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> None:
     """They are compared with NumPy before they are taken."""
-    correct = StepLines.evaluate
+    correct = StepLines._corrected
 
-    def wrong(self: StepLines, rows: np.ndarray) -> Trial:
-        trial = correct(self, rows)
+    def wrong(self: StepLines, rows: np.ndarray, section: int) -> Trial:
+        trial = correct(self, rows, section)
         return trial._replace(after=trial.after * (1.0 + 1e-3))
 
-    monkeypatch.setattr(StepLines, "evaluate", wrong)
+    monkeypatch.setattr(StepLines, "_corrected", wrong)
     assert mbs.simulate(top_on_joint(), 0.01, 1e-3).stats.compiled == ()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction
+from fem_mbs.elements import FlexibleBody, Force, Interface, ModalBody, Reduction, SphericalJoint
 
 VALUES = {"E": 2e8, "rho": 7800.0, "L": 1.0, "b": 0.1}
 
@@ -75,3 +75,24 @@ def test_frequencies_and_equilibria_of_square_bodies() -> None:
     for name, value in values.items():
         sides = [tip(mbs.statics(loaded(**{name: value * (1.0 + by)}))) for by in (1e-4, -1e-4)]
         np.testing.assert_allclose(found[name], (sides[0] - sides[1]) / (2e-4 * value), rtol=1e-5, atol=1e-12)
+
+
+def test_damped_modes_about_a_point() -> None:
+    """Directions that close velocities move amplitudes, too, and their damping with them."""
+
+    def build(damping: float = 30.0, length: float = 0.9) -> mbs.Model:
+        model = mbs.Model(gravity=(0.0, 0.0, -9.81))
+        node = model.add_node((length, 0.0, 0.0), angular_velocity=(2.0, 9.0, 1.0), name="body")
+        bends = {"translation": ((0.0, 0.0, 0.5),), "rotation": ((0.0, 0.05, 0.0),)}
+        shares = {name: np.transpose(value) for name, value in bends.items()}
+        model.add(ModalBody(node, 1.0, (0.1, 0.1, 0.1), [1.0], [90.0], modal_damping=[damping], **shares))
+        model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)))
+        mbs.project_velocities(model)
+        return model
+
+    values = {"damping": 30.0, "length": 0.9}
+    direct, copies = (mbs.sensitivities(build, values, 0.24, 0.04, how=how) for how in ("direct", "copies"))
+    for query in (lambda s: s.history.u, lambda s: s.history.udot, lambda s: s.history.v):
+        mine, others = direct.of(query), copies.of(query)
+        for key in values:
+            assert np.abs(mine[key] - others[key]).max() < 1e-6 * np.abs(others[key]).max(), key

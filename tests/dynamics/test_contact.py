@@ -82,6 +82,15 @@ def test_a_step_with_more_instants_of_impacts_than_are_located_is_not_cut(
     assert min(solution.gap(floor).min() for floor in floors) > -1e-12
 
 
+@pytest.mark.parametrize("height", [3.0, 0.1])
+def test_what_glides_along_a_floor_has_no_error(height: float) -> None:
+    """Far above it or touching it, without weight: steps become as long as may be."""
+    model = model_with_ball(height - 0.1, velocity=(1.0, 0, 0))
+    model.gravity = np.zeros(3)
+    solution = mbs.simulate(model, 1.0, mbs.VariableStep(1e-6, largest=0.2, max_steps=30))
+    np.testing.assert_allclose(solution.position("ball")[-1], [1.0, 0.0, height], rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_ball_bounces_to_rest(group: str) -> None:
     """Instants ``t_1 (1 + 2 sum e^i)``, heights by ``e^2k``, and rest at ``t_1 (1 + e)/(1 - e)``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,7 +226,9 @@ def test_a_body_that_is_spun_up_tells_that_it_lacks_stiffening(caplog: pytest.Lo
 
 def test_a_rigid_rotation_has_its_second_order() -> None:
     """``int X x2^T dm = 1/2 int X X^T dm skew(phi)^2``, and no shift of the mass centre, to rounding of the mesh."""
-    for own in (solid_bar("SI", stiffening=True), solid_bar("mm-t-s", stiffening=True)):
+    si, mm = bodies = solid_bar("SI", stiffening=True), solid_bar("mm-t-s", stiffening=True)
+    np.testing.assert_allclose(mm.second_order, si.second_order, atol=1e-8 * np.abs(si.second_order).max())
+    for own in bodies:
         phi = np.array([0.3, -0.5, 0.7])
         q = rigid_coordinates(own.places, len(own.stiffness))[:, 3:] @ phi
         found = 0.5 * np.einsum("ljk,j,k->l", own.second_order, q, q)
@@ -447,6 +450,23 @@ def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
     model.add(Moment(body.node("b"), (0, 40.0, 0)))
     with pytest.raises(mbs.FemMbsError, match="more than linear elasticity can mean"):
         mbs.statics(model)
+
+
+def test_an_interface_that_is_turned_too_far_is_refused() -> None:
+    """However well the frame settles, here of a heavy end: by 3 rad and more, another way round may be shorter."""
+    (points, stiffness, _), dofs = chain(1)
+    ends = {"heavy": Interface.rigid([0]), "light": Interface.rigid([1])}
+    model = mbs.Model("SE3")
+    own = Reduction(points, stiffness, np.diag(np.repeat([1.0, 1e-3], 6)), ends, method="guyan", dofs=dofs)
+    body = model.add(FlexibleBody.place(model, own))
+    system = mbs.System(model)
+    motion, row = system.motion(mbs.start(system)), system.number(body.node("light"))
+    [batch] = [batch for batch in system.batches if body in batch.owners]
+    for angle, refused in ((2.9, False), (3.1, True)):
+        R = motion.R.copy()
+        R[row] = R[row] @ so3.exp(np.array([angle, 0.0, 0.0]))
+        with pytest.raises(mbs.MotionError, match="'light' turns by 3.1. rad") if refused else nullcontext():
+            assert batch.frame(replace(motion, R=R)).settled.all()
 
 
 @pytest.mark.parametrize("far", [1e20, 1e37, 1e150])

@@ -17,15 +17,19 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bearing,
+    Block,
     Bushing,
     FixedJoint,
     FlexibleBody,
     GeneralJoint,
     Interface,
+    JointFriction,
+    JointSpring,
     JournalBearing,
     Reduction,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
 )
 from fem_mbs.elements.forces.bearing import film
 from fem_mbs.modal.floquet import floquet_modes
@@ -424,6 +428,46 @@ def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     assert np.abs(floquet_modes(linear, 4, "test").eigenvalues.imag) == pytest.approx(right, rel=1e-6)
 
 
+def lagging(model: mbs.Model) -> None:
+    model.add(Block(lambda t: 0.0, lambda t, x, u: u - x, initial=[0.0]))
+
+
+def rolling(model: mbs.Model) -> None:
+    node = model.add_node((5, 0, 0.5))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(RollingDisc(model.ground, node, (0, 0, 1), (0, 1, 0), 0.5))
+
+
+def rubbing(model: mbs.Model) -> None:
+    node = model.add_node((5, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, node, X))
+    model.add(JointSpring(hinge, 10.0))
+    model.add(JointFriction(hinge, 0.1, radius=0.1, reactions=True))
+
+
+@pytest.mark.parametrize("part", [lagging, rolling, rubbing])
+def test_floquet_of_another_order_is_refused(part: Callable[[mbs.Model], None]) -> None:
+    model = unequal((300, 500), (500, 500))
+    part(model)
+    with pytest.raises(mbs.ModelError, match="needs equations of second order: no states"):
+        mbs.campbell(model, [10.0], count=2, floquet=True, turning=["disc", "spinner"])
+
+
+def test_elements_without_nodes_turn_with_any_rotor() -> None:
+    """A controller beside it changes neither how it turns, nor how it spins in its weight, nor its frequencies."""
+    found = []
+    for part in (lambda model: None, lagging):
+        round_one, hung = unequal((300, 500), (500, 500)), friswell()
+        part(round_one)
+        part(hung)
+        state = mbs.steady_rotation(round_one, (10.0, 0, 0)).state(-1)
+        hung.gravity = (0, 0, -9.81)
+        found.append([mbs.modes(round_one, state=state).angular[-4:], mbs.steady_spin(hung, 50.0).state(-1).x[-1]])
+    for own, other in zip(*found, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-15)
+
+
 @pytest.mark.slow
 def test_a_bearing_is_a_light_housing_with_hinge_and_bush() -> None:
     """An eccentric disc of 50 rad/s on unequal springs: the same path, but for the mass of the housing."""
@@ -450,6 +494,7 @@ def test_a_bearing_is_a_light_housing_with_hinge_and_bush() -> None:
     ("values", "message"),
     [
         (((1e4, 1e4, 1e4),), "stiffness must be 2 numbers across the shaft"),
+        ((1e4,), "stiffness must be 2 numbers across the shaft"),
         (((1e4, 1e4), None, (3.0, 1.0)), "speeds must be at least two and increase"),
         ((np.ones((2, 2)), np.ones((3, 5, 5)), (1.0, 2.0, 3.0)), "for each of the 3 speeds"),
     ],

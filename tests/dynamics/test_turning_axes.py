@@ -131,6 +131,23 @@ def test_dampers_that_stand_still_have_no_share_without_damping() -> None:
         assert np.abs(values - expected).min() < 1e-8
 
 
+def test_damping_of_what_turns_as_a_whole_has_no_share_without_damping() -> None:
+    """However its nodes lie in it: they see one angular velocity to rounding only."""
+    Q, chance, found = so3.exp(np.array([0.3, -0.7, 1.1])), np.random.default_rng(0), []
+    turns = so3.exp(chance.normal(size=(4, 3)))
+    for damping in (0.0, 1e-3):
+        model = mbs.Model()
+        section = BeamSection(1e6, 4e5, 80.0, 100.0, 0.5, (1e-3, 5e-4, 5e-4)).with_damping(damping)
+        spins = np.vecmat(60.0 * Q[:, 0], turns)
+        every = zip(np.linspace(0.0, 1.0, 4), turns, spins, strict=True)
+        nodes = [model.add_node(Q @ (x, 0, 0), R, angular_velocity=spin) for x, R, spin in every]
+        model.add(Beam(nodes, section))
+        for mass in (1.0, 2.0):
+            model.add(RigidBody(nodes[-int(mass)], mass, (0.1, 0.1, 0.1)))
+        found.append(mbs.modes(model, 8).angular)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
 def test_the_rotor_of_friswell() -> None:
     """Example 5.9.2 of Friswell, Penny, Garvey, Lees, *Dynamics of Rotating Machines* (2010), whirl in rad/s.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +137,34 @@ def test_nodes_that_nothing_uses() -> None:
 def test_what_cannot_be_removed(part: object, message: str) -> None:
     with pytest.raises(mbs.ModelError, match=message):
         pendulum().remove("spring", part)  # type: ignore[arg-type]
+
+
+CHANGES = {
+    "append": lambda m: m.nodes.append(m.ground),
+    "sum in place": lambda m: setattr(m, "nodes", operator.iadd(m.nodes, [m.ground])),
+    "entry": lambda m: operator.setitem(m.elements, 0, m.elements[0]),
+    "taken out": lambda m: m.constraints.remove(m["hinge"]),
+    "deleted": lambda m: operator.delitem(m.nodes, 1),
+    "emptied": lambda m: m.elements.clear(),
+    "other nodes": lambda m: setattr(m, "nodes", []),
+    "other elements": lambda m: setattr(m, "elements", ()),
+    "other constraints": lambda m: setattr(m, "constraints", []),
+    "another ground": lambda m: setattr(m, "ground", m.nodes[1]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_lists_of_a_model_are_to_be_looked_at(change: Callable[[mbs.Model], object]) -> None:
+    model = pendulum()
+    before = [list(model.nodes), list(model.elements), list(model.constraints)]
+    with pytest.raises(mbs.ModelError, match=r"^Model: .* cannot be (set|changed); add_node\(\.\.\.\) and add"):
+        change(model)
+    assert before == [model.nodes, model.elements, model.constraints]
+
+
+def test_a_beam_on_all_nodes_of_a_model_does_not_grow_with_it() -> None:
+    model = mbs.Model()
+    model.add_node((1, 0, 0))
+    beam = model.add(Beam(model.nodes, SECTION))
+    model.add_node((2, 0, 0))
+    assert len(beam.constructor_arguments.arguments[0]) == len(beam.nodes) == 2

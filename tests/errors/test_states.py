@@ -231,5 +231,5 @@ def test_a_weld_between_runs_closes() -> None:
     model = pair()
     state = mbs.simulate(model, 0.1, 0.1).state(0)
     model.add(FixedJoint(model.ground, model.nodes[1]))
-    model.constraints.remove(model.constraints[0])
+    model.remove(model.constraints[0])
     assert mbs.simulate(model, 0.2, 0.1, initial=state).success

@@ -316,7 +316,7 @@ def test_a_model_without_beams_and_joints_needs_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"stations": 1}, {"stations": 2.5}, {"every": 0}, {"every": True}], ids=str)
 def test_wrong_options_are_refused(linkage: mbs.Solution, tmp_path: Path, options: dict[str, int]) -> None:
     (name,) = options
-    with pytest.raises(mbs.ModelError, match=f"write_paraview: {name} .* received {options[name]}"):
+    with pytest.raises(mbs.ModelError, match=f"to_paraview: {name} .* received {options[name]}"):
         linkage.to_paraview(tmp_path / "run", **options)
     assert not list(tmp_path.iterdir())
 

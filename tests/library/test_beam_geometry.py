@@ -48,6 +48,12 @@ def test_tangents_and_lengths_are_exact_on_an_arc(angles: list[float]) -> None:
     np.testing.assert_allclose(beam.length, 2.0 * np.diff(angles), rtol=1e-14)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_beams_may_have_any_size(size: float) -> None:
+    beam, _ = world_frames(size * np.outer([0.0, 1.0, 3.0], [2.0, 1.0, -2.0]) / 3.0)
+    np.testing.assert_allclose(beam.length, [size, 2.0 * size], rtol=1e-14)
+
+
 def test_corner_leaves_both_sides_straight() -> None:
     _, frames = world_frames(np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [2, 1, 0], [2, 2, 0]]), y_axis=(0, 0, 1))
     np.testing.assert_allclose(frames[:2, :, :, 0], np.broadcast_to([1.0, 0, 0], (2, 2, 3)), atol=1e-15)

@@ -32,6 +32,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.pictures.drawing import Drawing
+from fem_mbs.solution import balance
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 
 G, R = 9.81, 0.1
@@ -72,7 +73,7 @@ def of_all(solution: mbs.Solution, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("shapes", ("ball", "capsule", "box"))
-def test_a_group_is_the_same_as_its_pairs(shapes: str) -> None:
+def test_a_group_is_the_same_as_its_pairs(shapes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Motion to the bit; gaps, forces, losses and impulses; the names of the points."""
     h, count = (5e-3, 4) if shapes == "ball" else (1e-2, 3)
     one, many = (mbs.simulate(heap(grouped, count, shapes), 0.2, h) for grouped in (True, False))
@@ -89,6 +90,9 @@ def test_a_group_is_the_same_as_its_pairs(shapes: str) -> None:
     np.testing.assert_allclose(*hits, rtol=1e-12)
     pushing = one.contact_force("pairs")[-1].any(axis=1)
     assert [touch.point for touch in one.touching("pairs")] == np.flatnonzero(pushing).tolist()
+    monkeypatch.setattr(balance, "MOST", len(one.t) * pushing.size - 1)
+    with pytest.raises(mbs.ModelError, match="too many for one array; ask for those that push"):
+        one.gap("pairs")
     assert parts[0][0].contacts[0] == f"node 'node 1', node 'node 2': {many.system.elements[count].contacts[0]}"
 
 

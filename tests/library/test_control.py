@@ -147,6 +147,16 @@ def test_matrix_of_a_whole_loop_is_exact():
     assert run.stats.newton_iterations.max() <= 3
 
 
+def test_outputs_on_which_nothing_depends_are_exact():
+    """``z = y^2`` of ``y = exp(cos t)`` beside a body at rest: Newton's method does not end before they hold."""
+    model = mbs.Model()
+    model.add(RigidBody(model.add_node((0, 0, 0)), 1.0, (1, 1, 1)))
+    y = model.add(Block(np.cos, g=lambda t, x, u: np.exp(u[0])))
+    z = model.add(Block(y, g=lambda t, x, u: u[0] ** 2))
+    run = mbs.simulate(model, 1.0, 0.1)
+    np.testing.assert_allclose(run.signal(z), np.exp(2.0 * np.cos(run.t)), rtol=1e-14)
+
+
 def test_loop_of_blocks_is_solved():
     """``y = LeadLag(r - y/2)``: exact by its transfer function."""
     model, node, *_ = cart("SE3")

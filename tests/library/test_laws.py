@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from motions import derivative
@@ -9,6 +11,7 @@ from motions import derivative
 import fem_mbs as mbs
 from fem_mbs.contracts import derivatives
 from fem_mbs.elements import SpinUp
+from fem_mbs.elements.forces.user_laws import slope
 
 
 @pytest.mark.parametrize("t", [0.1, 0.25, 0.4, 0.7])
@@ -49,3 +52,11 @@ def test_a_law_gives_its_own_derivatives() -> None:
 def test_duration_must_be_positive() -> None:
     with pytest.raises(mbs.ModelError, match="duration must be a positive number, received 0"):
         SpinUp(1.0, 0.0)
+
+
+@pytest.mark.parametrize("x", [0.7, np.array([0.7, -0.2, 1.9])], ids=["number", "array"])
+def test_slopes_are_exact_where_a_law_takes_complex_numbers(x: Any) -> None:
+    """To rounding; of one that does not, or is another function of these, a difference is left."""
+    np.testing.assert_allclose(slope(np.sin, np.sin, x, 1e-6), np.cos(x), rtol=1e-15)
+    for law in (lambda x: np.sin(np.real(x)), lambda x: np.sin(np.abs(x))):
+        np.testing.assert_allclose(slope(law, law, x, 1e-6), np.cos(x) * np.sign(law(x) * np.sin(x)), rtol=1e-8)

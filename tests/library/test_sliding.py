@@ -12,6 +12,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
+    JointSpring,
     JointStop,
     PointMass,
     RevoluteJoint,
@@ -31,6 +32,18 @@ def bead(model: mbs.Model, place: np.ndarray, velocity: np.ndarray, mass: float)
     model.fix(node, translation=False, rotation=True)
     model.add(PointMass(node, mass))
     return node
+
+
+def test_a_spring_along_a_beam() -> None:
+    """A bead on a rail that is held: ``-d/2m +- i sqrt(k/m - (d/2m)^2)``."""
+    model = mbs.Model()
+    rail = Beam.line(model, (0, 0, 0), (1, 0, 0), STIFF, elements=2)
+    for node in rail.nodes:
+        model.fix(node)
+    slide = model.add(SlidingJoint(rail, bead(model, np.array([0.3, 0, 0]), np.zeros(3), 0.1)))
+    model.add(JointSpring(slide, 90.0, 0.6))
+    [found] = mbs.modes(model, 1, damped=True).eigenvalues
+    assert found == pytest.approx(-3.0 + 1j * np.sqrt(891.0), rel=1e-9)
 
 
 @pytest.mark.parametrize(("group", "kind"), list(zip(GROUPS * 2, KINDS, strict=True)))

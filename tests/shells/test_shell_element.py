@@ -169,6 +169,14 @@ def test_motion_that_an_element_cannot_represent_is_refused_by_name() -> None:
         force(system, replace(motion, R=R))
 
 
+@pytest.mark.parametrize("place", [(3, 0), (-4, 0), (0, 2), (0, -3)])
+def test_a_grid_ends_at_its_edges(place: tuple[int, int]) -> None:
+    plate = Shell.rectangle(mbs.Model(), (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (2, 1))
+    assert plate.node(-3, -2) is plate.node(0, 0) and plate.node(2, 1) is plate.node(-1, -1)
+    with pytest.raises(ModelError, match=r"no node \(.*\) in a grid of 3 x 2 nodes"):
+        plate.node(*place)
+
+
 def quad(model: mbs.Model, *places: tuple[float, ...]) -> list[mbs.Node]:
     return [model.add_node(place) for place in places]
 

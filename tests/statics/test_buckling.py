@@ -304,7 +304,7 @@ def test_dead_weight_beside_a_growing_force() -> None:
 
     def mast(force: Callable[[float], tuple[float, float, float]] | tuple[float, float, float]) -> mbs.Model:
         model = column("clamped and free", 20, 1e4, "SE3")
-        model.elements.pop()
+        model.remove(model.elements[-1])
         model.add(Force(model.nodes[-1], (0, 0, -1.0)))
         model.add(Force(model.nodes[-1], force))
         return model

@@ -78,7 +78,9 @@ def test_a_stop_closes_and_opens() -> None:
     model, stop = pushed(50.0)
     assert mbs.statics(model, 0.0, ramp=False).unstable.tolist() == [0]
     solution = mbs.statics(model, 2.0, step=0.1)
-    for path in (solution, mbs.statics(model, 0.4, step=0.1, initial=solution.state(-1))):
+    back = mbs.statics(model, 0.4, step=0.1, initial=solution.state(-1))
+    below = mbs.statics(model, -0.5).state(-1)
+    for path in (solution, back, mbs.statics(model, 0.5, loads=np.linspace(-0.5, 0.5, 11), initial=below)):
         np.testing.assert_allclose(np.abs(np.diff(path.t)), 0.1)
         load = 50.0 * np.sin(np.pi * path.t)
         np.testing.assert_allclose(path.position("node 1")[:, 0], np.clip(load / 1000.0, -0.02, 0.02), atol=1e-10)
@@ -399,3 +401,4 @@ def test_a_drive_turns_farther_than_it_may_in_a_step() -> None:
     assert solution.position(slider)[-1, 0] == pytest.approx(place, abs=1e-9)
     pull = 10.0 * (1.0 - place) / np.cos(np.arcsin(0.3 * np.sin(3.0) / 0.9))
     assert np.linalg.norm(solution.contact_force(rope)[-1]) == pytest.approx(pull, rel=1e-6)
+    assert solution.stats.failed_steps > 0

@@ -118,6 +118,8 @@ def test_path_goes_on_from_a_state() -> None:
     np.testing.assert_allclose(rest.position(tip)[-1], mbs.statics(model).position(tip)[-1], atol=1e-9)
     back = mbs.statics(model, load_end=0, initial=rest.state(-1))
     np.testing.assert_allclose(back.x[-1], back.system.x0, atol=1e-9)
+    across = mbs.statics(model, load_end=-1, initial=rest.state(-1))
+    np.testing.assert_allclose(across.position(tip)[-1], rest.position(tip)[-1] * (1, -1, 1), atol=1e-9)
 
 
 def test_functions_of_time_are_taken_as_they_are() -> None:

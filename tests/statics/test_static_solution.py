@@ -162,7 +162,7 @@ def test_prescribed_displacement_needs_the_force_that_makes_it() -> None:
 def test_displacement_drives_a_frame_through_its_limit() -> None:
     """Pushed down by 55, Lee's frame is past its upper limit of 18.55, where the load falls."""
     model, beams = lee((10, 2, 8))
-    model.elements.remove(model.elements[-1])
+    model.remove(model.elements[-1])
     push = model.add(Pushed(beams[1].nodes[-1], lambda t: -t))
     solution = mbs.statics(model, load_end=55, step=1)
     load = solution.multipliers(push)[:, 0] / 1000
