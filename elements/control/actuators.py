@@ -7,7 +7,7 @@ direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "C
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -88,14 +88,6 @@ class LineActuator(LineElement):
         return None, len(sources(self.inputs))
 
 
-class ActuatorContext(NamedTuple):
-    """What matrices are made of."""
-
-    measured: Measured
-    resists: Array
-    """What acts against the coordinates, ``(n, 1)``."""
-
-
 class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
     """Forces along coordinates that are measured in one way."""
 
@@ -108,15 +100,15 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
         self._size = 6 * self.nodes.shape[1] + self.own.shape[1]
         self._b = self._size - rows.shape[1]
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, ActuatorContext]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Measured, Array]]:
         """``G^T N``, where ``N`` resists the coordinate."""
         measured = self._coordinates.evaluate(motion)
         resists = -self._sign * self._wires.values(motion.u, prescribed)
         force = np.zeros((len(resists), self._size))
         force[:, : self._b] = resists * measured.gradient
-        return force, ActuatorContext(measured, resists)
+        return force, (measured, resists)
 
-    def stiffness(self, context: ActuatorContext) -> Array:
+    def stiffness(self, context: tuple[Measured, Array]) -> Array:
         """``N H``, and the signal."""
         measured, resists = context
         K = np.zeros((len(resists), self._size, self._size))

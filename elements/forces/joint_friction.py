@@ -33,12 +33,8 @@ from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, Co
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
 
-
-class Pressing(NamedTuple):
-    """Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
-
-    rows: tuple[int, ...]
-    weight: float
+Pressing = tuple[tuple[int, ...], float]
+"""Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
 
 
 def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], label: str) -> tuple[Pressing, ...]:
@@ -59,7 +55,7 @@ def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], labe
             kinds["axial" if name[-1] == axis else "radial"].append(row)
         elif not turns or name[-1] != axis:
             kinds["bending"].append(row)
-    return tuple(Pressing(tuple(rows), weights[kind]) for kind, rows in kinds.items() if rows and weights[kind])
+    return tuple((tuple(rows), weights[kind]) for kind, rows in kinds.items() if rows and weights[kind])
 
 
 class FrictionLoad(NamedTuple):
@@ -75,12 +71,12 @@ class Loads:
     def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
         self.preload = np.array([element.radius * element.preload for element in elements])
         self.reads: IntArray | None = None
-        if parts := elements[0].pressing:
-            rows = [row for part in parts for row in part.rows]
-            self.reads = np.array([number.multipliers(element.joint)[rows] for element in elements])
-            ends = np.cumsum([len(part.rows) for part in parts]).tolist()
-            self._components = [slice(end - len(part.rows), end) for part, end in zip(parts, ends, strict=True)]
-            self._weights = np.array([[part.weight for part in element.pressing] for element in elements])
+        if parts := [rows for rows, _ in elements[0].pressing]:
+            every = [row for rows in parts for row in rows]
+            self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
+            ends = np.cumsum([len(rows) for rows in parts]).tolist()
+            self._components = [slice(end - len(rows), end) for rows, end in zip(parts, ends, strict=True)]
+            self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
 
     def __call__(self, motion: Motion) -> FrictionLoad:
         """What presses."""
@@ -197,7 +193,7 @@ class JointFriction(CoordinateElement):
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those on which other reactions press, apart."""
-        return super().batch_key(), self.bristle is None, tuple(part.rows for part in self.pressing)
+        return super().batch_key(), self.bristle is None, tuple(rows for rows, _ in self.pressing)
 
     @classmethod
     def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:

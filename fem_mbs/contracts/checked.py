@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from functools import partial, wraps
+from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -277,20 +278,13 @@ class Label:
             kind = (owner if isinstance(owner, type) else type(owner)).__name__
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
         own = self._named.get("name")
-        about = [str(part) for part in _parts([*arguments, *_before(self._named, self.argument)])]
+        before = takewhile(lambda pair: pair[0] != self.argument, self._named.items())
+        about = [str(part) for part in _parts([*arguments, *(value for _, value in before)])]
         if isinstance(own, str) and own:
             name += f" '{own}'"
         elif about:
             name += f" on {', '.join(dict.fromkeys(about[:2]))}"
         return name
-
-
-def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:
-    """Values of the arguments before one."""
-    for name, value in named.items():
-        if name == argument:
-            return
-        yield value
 
 
 def _parts(arguments: Iterable[Any]) -> Iterator[Any]:

@@ -171,7 +171,8 @@ def differences(function: Callable[[float], Array], t: float, end: float) -> tup
     tables = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)]
     h = LONGEST
     for _ in range(LEVELS):
-        stencil = _fitting(t, h, end)
+        # back between 0 and the end if possible, lest a result depends on when its run ends
+        stencil = BACK if t >= 5.0 * h else AHEAD if t + 5.0 * h <= end else None
         if stencil is not None:
             if stencil is not used:  # errors of different stencils fall in different ways
                 tables, used = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)], stencil
@@ -191,13 +192,6 @@ def differences(function: Callable[[float], Array], t: float, end: float) -> tup
         raise refusal
     first, second = (np.array([table.best for table in row]).reshape(here.shape) for row in tables)
     return first, second
-
-
-def _fitting(t: float, h: float, end: float) -> Stencil | None:
-    """The stencil that fits between 0 and the end; back if possible, lest a result depends on when its run ends."""
-    if t >= 5.0 * h:
-        return BACK
-    return AHEAD if t + 5.0 * h <= end else None
 
 
 class DifferenceTable:

@@ -277,16 +277,18 @@ class Wires:
     def __init__(self, owners: Sequence[Element], inputs: Sequence[Sequence[Signal]], number: Numbering) -> None:
         self._owners = owners
         terms = [sources(own) for own in inputs]
-        self.rows = np.array(
-            [[_row(owner, term, number) for term in own] for owner, own in zip(owners, terms, strict=True)], np.intp
-        ).reshape(len(owners), len(terms[0]))
-        self.W = np.array(
-            [
-                [[s.terms.get(term, 0.0) for term in own] for s in group]
-                for group, own in zip(inputs, terms, strict=True)
-            ]
-        )
-        self.W = self.W.reshape(len(owners), len(inputs[0]), len(terms[0]))
+        rows, k = list[list[int]](), len(terms[0])
+        for owner, own in zip(owners, terms, strict=True):
+            if apart := [part for part, _ in own if part not in number]:
+                raise ModelError(
+                    f"{owner} reads {apart[0]}, which is not part of this model; add it with model.add, to the same "
+                    "model"
+                )
+            rows.append([int(number.own(part)[index]) for part, index in own])
+        self.rows = np.array(rows, np.intp).reshape(len(owners), k)
+        each = zip(inputs, terms, strict=True)
+        weights = [[[s.terms.get(term, 0.0) for term in own] for s in group] for group, own in each]
+        self.W = np.array(weights).reshape(len(owners), len(inputs[0]), k)
         self._constant = np.array([[s.constant for s in own] for own in inputs])
         self._laws = [
             (n, m, law, factor) for n, own in enumerate(inputs) for m, s in enumerate(own) for law, factor in s.laws
@@ -334,13 +336,3 @@ class WiredBatch(ElementBatch):
 def sources(inputs: Iterable[Signal]) -> tuple[Term, ...]:
     """The internal variables that signals read, each once."""
     return tuple(dict.fromkeys(term for own in inputs for term in own.terms))
-
-
-def _row(owner: Element, term: Term, number: Numbering) -> int:
-    part, index = term
-    try:
-        return int(number.own(part)[index])
-    except ModelError:
-        raise ModelError(
-            f"{owner} reads {part}, which is not part of this model; add it with model.add, to the same model"
-        ) from None

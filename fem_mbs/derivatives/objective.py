@@ -24,10 +24,9 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Method, Path, Public, Seconds, State, Step, checked, choice, real, shown
-from fem_mbs.derivatives.beside import SMOOTH, nearer, smooth_variations
+from fem_mbs.derivatives.beside import SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.goals import Goal
-from fem_mbs.derivatives.kinks import passed
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities

@@ -207,21 +207,16 @@ def export_fmu(
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
-    contents = _pickled(model, dict(inputs), dict(outputs), step, method)
+    try:
+        contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
+    except Exception as error:
+        raise ModelError(
+            f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
+            "(Ramp, Table, ...) or with def at the top of a file that is installed there"
+        ) from error
     builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
         script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
         builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
     return file
-
-
-def _pickled(*arguments: Any) -> bytes:
-    """What the FMU makes its :class:`CoSimulation` of."""
-    try:
-        return pickle.dumps(arguments)
-    except Exception as error:
-        raise ModelError(
-            f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
-            "(Ramp, Table, ...) or with def at the top of a file that is installed there"
-        ) from error

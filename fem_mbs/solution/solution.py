@@ -353,19 +353,15 @@ def _joined(first: Solution, second: Solution) -> Solution:
     arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
     history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays)
     events = [[*a, *b] for a, b in zip(first.event_states, second.event_states, strict=False)]
-    stats = _stats(first.stats, second.stats)
+    counts: dict[str, Any] = {name: getattr(first.stats, name) + getattr(second.stats, name) for name in COUNTS}
+    counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}
+    stats = replace(second.stats, **counts)
     return Solution(second.system, history, second.status, stats, events, second.checkpoint, _turns(first, second))
 
 
 def _array(run: Solution, name: str) -> Array:
     own: Any = getattr(run, "multipliers_all" if name == "multipliers" else name)
     return own - run.system.origin if name == "x" and run.system.origin.any() else own
-
-
-def _stats(first: Stats, second: Stats) -> Stats:
-    both: dict[str, Any] = {name: getattr(first, name) + getattr(second, name) for name in COUNTS}
-    listed: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in LISTED}
-    return replace(second, **both, **listed)
 
 
 COUNTS = ("residual_evaluations", "factorizations", "failed_steps", "rejected_steps", "wall_time", "steps")
@@ -382,11 +378,7 @@ def _turns(first: Solution, second: Solution) -> Turns | None:
         for run in (first, second):
             own = next(part for part in run.system.number.parts if part.name == name)
             known = run._turns.get(own)
-            counts.append(_counted(run, own) if known is None else np.asarray(known))
+            counts.append(whole_turns(own, run.t, *principal(run.history, own)) if known is None else np.asarray(known))
         here = next(part for part in second.system.number.parts if part.name == name)
         result[here] = np.concatenate([counts[0], counts[1][1:] - counts[1][0] + counts[0][-1]])
     return result
-
-
-def _counted(run: Solution, joint: Any) -> Array:
-    return whole_turns(joint, run.t, *principal(run.history, joint))
