@@ -144,8 +144,6 @@ class Program:
         """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
-        self.large = False
-        """Whether what cells take is more than what calls do."""
         self.makers: dict[int, Between] = {}
         """What makes those arrays that are not given."""
         self._rng = np.random.default_rng(4)
@@ -327,8 +325,7 @@ class Program:
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         ends = np.array([self.counts], np.int64)
         self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        self.large = max(self.counts) > LARGE
-        opt, arrays = 2 if self.large else 0, self._addresses.ctypes.data
+        opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
         every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
         return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
 
