@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path as FilePath
@@ -31,6 +32,7 @@ from fem_mbs.contracts import (
     one_of,
     shown,
     signal,
+    text,
 )
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError, needed
@@ -123,7 +125,7 @@ class CoSimulation:
 
     @checked
     def advance(self, duration: Seconds) -> None:
-        """Go on by a communication step in s.
+        """Go on by a communication step, ``duration`` in s.
 
         Raises
         ------
@@ -187,9 +189,14 @@ def export_fmu(
         The file, ``.fmu``.
     model : Model
         What to run, without lambdas: it is pickled.
-    inputs, outputs, step, method
-        As of :class:`CoSimulation`: names, each with an ``ExternalInput``, or with a sensor, a block or a sum of
-        signals; the largest step of the integration in s; by default ``GeneralizedAlpha(rho_inf=0.9)``.
+    inputs : dict
+        Names, each with an ``ExternalInput``, as of :class:`CoSimulation`.
+    outputs : dict
+        Other names, each with a sensor, a block or a sum of signals.
+    step : float
+        Largest step of the integration in s.
+    method : Method, optional
+        By default ``GeneralizedAlpha(rho_inf=0.9)``.
 
     Returns
     -------
@@ -206,6 +213,10 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    names = [*inputs, *outputs]
+    for name in names:
+        if text(name, "export_fmu: name of a variable") and names.count(name) > 1:
+            raise ModelError(f"export_fmu: {name!r} is an input and an output; variables of an FMU have one name each")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
     try:
         contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
@@ -216,7 +227,8 @@ def export_fmu(
         ) from error
     builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
-        script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
+        # imported by its name, which is none of a module there may be
+        script = FilePath(copy(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
         builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
     return file
