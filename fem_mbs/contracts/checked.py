@@ -268,8 +268,8 @@ class Label:
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
         own = self._named.get("name")
         before = takewhile(lambda pair: pair[0] != self.argument, self._named.items())
-        every = leaves([*arguments, *(value for _, value in before)])
-        about = [str(part) for part in every if isinstance(part, ModelPart)]
+        values = [value for value in (*arguments, *(own for _, own in before)) if not isinstance(value, dict)]
+        about = [str(part) for part in leaves(values) if isinstance(part, ModelPart)]
         if isinstance(own, str) and own:
             name += f" '{own}'"
         elif about:
