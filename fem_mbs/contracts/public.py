@@ -180,7 +180,7 @@ class ConstructorArguments(NamedTuple):
 
 def leaves(value: Any) -> Iterator[Any]:
     """What lists, tuples and dicts hold, and those in them; of anything else, itself."""
-    if type(value) in (list, tuple, dict):
+    if isinstance(value, list) or type(value) in (tuple, dict):
         for own in value.values() if type(value) is dict else value:
             yield from leaves(own)
     else:
@@ -188,9 +188,9 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same lists, tuples and dicts of what ``change`` makes of their leaves."""
-    if type(value) in (list, tuple):
-        return type(value)([mapped(own, change) for own in value])
+    """Lists, tuples and dicts of what ``change`` makes of their leaves."""
+    if isinstance(value, list) or type(value) is tuple:
+        return (tuple if type(value) is tuple else list)([mapped(own, change) for own in value])
     return {key: mapped(own, change) for key, own in value.items()} if type(value) is dict else change(value)
 
 
