@@ -227,7 +227,9 @@ class StepLines:
         self._guess_multipliers = self._guess[N : N + m]
         self._key: Any = None
         self._last: Any = None, None
+        self._given: Array | None = None
         self._evaluated: Array | None = None
+        """The rows that kernels read, and those of the last trial."""
         self._count = 0
 
     # the beginning of a step
@@ -347,7 +349,8 @@ class StepLines:
         self._evaluated = rows
 
     def _run(self, kernel: Callable[[int], int], rows: Array, section: int = EVERY) -> None:
-        self._unknown[...] = rows
+        if rows is not self._given:
+            self._unknown[...] = self._given = rows
         if kernel(section):
             raise OtherBranchError
 
