@@ -97,9 +97,12 @@ class CoSimulation:
                 f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
                 "motor, a drive or a signal of it"
             )
-        self.outputs = {
-            name: self._signal(source, f"CoSimulation: outputs[{name!r}]") for name, source in outputs.items()
-        }
+        self.outputs: dict[str, Signal] = {}
+        for name, source in outputs.items():
+            label = f"CoSimulation: outputs[{name!r}]"
+            if not isinstance(source, Combines):
+                raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
+            self.outputs[name] = signal(source, label)
         self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
@@ -108,13 +111,6 @@ class CoSimulation:
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
-
-    @staticmethod
-    def _signal(source: Any, label: str) -> Signal:
-        """The one signal that an output is."""
-        if not isinstance(source, Combines):
-            raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
-        return signal(source, label)
 
     @property
     def state(self) -> State:
