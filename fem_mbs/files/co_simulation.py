@@ -64,7 +64,7 @@ class CoSimulation:
     inputs : dict
         Names, each with an ``ExternalInput`` that the model has as a load, a signal, or the reference of a motor.
     outputs : dict
-        Names, each with a sensor, a block or a sum of signals.
+        Names, each with a sensor, a block, its name, or a sum of signals.
     step : float
         Largest step of the integration in s; communication steps are divided into equal ones.
     method : Method, optional
@@ -97,13 +97,14 @@ class CoSimulation:
                 f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
                 "motor, a drive or a signal of it"
             )
+        self._system, self._method = System(model), method or GeneralizedAlpha()
         self.outputs: dict[str, Signal] = {}
-        for name, source in outputs.items():
+        for name, given in outputs.items():
             label = f"CoSimulation: outputs[{name!r}]"
+            source = self._system.find(given, label)
             if not isinstance(source, Combines):
                 raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
             self.outputs[name] = signal(source, label)
-        self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
@@ -188,7 +189,7 @@ def export_fmu(
     inputs : dict
         Names, each with an ``ExternalInput``, as of :class:`CoSimulation`.
     outputs : dict
-        Other names, each with a sensor, a block or a sum of signals.
+        Other names, each with a sensor, a block, its name, or a sum of signals.
     step : float
         Largest step of the integration in s.
     method : Method, optional

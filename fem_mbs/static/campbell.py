@@ -464,7 +464,7 @@ def unbalance_response(
         system, w = linear.system, abs(float(speed))
         force = np.zeros(system.N, complex)
         for node, push in pushes.items():
-            row = system.row(node)
+            row = system.row(node, "unbalance_response: unbalance")
             world = push * w**2 * (u - 1j * np.sign(speed) * v)
             force[6 * row : 6 * row + 3] += linear.state.R[row].T @ world
         rows = independent(system)
@@ -534,7 +534,7 @@ class UnbalanceResponse(Public):
     @checked
     def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(ns, 3)`` of a node, complex, world frame."""
-        return self.shapes[:, self.system.row(node), :3]
+        return self.shapes[:, self.system.row(node, "UnbalanceResponse: node"), :3]
 
     @checked
     def forward(self, node: NodeOrName) -> Array:
