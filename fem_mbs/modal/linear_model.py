@@ -199,8 +199,8 @@ class LinearModel(Public):
             Names, each with a block of one output, or its name; the input is added to its value. ``Junction(0.0)``
             that a ``JointActuator`` reads is a force in N or a torque in N m.
         outputs : dict
-            Names, each with a sensor, a block, its name, or a sum of signals; outputs are deviations from their values at
-            the state.
+            Names, each with a sensor, a block, its name, or a sum of signals; outputs are deviations from their values
+            at the state.
 
         Returns
         -------
