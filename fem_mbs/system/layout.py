@@ -255,9 +255,9 @@ class Layout:
             self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
         return self._stacked[count]
 
-    def row(self, node: Node | str) -> int:
-        """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
+    def row(self, node: Node | str, label: str = "System.row: node") -> int:
+        """Row of a node, given by itself or its name, in the arrays of a state; ``label`` is what errors call it."""
+        return self.number(of_kind(self.find(node, label), Node, label))
 
     def find(self, part: Any, label: str) -> Any:
         """The node, element or joint of a name; what is not a name is returned as it is."""
