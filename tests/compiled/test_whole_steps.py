@@ -302,8 +302,8 @@ def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> No
     """They are compared with NumPy before they are taken."""
     correct = StepLines._corrected
 
-    def wrong(self: StepLines, rows: np.ndarray, section: int) -> Trial:
-        trial = correct(self, rows, section)
+    def wrong(self: StepLines, rows: np.ndarray, there: int, section: int) -> Trial:
+        trial = correct(self, rows, there, section)
         return trial._replace(after=trial.after * (1.0 + 1e-3))
 
     monkeypatch.setattr(StepLines, "_corrected", wrong)
