@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
@@ -23,6 +23,7 @@ from fem_mbs.contracts.public import (
     ModelPart,
     as_of,
     changes_since,
+    leaves,
     moments,
     renamed,
     same,
@@ -274,7 +275,7 @@ class Component(ModelPart):
         made, kept_up = self.constructor_arguments, vars(self).get(KEPT_UP, -1)
         if made is None or kept_up > moments.now:
             return
-        bases = list(_components((*made.arguments, *made.named.values())))
+        bases = [own for own in leaves([*made.arguments, made.named]) if isinstance(own, Component)]
         for base in bases:
             base.keep_up()
         if any(changes_since(base, max(kept_up, made.moment)) for base in bases):
@@ -286,14 +287,6 @@ class Component(ModelPart):
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
 
     __repr__ = __str__
-
-
-def _components(values: Iterable[Any]) -> Iterator[Component]:
-    for value in values:
-        if isinstance(value, Component):
-            yield value
-        elif type(value) in (list, tuple):
-            yield from _components(value)
 
 
 def keep_up(parts: Iterable[Component]) -> None:

@@ -184,13 +184,25 @@ class ConstructorArguments(NamedTuple):
     """When it was made: an object is built on nodes where they were."""
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    """What lists, tuples and dicts hold, and those in them; of anything else, itself."""
+    if isinstance(value, list) or type(value) in (tuple, dict):
+        for own in value.values() if type(value) is dict else value:
+            yield from leaves(own)
+    else:
+        yield value
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Lists, tuples and dicts of what ``change`` makes of their leaves."""
+    if isinstance(value, list) or type(value) is tuple:
+        return (tuple if type(value) is tuple else list)([mapped(own, change) for own in value])
+    return {key: mapped(own, change) for key, own in value.items()} if type(value) is dict else change(value)
+
+
 def snapshot(value: Any) -> Any:
     """A value that does not change with the arrays and lists of a script."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list) or type(value) is tuple:
-        return (tuple if type(value) is tuple else list)(map(snapshot, value))
-    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
+    return mapped(value, lambda own: own.copy() if isinstance(own, np.ndarray) else own)
 
 
 class Public:

@@ -61,13 +61,16 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     return np.zeros(3), extent(list(nodes)) or 1.0
 
 
-def diameter(nodes: Sequence[Node], joints: Iterable[Constraint]) -> float:
-    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them; 1 m for none."""
+def diameter(nodes: Sequence[Node], joints: Iterable[Constraint], length: float) -> float:
+    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them.
+
+    The extent where all are at one place: units of length are the user's.
+    """
     places = _places(nodes, joints)
     if not len(places):
-        return 1.0
+        return length
     radius = float(np.linalg.norm(places - places.mean(axis=0), axis=1).max())
-    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else 1.0
+    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else length
 
 
 def _places(nodes: Sequence[Node], joints: Iterable[Constraint]) -> Array:
@@ -101,7 +104,7 @@ class Layout:
         self.gravity = model.gravity.copy()
         self.end = end
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
-        self.diameter = diameter(self.nodes, model.constraints)
+        self.diameter = diameter(self.nodes, model.constraints, self.length)
         self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
@@ -273,9 +276,9 @@ class Layout:
             self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
         return self._stacked[count]
 
-    def row(self, node: Node | str) -> int:
-        """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
+    def row(self, node: Node | str, label: str = "System.row: node") -> int:
+        """Row of a node, given by itself or its name, in the arrays of a state; ``label`` is what errors call it."""
+        return self.number(of_kind(self.find(node, label), Node, label))
 
     def find(self, part: Any, label: str) -> Any:
         """The node, element or joint of a name; what is not a name is returned as it is."""

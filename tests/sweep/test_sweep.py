@@ -312,11 +312,13 @@ def test_an_executor_that_was_shut_down() -> None:
         ("a number", "ModelError: sweep: the function must return a dict of results by names, none of them error or"),
         ("a number as a name", "it returned {1: 2}"),
         ("a name of ours", "it returned {'error': 0.001}"),
+        ("another as its argument", "the function returned 3.0 as 'x', which is the name of its argument"),
     ],
 )
 def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> None:
     [row] = mbs.sweep(studies.returned, [{"x": case}])
     assert row.keys() == {"x", "error"} and words in row["error"]
+    assert mbs.sweep(studies.returned, [{"x": "its own argument"}]) == [{"x": "its own argument", "y": 1.0}]
 
 
 def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
