@@ -195,15 +195,12 @@ class RigidStopBatch(UnilateralBatch):
             self._last = motion.x, motion.R, measured
         return measured
 
-    def _values(self, motion: Motion) -> Array:
-        """Of the coordinate ``(n, 1)``; angles with their turns, ``(n, r)`` near each end where contacts are closed."""
-        value = self._measured(motion).value[:, None]
-        if not self._angle:
-            return value
-        return continued(value, self._ends if self.closed else motion.u[self.follows])
-
     def gaps(self, motion: Motion) -> Array:
-        return self._sign * (self._values(motion) - self._ends)
+        """Angles count with their turns, near each end where contacts are closed."""
+        value = self._measured(motion).value[:, None]
+        if self._angle:
+            value = continued(value, self._ends if self.closed else motion.u[self.follows])
+        return self._sign * (value - self._ends)
 
     def measure(self, motion: Motion) -> Gaps:
         measured = self._measured(motion)

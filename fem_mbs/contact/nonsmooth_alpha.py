@@ -115,7 +115,7 @@ class NonsmoothAlpha(Method):
         own, slow = Selection(contacts, touches), still(system, state, 1e-3 * system.length)
         rates = own.here(state).rates()
         if (rates[:, 0] < -slow).any():
-            state, *_ = strike(contacts, state, own, rates, contacts.restitution[own.numbers])
+            state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers], slow)
             rates = own.here(state).rates()
         touches[own.numbers] = rates[:, 0] <= slow
         return settled(contacts, state, touches, slow)
@@ -265,6 +265,9 @@ class NonsmoothAlpha(Method):
             if gaps.min() >= -allowed or (wider == near).all():
                 break
             near = wider
+        if gaps.min() < -allowed:
+            part, place = contacts.named(int(gaps.argmin()))
+            raise NotConvergedError(f"{part}: its {part.contacts[place]} is too deep, and cannot be pushed out")
         touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
         watch = Watch(clear, speed=memory.watch.speed)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
@@ -289,9 +292,7 @@ class NonsmoothAlpha(Method):
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        state, solved, lost = strike(contacts, state, touches, rates, back)
-        if not solved:
-            raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
+        state, lost = strike(contacts, state, touches, rates, back, still(contacts.system, state, h))
         memory = memory._replace(approach=approach, brought=memory.brought + max(-lost, 0.0))
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)

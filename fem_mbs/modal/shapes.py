@@ -143,4 +143,4 @@ class ShapesOfMotion(Public):
         return 2.0 * np.pi
 
     def _row(self, node: NodeOrName) -> int:
-        return self.linear.system.row(node)
+        return self.linear.system.row(node, f"{type(self).__name__}: node")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, CoordinateBatch, Motion, State
+from fem_mbs.contracts import Constraint, State
 from fem_mbs.errors import MotionError
 from fem_mbs.solution.copies import LocalNumbering
 from fem_mbs.solution.history import History
@@ -34,22 +34,19 @@ def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     found = np.empty((2, len(history.t), len(batches)))
     for first in range(0, len(history.t), TOGETHER):
         times = np.arange(first, min(first + TOGETHER, len(history.t)))
-        motion = history.of_nodes(list(number.rows), times)
+        motion, nt = history.of_nodes(list(number.rows), times), len(times)
+        nodes = [array.reshape(nt, -1, *array.shape[1:]) for array in (motion.x, motion.R, motion.V)]
         for k, batch in enumerate(batches):
-            found[:, times, k] = _over_time(batch, motion, len(times))
+            x, R, V = (array[:, batch.nodes[0]] for array in nodes)
+            u, udot = (
+                np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
+                for array in (motion.u, motion.udot)
+            )
+            values, gradient, _ = batch.measure(x, R, u)
+            rates = np.vecdot(gradient, np.concatenate([V.reshape(nt, -1), udot], axis=-1))
+            found[:, times, k] = values, rates
     values, rates = found
     return values, rates
-
-
-def _over_time(batch: CoordinateBatch, motion: Motion, nt: int) -> tuple[Array, Array]:
-    """Values and rates ``(nt,)`` of the coordinate of one joint, from one motion of ``nt`` instants."""
-    x, R, V = (array.reshape(nt, -1, *array.shape[1:])[:, batch.nodes[0]] for array in (motion.x, motion.R, motion.V))
-    u, udot = (
-        np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
-        for array in (motion.u, motion.udot)
-    )
-    value, gradient, _ = batch.measure(x, R, u)
-    return value, np.vecdot(gradient, np.concatenate([V.reshape(nt, -1), udot], axis=-1))
 
 
 def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:

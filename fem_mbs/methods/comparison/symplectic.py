@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
@@ -127,10 +127,15 @@ class SymplecticProblem:
             if not group.coupled:
                 self.coupled[rows, :3] = 0.0
         v = state.rates
-        self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
+        # just after anything that jumps there
+        V, A = system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v]))
+        motion = Motion(state.t, state.x, state.R, V, A, system.gravity, state.u, state.udot, np.zeros(system.k))
+        self.start = system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
+        """The equations at the start of the step."""
         self.momentum = self._mass(v)
         turned = system.from_body(state.R, self.start.force - self._reactions(self.start, state.multipliers))
-        applied = -turned - system.with_own(self._dual(state.v, self.momentum), 0.0 * v)
+        dual = np.vecmat(self.coupled * system.nodes_of(self.momentum), se3.bracket(self.coupled * state.v))
+        applied = -turned - system.with_own(dual, 0.0 * v)
         self.applied = system.spread(system.at_free(applied))
         """``f_0``: forces without accelerations, but for those with which momenta turn, ``ad^T(v) M v``."""
         self.prescribed_at_end = system.prescribe(state.t + h)
@@ -186,7 +191,12 @@ class SymplecticProblem:
                 share = np.matvec(mass, unknown[0][rows])
                 for k in range(batch.nodes.shape[1]):
                     at, place = batch.nodes[:, k], slice(6 * k, 6 * k + 6)
-                    block[:, place, place] -= self._bend(at, -D[at], share[:, place])
+                    # the derivative of T^-T(D) p; that of R3xSO3 is that of SE(3) without moves
+                    operator, momentum = (
+                        se3.InverseTangent.of(-self.coupled[at] * D[at]),
+                        self.coupled[at] * share[:, place],
+                    )
+                    block[:, place, place] -= operator.derivative(momentum, transposed=True)
                 block = right.after(block, batch.nodes, batch.own)
             blocks.append(block)
         bending = [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
@@ -238,13 +248,6 @@ class SymplecticProblem:
         rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
         return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
 
-    def _evaluation(self, body: Array) -> Evaluation:
-        """The equations at the start of the step, just after anything that jumps there."""
-        system, state = self.system, self.state
-        u = state.u, state.udot, np.zeros(system.k)
-        motion = Motion(state.t, state.x, state.R, body[0], body[1], system.gravity, *u)
-        return system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
-
     def _mass(self, d: Array) -> Array:
         """``M d`` (N,)."""
         return mass_product(self.system, self.start, d)
@@ -254,16 +257,6 @@ class SymplecticProblem:
         system = self.system
         T_inv = system.kinematics.inverse_tangent(system.nodes_of(D))
         return system.with_own(np.matvec(T_inv.mT, system.nodes_of(momentum)), momentum)
-
-    def _dual(self, v: Array, momentum: Array) -> Array:
-        """``ad^T(v)`` times momenta of the nodes, ``(n, 6)``."""
-        return np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
-
-    def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
-        """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""
-        return se3.InverseTangent.of(self.coupled[nodes] * D).derivative(
-            self.coupled[nodes] * momentum, transposed=True
-        )
 
     def _reactions(self, at: Evaluation, multipliers: Array) -> Array:
         return constraints.gradient_transpose_product(self.system, at.gradients, multipliers)
