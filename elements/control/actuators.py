@@ -94,7 +94,7 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
     def __init__(self, actuators: Sequence[Any], number: Numbering) -> None:
         super().__init__(actuators, number)
         self._coordinates = coordinates = type(actuators[0]).measured_by(actuators, number)
-        self.nodes, rows = coordinates.nodes, self._wires.rows
+        self.nodes, rows = coordinates.nodes, self.rows
         self.own = rows if coordinates.own is None else np.concatenate([coordinates.own, rows], axis=-1)
         self._sign = actuators[0].sign
         self._size = 6 * self.nodes.shape[1] + self.own.shape[1]
@@ -103,7 +103,7 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Measured, Array]]:
         """``G^T N``, where ``N`` resists the coordinate."""
         measured = self._coordinates.evaluate(motion)
-        resists = -self._sign * self._wires.values(motion.u, prescribed)
+        resists = -self._sign * self.inputs(motion.u, prescribed)
         force = np.zeros((len(resists), self._size))
         force[:, : self._b] = resists * measured.gradient
         return force, (measured, resists)
@@ -113,7 +113,7 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
         measured, resists = context
         K = np.zeros((len(resists), self._size, self._size))
         K[:, : self._b, : self._b] = resists[..., None] * self._coordinates.second(measured.context)
-        K[:, : self._b, self._b :] = -self._sign * measured.gradient[:, :, None] * self._wires.W
+        K[:, : self._b, self._b :] = -self._sign * measured.gradient[:, :, None] * self.W
         return K
 
 
@@ -192,7 +192,7 @@ class NodeActuatorBatch(WiredBatch, of=NodeActuator):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array, Any]]:
         """Minus the wrench."""
         one, context = self._loads.force(motion, self._ones)
-        value = self._wires.values(motion.u, prescribed)
+        value = self.inputs(motion.u, prescribed)
         return np.concatenate([value * one, np.zeros(self.own.shape)], axis=-1), (one, value, context)
 
     def stiffness(self, context: tuple[Array, Array, Any]) -> Array:
@@ -201,5 +201,5 @@ class NodeActuatorBatch(WiredBatch, of=NodeActuator):
         size = 6 + self.own.shape[1]
         K = np.zeros((len(one), size, size))
         K[:, :6, :6] = value[..., None] * self._loads.stiffness(of_loads)
-        K[:, :6, 6:] = one[..., None] * self._wires.W
+        K[:, :6, 6:] = one[..., None] * self.W
         return K

@@ -226,7 +226,7 @@ class PID(LinearBlock):
         self._set_up(inputs, matrices, states, nominal, limits)
 
 
-_NO_STATES = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0))
+PASS_ON = Matrices(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1)), np.zeros((0, 1)))
 
 
 @checked
@@ -240,8 +240,7 @@ class Junction(LinearBlock):
     """
 
     def __init__(self, input: Input | None = None) -> None:
-        matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up(() if input is None else (input,), matrices, [])
+        self._set_up(() if input is None else (input,), PASS_ON, [])
 
     @checked
     def connect(self, input: Input) -> None:
@@ -265,5 +264,4 @@ class Saturation(LinearBlock):
     """
 
     def __init__(self, input: Input, limits: Limits) -> None:
-        matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up((input,), matrices, [], limits=limits)
+        self._set_up((input,), PASS_ON, [], limits=limits)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
     ElementBatch,
@@ -63,33 +63,6 @@ class FrictionLoad(NamedTuple):
 
     value: Array
     by_multipliers: Array
-
-
-class Loads:
-    """Loads of joints on which the same equations press, as arrays."""
-
-    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
-        self.preload = np.array([element.radius * element.preload for element in elements])
-        self.reads: IntArray | None = None
-        if parts := [rows for rows, _ in elements[0].pressing]:
-            every = [row for rows in parts for row in rows]
-            self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
-            ends = np.cumsum([len(rows) for rows in parts]).tolist()
-            self._components = [slice(end - len(rows), end) for rows, end in zip(parts, ends, strict=True)]
-            self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
-
-    def __call__(self, motion: Motion) -> FrictionLoad:
-        """What presses."""
-        if self.reads is None:
-            return FrictionLoad(self.preload, np.zeros((len(self.preload), 0)))
-        multipliers = motion.multipliers[self.reads]
-        value, gradient = self.preload.copy(), np.zeros(multipliers.shape)
-        for rows, weight in zip(self._components, self._weights.T, strict=True):
-            part = multipliers[:, rows]
-            size = np.linalg.norm(part, axis=-1)
-            value += weight * size
-            gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
-        return FrictionLoad(value, gradient)
 
 
 MOST = 9.0
@@ -222,16 +195,30 @@ class FrictionBatch(CoordinateLawBatch):
         self.kinetic, self.static, self.viscous, self.creep, self.stribeck = (
             np.array([getattr(element, name) for element in elements]) for name in names
         )
-        self._load = Loads(elements, number)
-        self.reads = self._load.reads
+        self.preload = np.array([element.radius * element.preload for element in elements])
+        if parts := [rows for rows, _ in elements[0].pressing]:
+            every = [row for rows in parts for row in rows]
+            self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
+            ends = np.cumsum([len(rows) for rows in parts]).tolist()
+            self._components = [slice(end - len(rows), end) for rows, end in zip(parts, ends, strict=True)]
+            self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
 
     def coefficient(self, rate: Array, state: Array) -> Coefficient:
         """Of friction."""
         raise NotImplementedError(f"{type(self).__name__} must define coefficient(rate, state)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
-        """What resists under the load of this motion."""
-        return super().force(motion, self._load(motion))
+        """What resists under the load of this motion: a preload, and what presses by reactions."""
+        value = self.preload.copy()
+        gradient = np.zeros((len(value), 0 if self.reads is None else self.reads.shape[1]))
+        if self.reads is not None:
+            multipliers = motion.multipliers[self.reads]
+            for rows, weight in zip(self._components, self._weights.T, strict=True):
+                part = multipliers[:, rows]
+                size = np.linalg.norm(part, axis=-1)
+                value += weight * size
+                gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
+        return super().force(motion, FrictionLoad(value, gradient))
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
@@ -298,4 +285,4 @@ class LuGreBatch(FrictionBatch):
         if self.reads is not None:
             return Energy()
         z = motion.u[self._own[:, -1]]
-        return Energy(strain=0.5 * self._load.preload * self.sigma * z**2)
+        return Energy(strain=0.5 * self.preload * self.sigma * z**2)

@@ -9,18 +9,19 @@ the numbers of cells and with where arrays lie, so that one program serves model
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count, pairwise, product
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
-from fem_mbs.compiled.emit import CellRows, Sink, function
+from fem_mbs.compiled.emit import CellRows, Sink, array, function
 from fem_mbs.compiled.machine import kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
+from fem_mbs.compiled.text import Text
 
 GUARD = 0
 """Place of the array of guards."""
@@ -37,37 +38,6 @@ MOST = 100_000
 ROUGH = 1e-4
 """Size of what stands for sums and solutions in the sample."""
 Rows = tuple[int, int, int]
-
-
-CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-HEAD = """\
-define i64 @kernel(ptr %ends, i64 %parts, ptr %arrays, i64 %section) {{
-entry:
- %all = icmp slt i64 %section, 0
-{arrays}
- store i64 0, ptr %p{guard}
- br label %part
-part:
- %row = phi i64 [0, %entry], [%row1, %end]
- %row1 = add i64 %row, 1
- %before = mul i64 %row, {width}
- %begins = getelementptr i64, ptr %ends, i64 %before
- %counts = getelementptr i64, ptr %begins, i64 {width}
-{numbers}
- switch i64 %section, label %section0 [{sections}]
-section0:"""
-END = """\
- br label %end
-end:
- %seen = load i64, ptr %p{guard}
- %fine = icmp eq i64 %seen, 0
- %left = icmp ult i64 %row1, %parts
- %more = and i1 %fine, %left
- br i1 %more, label %part, label %done
-done:
- ret i64 %seen
-}}"""
-"""A program goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
 
 
 class Kept(NamedTuple):
@@ -166,7 +136,7 @@ class Program:
         """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
         self.least = 0
         """First stage of what a second section of lines has, see :meth:`line`."""
-        self._wholes = dict[int, Array]()
+        self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -174,7 +144,8 @@ class Program:
         """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
-        self._makers: dict[int, Between] = {}
+        self.makers: dict[int, Between] = {}
+        """What makes those arrays that are not given."""
         self._rng = np.random.default_rng(4)
         self.cells(1, np.zeros(1, np.intp))
 
@@ -251,7 +222,10 @@ class Program:
         self.specs.append((line, parts))
         first = len(self.arrays)
         if line:
-            self.arrays.append(None)
+            ((kind, width),) = parts
+            begin, lanes = self._ends_within.get(line, 0), self.tapes[kind].lanes
+            self._ends_within[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
+            self.arrays.append((line < 0, begin, self._ends_within[line]))
             return first
         ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
         whole = self._wholes[first] = padded((ends[-1],))
@@ -268,18 +242,11 @@ class Program:
 
         Those of lines with sections have other memory, as lines without may run in between.
         """
-        places = (place for place, array in enumerate(self.arrays) if array is None)
-        ends, spans = dict[int, int](), list[tuple[bool, int, int, int]]()
-        for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
-            ((kind, width),) = parts
-            lanes = self.tapes[kind].lanes
-            begin = ends.get(line, 0)
-            ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            spans.append((line < 0, place, begin, ends[line]))
-        sizes = [max((end for line, end in ends.items() if (line < 0) == of), default=0) for of in (False, True)]
-        memory = [padded((size,)) for size in sizes]
-        for of, place, *span in spans:
-            self.arrays[place] = memory[of][slice(*span)]
+        every = self._ends_within.items()
+        memory = [padded((max((e for line, e in every if (line < 0) == of), default=0),)) for of in (False, True)]
+        for place, span in enumerate(self.arrays):
+            if isinstance(span, tuple):
+                self.arrays[place] = memory[span[0]][slice(*span[1:])]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -301,9 +268,9 @@ class Program:
         samples: Array | None = None,
     ) -> Array:
         """Numbers of a kind ``(width,)`` that are there once sinks are filled and statements are worked off."""
-        if array not in self._makers:
+        if array not in self.makers:
             self.made(array, sinks, statements)
-        between, own = self._makers[array], self.tapes[tape]
+        between, own = self.makers[array], self.tapes[tape]
         if samples is None:
             samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
         return own.given(own.source(array, width), samples, between.stage + 1)
@@ -319,16 +286,8 @@ class Program:
     def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
-        self._makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
-        return self._makers[array]
-
-    def made_by(self, array: int) -> Between | None:
-        """What makes an array, if it is not given."""
-        return self._makers.get(array)
-
-    def also(self, array: int, other: int) -> None:
-        """What makes an array makes another one, too."""
-        self._makers[other] = self._makers[array]
+        self.makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
+        return self.makers[array]
 
     def share_guards(self) -> None:
         """Give all lines that follow the guards that were recorded so far."""
@@ -362,18 +321,13 @@ class Program:
         """
         self._within_lines()
         self.tapes.clear()  # which is large
-        self._makers.clear()
+        self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         ends = np.array([self.counts], np.int64)
         self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        opt, arrays = 2 if self.large else 0, self._addresses.ctypes.data
+        opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
         every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
         return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
-
-    @property
-    def large(self) -> bool:
-        """Whether what cells take is more than what calls do."""
-        return max(self.counts) > LARGE
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -435,7 +389,7 @@ class _Collected:
             if isinstance(source, Kept):
                 self._keep(source.tape, source.place)
                 self._left.append((source.tape, source.place))
-            elif (own := self._program.made_by(source.array)) and all(own is not other for other in self.betweens):
+            elif (own := self._program.makers.get(source.array)) and all(own is not other for other in self.betweens):
                 self.betweens.append(own)
                 self._sinks += own.sinks
                 self._left += [(sink.tape, place) for sink in own.sinks for _, place in sink.values]
@@ -444,68 +398,69 @@ class _Collected:
                 self._need(number, operand, tape.stages[place])
 
     def text(self, sections: Sequence[Sequence[Sink]]) -> str:
-        """The program."""
-        program, texts, declared = self._program, list[str](), set[str]()
+        """The program: it goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
+        program, text, functions = self._program, Text(), list[str]()
         sinks, kept = self._outputs()
-        body, arrays, counts, cleared = list[str](), {GUARD: None}, dict[int, None](), set[int]()
-        keys = {*sinks, *self._guards}
-        last = max([stage for _, stage in keys] + [own.stage for own in self.betweens])
-        ends = {self._end(section): k for k, section in enumerate(sections[:-1], 1)}
-        for stage in range(1 + last):
-            filled = (sink for key in sorted(keys) if key[1] == stage for sink in sinks[key])
-            for array, of in {sink.rows.array: sink.cleared for sink in filled}.items():
-                if of is None or array in cleared:
-                    continue
-                cleared.add(array)
-                number, factor = of
-                body += [
-                    f" %from{array} = mul i64 %b{number}, {factor}",
-                    f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
-                    f" %more{array} = sub i64 %n{number}, %b{number}",
-                    f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
-                    f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
-                ]
-                arrays[array] = counts[number] = None
-                declared.add(CLEAR)
-            for number, tape in enumerate(program.tapes):
-                if (number, stage) in keys:
-                    name, given = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
-                    guards = self._guards[number, stage]
-                    text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, tape.lanes)
-                    texts.append(text)
-                    declared |= more
-                    counts[number] = None
-                    body.append(f" call void @{name}(i64 %b{number}, i64 %n{number}, ptr %arrays)")
-            for name, number, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
-                handed = [f"i64 %b{number}", f"i64 %n{number}", *(f"ptr %p{k}" for k in pointers)]
-                body.append(f" call void @{name}({', '.join(handed)})")
-                counts[number] = None
-                arrays.update(dict.fromkeys(pointers))
-            if stage in ends:
-                k = ends[stage]
-                body += [f" br i1 %all, label %section{k}, label %end", f"section{k}:"]
-        places = [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n %p{k} = load ptr, ptr %a{k}" for k in arrays]
-        numbers = [
-            f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}\n %{name}{k} = load i64, ptr %at{name}{k}"
-            for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts")))
-        ]
+        stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
+        ends = [-1, *map(self._end, sections[:-1]), max(stages)]
+        text.store("0", array(text, GUARD), 0, "i64")
+        every, width = text("icmp slt i64 %section, 0"), len(program.counts)
+        with text.loop(0, "%parts") as (row, _):
+            begins = text.at("%ends", text.times(row, width), "i64")
+            self._tables, self._cleared = {"from": begins, "to": text.at(begins, width, "i64")}, set[int]()
+            for section, (before, last) in enumerate(pairwise(ends)):
+                fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
+                chosen = text(f"or i1 {every}, {text(f'icmp eq i64 %section, {section}')}")
+                with text.where(text(f"and i1 {fine}, {chosen}")):
+                    for stage in range(before + 1, last + 1):
+                        functions += self._stage(text, stage, sinks, kept)
+        seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
-            declared |= {line for line in lines if line.startswith("declare")}
-            texts += [line.replace("define void", "define internal void") for line in lines if line not in declared]
-        head = HEAD.format(
-            arrays="\n".join(places),
-            numbers="\n".join(numbers),
-            guard=GUARD,
-            width=len(program.counts),
-            sections=" ".join(f"i64 {k}, label %section{k}" for k in range(1, len(sections))),
-        )
-        return "\n".join([head, *body, END.format(guard=GUARD), *texts, *sorted(declared), ""])
+            text.declared |= {line for line in lines if line.startswith("declare")}
+            functions += [
+                line.replace("define void", "define internal void") for line in lines if line[:7] != "declare"
+            ]
+        kernel = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %section", seen)
+        return "\n".join([kernel, *functions, *sorted(text.declared), ""])
+
+    def _stage(
+        self,
+        text: Text,
+        stage: int,
+        sinks: dict[tuple[int, int], list[Sink]],
+        kept: dict[tuple[int, int], tuple[int, int, int]],
+    ) -> Iterator[str]:
+        """What is done in a stage, and the functions that do it."""
+
+        def count(number: int) -> tuple[str, str]:
+            begin, end = (text.once((name, number), partial(text.load, own, number, "i64")) for name, own in tables)
+            return begin, end
+
+        tables = self._tables.items()
+        for sink in (sink for (_, own), several in sorted(sinks.items()) if own == stage for sink in several):
+            if sink.cleared and sink.rows.array not in self._cleared:
+                self._cleared.add(sink.rows.array)
+                (begin, end), factor = count(sink.cleared[0]), sink.cleared[1]
+                first = text.at(array(text, sink.rows.array), text.times(begin, factor))
+                text.clear(first, text.times(text(f"sub i64 {end}, {begin}"), 8 * factor))
+        for number, tape in enumerate(self._program.tapes):
+            guards = self._guards[number, stage]
+            if (number, stage) in sinks or guards:
+                name, read = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
+                made, declared = function(name, tape, read, sinks[number, stage], guards, GUARD, tape.lanes)
+                text.declared |= declared
+                begin, end = count(number)
+                text.do(f"call void @{name}(i64 {begin}, i64 {end}, ptr %arrays)")
+                yield made
+        for statement in (own for each in self.betweens if each.stage == stage for own in each.statements):
+            begin, end = count(statement.number)
+            pointers = "".join(f", ptr {array(text, k)}" for k in statement.arrays)
+            text.do(f"call void @{statement.name}(i64 {begin}, i64 {end}{pointers})")
 
     def _end(self, section: Sequence[Sink]) -> int:
         """The last stage of a section."""
-        stages = [self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values]
-        return max(stages)
+        return max(self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values)
 
     def _outputs(self) -> tuple[dict[tuple[int, int], list[Sink]], dict[tuple[int, int], tuple[int, int, int]]]:
         """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""

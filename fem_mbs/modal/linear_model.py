@@ -109,6 +109,7 @@ def _coefficients(linear: LinearModel, sources: Mapping[str, Any], kind: str) ->
     unit, at = np.vstack([np.zeros(system.k), np.eye(system.k)]), np.full(system.k + 1, linear.state.t)
     for row, (name, source) in zip(result, sources.items(), strict=True):
         label = f"{LABEL}: {kind}[{name!r}]"
+        source = system.find(source, label)
         if not isinstance(source, Combines):
             raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
         values = source.signal_values(at, unit, system.number)
@@ -195,11 +196,11 @@ class LinearModel(Public):
         Parameters
         ----------
         inputs : dict
-            Names, each with a block of one output; the input is added to its value. ``Junction(0.0)`` that a
-            ``JointActuator`` reads is a force in N or a torque in N m.
+            Names, each with a block of one output, or its name; the input is added to its value. ``Junction(0.0)``
+            that a ``JointActuator`` reads is a force in N or a torque in N m.
         outputs : dict
-            Names, each with a sensor, a block or a sum of signals; outputs are deviations from their values at the
-            state.
+            Names, each with a sensor, a block, its name, or a sum of signals; outputs are deviations from their values
+            at the state.
 
         Returns
         -------

@@ -372,7 +372,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "count a float": (lambda: mbs.modes(chain(2), 1.5), "count must be a whole number of at least 1, received 1.5"),  # type: ignore[arg-type]
     "count too large": (lambda: mbs.modes(chain(2), 3), "count = 3 is more than the 2 degrees of freedom of the model"),
     "damped a number": (lambda: mbs.modes(chain(2), damped=0.1), "damped must be True or False, received 0.1"),  # type: ignore[arg-type]
-    "nothing moves": (lambda: mbs.modes(held()), "nothing can move: the model has 2 nodes, and all are held"),
+    "nothing moves": (lambda: mbs.modes(held()), "nothing can move: all 2 nodes are held"),
     "all is held by joints": (
         lambda: mbs.modes(welded()),
         "nothing can vibrate: 6 constraint equations hold all 6 free components",
