@@ -90,7 +90,7 @@ def _step(
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
     accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
-    matrix = memory.matrix if solution.linearization is None else lines.kept()
+    matrix = lines.kept()
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
         errors=carried,
@@ -127,8 +127,10 @@ class Trial(NamedTuple):
     rows: Array
     """The unknowns: increments, multipliers, and what the formulation has beyond them."""
     size: tuple[float, float]
+    there: int
+    """How many matrices this step had when it was evaluated,"""
     matrix: int = 0
-    """The number in this step of the matrix that has corrected it, 0 if none has."""
+    """and the number of the one that has corrected it, 0 if none has."""
     length: float = 0.0
     """That of the correction."""
     simplified: bool = False
@@ -230,7 +232,8 @@ class StepLines:
         self._given: Array | None = None
         self._evaluated: Array | None = None
         """The rows that kernels read, and those of the last trial."""
-        self._count = 0
+        self._count, self._keeps = 0, True
+        """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
 
     # the beginning of a step
 
@@ -279,14 +282,15 @@ class StepLines:
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
-        """The equations at a trial; of small systems its correction by the last matrix, too, which costs no call."""
-        if self._program.large:
+        """The equations at a trial, and in the same call its correction where that is wanted: as in the last steps."""
+        there = self._count
+        if there and not self._keeps:
             self._try(rows, 0)
             force, constraint, _ = self._tried.tolist()
-            return Trial(rows, (force, constraint))
-        if not self._count:
+            return Trial(rows, (force, constraint), there)
+        if not there:
             self._make(rows)
-        return self._corrected(rows, EVERY)
+        return self._corrected(rows, there, EVERY)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -294,15 +298,17 @@ class StepLines:
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
         """The number of the matrix at a trial."""
-        if first is not None or self._program.large:
+        if first is not None:
             self._make(rows)
         return self._count
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
+        if trial.there:
+            self._keeps = matrix == trial.there
         if trial.matrix == matrix:
             return trial
-        return self._corrected(rows, 1 if self._evaluated is rows else EVERY)
+        return self._corrected(rows, trial.there, 1 if self._evaluated is rows else EVERY)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -333,11 +339,11 @@ class StepLines:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
 
-    def _corrected(self, rows: Array, section: int) -> Trial:
+    def _corrected(self, rows: Array, there: int, section: int) -> Trial:
         self._try(rows, section)
         force, constraint, length = self._tried.tolist()
         simplified = self._trials[self._variant][1]
-        return Trial(rows, (force, constraint), self._count, length, simplified, self._after.copy())
+        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._after.copy())
 
     def _try(self, rows: Array, section: int) -> None:
         """Work off a section of a trial, or all of it by the other line."""

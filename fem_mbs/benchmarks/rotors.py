@@ -316,19 +316,15 @@ def shaft() -> Iterator[float | Array | Quantity]:
         across = solution.position(disk)[:, 1:]
         return (across[rows(solution.t, times)] - across[0]) / small
 
-    still, disk = rotating_shaft(small, _held)
+    still, disk = rotating_shaft(small, lambda t: 0.0)
     yield -statics(still, ramp=False).displacement(disk)[-1, 2]
     yield refined(run, (1000, 2000, 4000))
     yield _work()
 
 
-def _held(t: float) -> float:
-    return 0.0
-
-
 def _work() -> Quantity:
     """Work of the drive with the published offset, from its moment, beside the energy of the shaft."""
-    still, _ = rotating_shaft(drive=_held)
+    still, _ = rotating_shaft(drive=lambda t: 0.0)
     begin = statics(still, ramp=False).state(-1).at(0.0)
     model, _ = rotating_shaft()
     solution = simulate(model, 2.5, 1e-3, initial=begin)

@@ -17,6 +17,7 @@ from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.picture import Picture, Placed
 from fem_mbs.contracts.public import (
+    KEPT_UP,
     MADE,
     ConstructorArguments,
     ModelPart,
@@ -189,10 +190,6 @@ def consecutive(rows: IntArray) -> IntArray | slice:
 def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     """Rows ``(n, s)`` of the internal variables of elements or constraints with ``s`` each."""
     return np.array([number.own(part) for part in parts], dtype=np.intp)
-
-
-KEPT_UP = "_kept_up"
-"""Where a part keeps the moment up to which it has followed those that it is built on."""
 
 
 class Component(ModelPart):

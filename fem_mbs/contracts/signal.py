@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.arguments import function, name_of, number, real, shown
+from fem_mbs.contracts.arguments import divisor, function, name_of, number, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.component import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.constraint import Constraint
@@ -69,10 +69,7 @@ class Combines(Public):
         return Signal(terms, tuple((law, f * value) for law, value in own.laws), f * own.constant)
 
     def __truediv__(self, other: Any) -> Signal:
-        divisor = real(other)
-        if divisor is None or divisor.shape != () or not divisor or not np.isfinite(divisor):
-            raise ModelError(f"{self} can be divided by a finite number other than zero, received {shown(other)}")
-        return self * (1.0 / float(divisor))
+        return self * (1.0 / divisor(other, self))
 
     def __neg__(self) -> Signal:
         return self * -1.0

@@ -24,10 +24,11 @@ SHARE, NEAR = 0.04, 0.4
 
 
 class NodePicture:
-    """The nodes that something holds on to; nodes with a mass of their own are bodies."""
+    """All nodes, the ground if something holds on to it; nodes with a mass of their own are bodies."""
 
     def __init__(self, system: System) -> None:
-        self.rows = rows = np.unique(np.concatenate([batch.nodes.ravel() for batch in system.all_batches]))
+        held = (batch.nodes.ravel() for batch in system.all_batches)
+        self.rows = rows = np.unique(np.concatenate([np.arange(1, system.n), *held]))
         kind = np.full(system.n, Kind.NODE)
         for element in system.elements:
             if element.center_of_mass is not None:

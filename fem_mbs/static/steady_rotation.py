@@ -124,29 +124,20 @@ def steady_spin(
         A joint about the axis leaves the rotation free or drives it at this speed.
     speed : float
         In rad/s, with ``axis``.
-    turning : list, optional
-        The nodes that turn, or their names; by default all that the model does not hold.
     axis : (3,)
         Of rotation as built, world frame; each node that turns keeps the axis that it sees there.
-    initial : State, optional
-        Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
-        the model as built at t = 0.
-    newton : Newton, optional
-        Tolerances and options of Newton's method.
+    turning, initial, newton
+        As of :func:`steady_rotation`.
 
     Returns
     -------
     Solution
-        Of the one state, as that of :func:`steady_rotation`: :func:`modes` and :func:`linearize` are about it.
+        As that of :func:`steady_rotation`.
 
     Raises
     ------
-    ModelError
-        If an argument is not valid, or the rotor or what holds it does not act alike as it turns: names the element.
-    SingularSystemError
-        If the shape is not unique: names the motions without resistance.
-    ConvergenceError
-        If no solution is found.
+    FemMbsError
+        As :func:`steady_rotation`; if the rotor or what holds it does not act alike as it turns, names the element.
 
     Notes
     -----

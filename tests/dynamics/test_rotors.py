@@ -513,7 +513,7 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [0.0, 1.0], {"disc": 1.0})
     with pytest.raises(mbs.ModelError, match="unbalance must be a dict"):
         mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
-    with pytest.raises(mbs.ModelError, match="nothing in the model is called 'disk'"):
+    with pytest.raises(mbs.ModelError, match="unbalance_response: unbalance.*nothing in the model is called 'disk'"):
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
 
 
