@@ -12,7 +12,7 @@ import numpy as np
 import pyvista as pv
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks import plates, sze
+from fem_mbs.benchmarks import plates
 from fem_mbs.elements import EdgeLoad, Shell, ShellSection
 
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "benchmarks"))
@@ -100,7 +100,7 @@ def paths(file: Path) -> None:
     }
     fig, every = plt.subplots(2, 4, figsize=(13, 6), layout="constrained")
     for axes, (title, ((model, nodes), table, components)) in zip(every.flat, cases.items(), strict=True):
-        load, *published = sze.points(table).T
+        load, *published = plates.points(table).T
         path = mbs.statics(model, load_end=load.max(), arc_length=True, step=0.02)
         for (name, (node, axis, sign)), dots in zip(components.items(), published, strict=True):
             (line,) = axes.plot(sign * path.displacement(nodes[node])[:, axis], path.t, label=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fem_mbs.benchmarks.equilibria import SLENDERNESS, errors
+from fem_mbs.benchmarks.beams import SLENDERNESS, errors
 from fem_mbs.validation import CASES
 
 DOCS = Path(__file__).parent

@@ -7,7 +7,7 @@ direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "C
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -88,40 +88,32 @@ class LineActuator(LineElement):
         return None, len(sources(self.inputs))
 
 
-class ActuatorContext(NamedTuple):
-    """What matrices are made of."""
-
-    measured: Measured
-    resists: Array
-    """What acts against the coordinates, ``(n, 1)``."""
-
-
 class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
     """Forces along coordinates that are measured in one way."""
 
     def __init__(self, actuators: Sequence[Any], number: Numbering) -> None:
         super().__init__(actuators, number)
         self._coordinates = coordinates = type(actuators[0]).measured_by(actuators, number)
-        self.nodes, rows = coordinates.nodes, self._wires.rows
+        self.nodes, rows = coordinates.nodes, self.rows
         self.own = rows if coordinates.own is None else np.concatenate([coordinates.own, rows], axis=-1)
         self._sign = actuators[0].sign
         self._size = 6 * self.nodes.shape[1] + self.own.shape[1]
         self._b = self._size - rows.shape[1]
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, ActuatorContext]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Measured, Array]]:
         """``G^T N``, where ``N`` resists the coordinate."""
         measured = self._coordinates.evaluate(motion)
-        resists = -self._sign * self._wires.values(motion.u, prescribed)
+        resists = -self._sign * self.inputs(motion.u, prescribed)
         force = np.zeros((len(resists), self._size))
         force[:, : self._b] = resists * measured.gradient
-        return force, ActuatorContext(measured, resists)
+        return force, (measured, resists)
 
-    def stiffness(self, context: ActuatorContext) -> Array:
+    def stiffness(self, context: tuple[Measured, Array]) -> Array:
         """``N H``, and the signal."""
         measured, resists = context
         K = np.zeros((len(resists), self._size, self._size))
         K[:, : self._b, : self._b] = resists[..., None] * self._coordinates.second(measured.context)
-        K[:, : self._b, self._b :] = -self._sign * measured.gradient[:, :, None] * self._wires.W
+        K[:, : self._b, self._b :] = -self._sign * measured.gradient[:, :, None] * self.W
         return K
 
 
@@ -200,7 +192,7 @@ class NodeActuatorBatch(WiredBatch, of=NodeActuator):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array, Any]]:
         """Minus the wrench."""
         one, context = self._loads.force(motion, self._ones)
-        value = self._wires.values(motion.u, prescribed)
+        value = self.inputs(motion.u, prescribed)
         return np.concatenate([value * one, np.zeros(self.own.shape)], axis=-1), (one, value, context)
 
     def stiffness(self, context: tuple[Array, Array, Any]) -> Array:
@@ -209,5 +201,5 @@ class NodeActuatorBatch(WiredBatch, of=NodeActuator):
         size = 6 + self.own.shape[1]
         K = np.zeros((len(one), size, size))
         K[:, :6, :6] = value[..., None] * self._loads.stiffness(of_loads)
-        K[:, :6, 6:] = one[..., None] * self._wires.W
+        K[:, :6, 6:] = one[..., None] * self.W
         return K

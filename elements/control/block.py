@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,12 +91,8 @@ class Block(ControlElement):
         self.outputs = tuple(range(n, n + p))
 
 
-class Arguments(NamedTuple):
-    """Where functions are asked: time, states ``(n, nx)`` and inputs ``(n, m)``."""
-
-    t: float
-    x: Array
-    u: Array
+Point = tuple[float, Array, Array]
+"""Where functions are asked: time, states ``(n, nx)`` and inputs ``(n, m)``."""
 
 
 class BlockBatch(WiredBatch, of=Block):
@@ -112,25 +108,24 @@ class BlockBatch(WiredBatch, of=Block):
         self._rate = np.zeros((len(blocks), self.own.shape[1], self.own.shape[1]))
         self._rate[:, range(self._n), range(self._n)] = 1.0
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Arguments]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Point]:
         """``x' - f`` and ``y - g``."""
         z, n, p = motion.u[self.own], self._n, self._p
-        point = Arguments(motion.t, z[:, :n], self._wires.values(motion.u, prescribed))
+        inputs = self.inputs(motion.u, prescribed)
         terms = np.zeros((len(z), 2, z.shape[1]))
         terms[:, 0, :n] = motion.udot[self.own[:, :n]]
         terms[:, 0, n : n + p] = z[:, n : n + p]
-        asked = zip(self._blocks, point.x, point.u, strict=True)
-        terms[:, 1, : n + p] = [-_values(block, point.t, x, u) for block, x, u in asked]
-        return terms, point
+        asked = zip(self._blocks, z[:, :n], inputs, strict=True)
+        terms[:, 1, : n + p] = [-_values(block, motion.t, x, u) for block, x, u in asked]
+        return terms, (motion.t, z[:, :n], inputs)
 
-    def stiffness(self, context: Arguments) -> Array:
+    def stiffness(self, context: Point) -> Array:
         """Derivatives, by differences where they are not given."""
-        n, p = self._n, self._p
-        asked = zip(self._blocks, context.x, context.u, strict=True)
-        slopes = np.array([_slopes(block, context.t, x, u) for block, x, u in asked])
+        (t, states, inputs), n, p = context, self._n, self._p
+        slopes = np.array([_slopes(own, t, x, u) for own, x, u in zip(self._blocks, states, inputs, strict=True)])
         K = np.zeros_like(self._rate)
         K[:, : n + p, :n] = -slopes[..., :n]
-        K[:, : n + p, n + p :] = -slopes[..., n:] @ self._wires.W
+        K[:, : n + p, n + p :] = -slopes[..., n:] @ self.W
         K[:, range(n, n + p), range(n, n + p)] += 1.0
         return K
 
@@ -332,12 +327,12 @@ class SampledBatch(WiredBatch, of=SampledController):
         self._period, self._delay, self._begin = np.array([[c.period, c.delay, c.begin] for c in controllers]).T
         self._samples, self._changes = own[:, -2], own[:, -1]
         self._counts = slice(own.shape[1] - 2, own.shape[1])
-        self._slopes = [Secants(self._n + self._p, self._n + self._wires.W.shape[1]) for _ in controllers]
+        self._slopes = [Secants(self._n + self._p, self._n + self.W.shape[1]) for _ in controllers]
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[float, Array, Array]]:
         """Nothing: what others read is held."""
         z = motion.u[self.own]
-        return np.zeros_like(z), (motion.t, z, self._wires.values(motion.u, prescribed))
+        return np.zeros_like(z), (motion.t, z, self.inputs(motion.u, prescribed))
 
     def stiffness(self, context: Any) -> Array:
         return np.zeros((*self.own.shape, self.own.shape[1]))
@@ -370,7 +365,7 @@ class SampledBatch(WiredBatch, of=SampledController):
     def jump_change(self, context: tuple[float, Array, Array], d: Array) -> Array:
         """By the derivatives that samples have told of."""
         t, z, _ = context
-        inputs = np.matvec(self._wires.W, d[:, self._own.shape[1] :])
+        inputs = np.matvec(self.W, d[:, self._own.shape[1] :])
 
         def told(row: int, x: Array) -> Array:
             return np.asarray(self._slopes[row].derivative @ np.append(x, inputs[row]))

@@ -194,9 +194,14 @@ class PID(LinearBlock):
             )
         if rate is not None and filter is not None:
             raise ModelError("PID: rate and filter exclude each other: a rate that is sensed needs no filter")
-        track = 0.0
+        track = 0.0  # inverse of the time in which the integral follows the limits
         if limits is not None and I:
-            track = _tracking(P, I, anti_windup)
+            if anti_windup is None and not P / I > SMALLEST:
+                raise ModelError(
+                    f"PID: with limits, P = {P:g} and I = {I:g} leave no time P/I in which the integral could follow "
+                    "them; give anti_windup in s"
+                )
+            track = I / P if anti_windup is None else 1.0 / anti_windup
         if nominal is None:
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
             nominal = max(finite, default=0.0) or 1.0
@@ -221,19 +226,7 @@ class PID(LinearBlock):
         self._set_up(inputs, matrices, states, nominal, limits)
 
 
-def _tracking(P: float, I: float, anti_windup: float | None) -> float:  # noqa: E741, N803
-    """Inverse of the time in which the integral follows the limits."""
-    if anti_windup is not None:
-        return 1.0 / anti_windup
-    if P / I > SMALLEST:
-        return I / P
-    raise ModelError(
-        f"PID: with limits, P = {P:g} and I = {I:g} leave no time P/I in which the integral could follow them; give "
-        "anti_windup in s"
-    )
-
-
-_NO_STATES = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0))
+PASS_ON = Matrices(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1)), np.zeros((0, 1)))
 
 
 @checked
@@ -247,8 +240,7 @@ class Junction(LinearBlock):
     """
 
     def __init__(self, input: Input | None = None) -> None:
-        matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up(() if input is None else (input,), matrices, [])
+        self._set_up(() if input is None else (input,), PASS_ON, [])
 
     @checked
     def connect(self, input: Input) -> None:
@@ -272,5 +264,4 @@ class Saturation(LinearBlock):
     """
 
     def __init__(self, input: Input, limits: Limits) -> None:
-        matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up((input,), matrices, [], limits=limits)
+        self._set_up((input,), PASS_ON, [], limits=limits)

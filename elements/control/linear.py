@@ -174,7 +174,7 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
             if not block.inputs:
                 raise ModelError(f"{block} has no input; connect it to a signal by its method connect")
         super().__init__(blocks, number)
-        (count, s), p, wires = self.own.shape, len(blocks[0].outputs), self._wires
+        (count, s), p = self.own.shape, len(blocks[0].outputs)
         n = self._own.shape[1] - p
         self._states, self._outputs = slice(0, n), slice(n, n + p)
         A, B, C, D, F = (np.array(part) for part in zip(*(block.matrices for block in blocks), strict=True))
@@ -182,8 +182,8 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         self.kinked = bool(np.isfinite([self._lower, self._upper]).any())
         # rows: minus the rates of states, then w, of which outputs are not a part
         self._K = np.zeros((count, s, s))
-        self._K[:, :n] = -np.concatenate([A - F @ C, F, (B - F @ D) @ wires.W], axis=-1)
-        self._K[:, self._outputs] = -np.concatenate([C, np.zeros((count, p, p)), D @ wires.W], axis=-1)
+        self._K[:, :n] = -np.concatenate([A - F @ C, F, (B - F @ D) @ self.W], axis=-1)
+        self._K[:, self._outputs] = -np.concatenate([C, np.zeros((count, p, p)), D @ self.W], axis=-1)
         self._by_law = np.zeros((count, s, B.shape[-1]))
         self._by_law[:, :n], self._by_law[:, self._outputs] = F @ D - B, -D
         self._rate = np.zeros((count, s, s))
@@ -192,7 +192,7 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
 
     def at(self, t: float) -> Array:
         """What functions of time put in, ``(n, s)``."""
-        return np.matvec(self._by_law, self._wires.at(t))
+        return np.matvec(self._by_law, super().at(t))
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
         """The terms of the equations: of each internal variable, laws, and outputs or rates; at which limit."""

@@ -89,7 +89,11 @@ class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
         return np.array([_asked(own, m) for own, m in zip(self._sensors, motions, strict=True)]), motions
 
     def by_place(self, context: list[Motion]) -> Array:
-        return self._gradient(context, _moved)
+        def moved(motion: Motion, d: Array) -> Motion:
+            x, R = motion.x + np.matvec(motion.R, d[:, :3]), motion.R @ so3.exp(d[:, 3:])
+            return replace(motion, x=x, R=R)
+
+        return self._gradient(context, moved)
 
     def by_velocity(self, context: list[Motion]) -> Array:
         return self._gradient(context, lambda m, d: replace(m, V=m.V + d))
@@ -106,12 +110,6 @@ class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
 
         pairs = zip(self._sensors, motions, strict=True)
         return np.array([[slope(sensor, motion, d) for d in ways] for sensor, motion in pairs])
-
-
-def _moved(motion: Motion, d: Array) -> Motion:
-    """A motion after body increments ``(p, 6)``."""
-    x, R = motion.x + np.matvec(motion.R, d[:, :3]), motion.R @ so3.exp(d[:, 3:])
-    return replace(motion, x=x, R=R)
 
 
 def _asked(sensor: FunctionSensor, motion: Motion) -> float:
@@ -270,14 +268,10 @@ class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
 
     def accept(self, context: CoordinateSensorContext) -> Array:
         """Angles with their turns."""
-        result = np.zeros(self.own.shape)
-        result[:, -1] = context.value
-        return result
+        return np.append(np.zeros((len(self.own), self.own.shape[1] - 1)), context.value[:, None], axis=1)
 
     def history_rates(self, context: CoordinateSensorContext) -> Array:
-        result = np.zeros(self.own.shape)
-        result[:, -1] = np.vecdot(context.measured.gradient, context.V)
-        return result
+        return self.accept(context._replace(value=np.vecdot(context.measured.gradient, context.V)))
 
 
 QUANTITIES: dict[str, str] = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
     ElementBatch,
@@ -33,12 +33,8 @@ from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, Co
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
 
-
-class Pressing(NamedTuple):
-    """Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
-
-    rows: tuple[int, ...]
-    weight: float
+Pressing = tuple[tuple[int, ...], float]
+"""Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
 
 
 def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], label: str) -> tuple[Pressing, ...]:
@@ -59,7 +55,7 @@ def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], labe
             kinds["axial" if name[-1] == axis else "radial"].append(row)
         elif not turns or name[-1] != axis:
             kinds["bending"].append(row)
-    return tuple(Pressing(tuple(rows), weights[kind]) for kind, rows in kinds.items() if rows and weights[kind])
+    return tuple((tuple(rows), weights[kind]) for kind, rows in kinds.items() if rows and weights[kind])
 
 
 class FrictionLoad(NamedTuple):
@@ -67,33 +63,6 @@ class FrictionLoad(NamedTuple):
 
     value: Array
     by_multipliers: Array
-
-
-class Loads:
-    """Loads of joints on which the same equations press, as arrays."""
-
-    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
-        self.preload = np.array([element.radius * element.preload for element in elements])
-        self.reads: IntArray | None = None
-        if parts := elements[0].pressing:
-            rows = [row for part in parts for row in part.rows]
-            self.reads = np.array([number.multipliers(element.joint)[rows] for element in elements])
-            ends = np.cumsum([len(part.rows) for part in parts]).tolist()
-            self._components = [slice(end - len(part.rows), end) for part, end in zip(parts, ends, strict=True)]
-            self._weights = np.array([[part.weight for part in element.pressing] for element in elements])
-
-    def __call__(self, motion: Motion) -> FrictionLoad:
-        """What presses."""
-        if self.reads is None:
-            return FrictionLoad(self.preload, np.zeros((len(self.preload), 0)))
-        multipliers = motion.multipliers[self.reads]
-        value, gradient = self.preload.copy(), np.zeros(multipliers.shape)
-        for rows, weight in zip(self._components, self._weights.T, strict=True):
-            part = multipliers[:, rows]
-            size = np.linalg.norm(part, axis=-1)
-            value += weight * size
-            gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
-        return FrictionLoad(value, gradient)
 
 
 MOST = 9.0
@@ -197,7 +166,7 @@ class JointFriction(CoordinateElement):
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those on which other reactions press, apart."""
-        return super().batch_key(), self.bristle is None, tuple(part.rows for part in self.pressing)
+        return super().batch_key(), self.bristle is None, tuple(rows for rows, _ in self.pressing)
 
     @classmethod
     def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:
@@ -226,16 +195,30 @@ class FrictionBatch(CoordinateLawBatch):
         self.kinetic, self.static, self.viscous, self.creep, self.stribeck = (
             np.array([getattr(element, name) for element in elements]) for name in names
         )
-        self._load = Loads(elements, number)
-        self.reads = self._load.reads
+        self.preload = np.array([element.radius * element.preload for element in elements])
+        if parts := [rows for rows, _ in elements[0].pressing]:
+            every = [row for rows in parts for row in rows]
+            self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
+            ends = np.cumsum([len(rows) for rows in parts]).tolist()
+            self._components = [slice(end - len(rows), end) for rows, end in zip(parts, ends, strict=True)]
+            self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
 
     def coefficient(self, rate: Array, state: Array) -> Coefficient:
         """Of friction."""
         raise NotImplementedError(f"{type(self).__name__} must define coefficient(rate, state)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
-        """What resists under the load of this motion."""
-        return super().force(motion, self._load(motion))
+        """What resists under the load of this motion: a preload, and what presses by reactions."""
+        value = self.preload.copy()
+        gradient = np.zeros((len(value), 0 if self.reads is None else self.reads.shape[1]))
+        if self.reads is not None:
+            multipliers = motion.multipliers[self.reads]
+            for rows, weight in zip(self._components, self._weights.T, strict=True):
+                part = multipliers[:, rows]
+                size = np.linalg.norm(part, axis=-1)
+                value += weight * size
+                gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
+        return super().force(motion, FrictionLoad(value, gradient))
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
@@ -302,4 +285,4 @@ class LuGreBatch(FrictionBatch):
         if self.reads is not None:
             return Energy()
         z = motion.u[self._own[:, -1]]
-        return Energy(strain=0.5 * self._load.preload * self.sigma * z**2)
+        return Energy(strain=0.5 * self.preload * self.sigma * z**2)

@@ -69,20 +69,16 @@ class NodeLoad(Element):
         place_alone = self.part == FORCE and self.frame == "world" and not self.offset.any()
         return () if place_alone else self.nodes
 
-
-class Load(NodeLoad):
-    """A force at a point of a node, or a moment; see :class:`Force` and :class:`Moment`."""
-
     def batch_key(self) -> Hashable:
         return self.frame
 
     @classmethod
-    def batch(cls, elements: Sequence[Load], number: Numbering) -> ElementBatch:
+    def batch(cls, elements: Sequence[NodeLoad], number: Numbering) -> ElementBatch:
         return (WorldLoads if elements[0].frame == "world" else BodyLoads)(elements, number)
 
 
 @checked
-class Force(Load):
+class Force(NodeLoad):
     """A force on a node.
 
     Parameters
@@ -105,7 +101,7 @@ class Force(Load):
 
 
 @checked
-class Moment(Load):
+class Moment(NodeLoad):
     """A moment on a node.
 
     Parameters

@@ -65,13 +65,7 @@ class ControlledMotor(CoordinateElement):
         """With an integral or without, on coordinates of one kind."""
         return super().batch_key(), bool(self.gains[1])
 
-    def _controlled(
-        self,
-        reference: float | Callable[[float], float],
-        gains: tuple[float, float, float],
-        limit: float | None,
-        per: str,
-    ) -> None:
+    def _controlled(self, reference: Any, gains: tuple[float, float, float], limit: float | None, per: str) -> None:
         self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
             unit = ("rad" if self.is_angle else "m") + per

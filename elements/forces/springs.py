@@ -91,7 +91,7 @@ class SpringDamper(LineElement):
 
     @classmethod
     def batch(cls, elements: Sequence[SpringDamper], number: Numbering) -> ElementBatch:
-        return (LinearSpringBatch if elements[0].force is None else PullBatch)(elements, number)
+        return (SpringBatch if elements[0].force is None else PullBatch)(elements, number)
 
 
 @checked
@@ -126,13 +126,11 @@ class JointSpring(CoordinateElement):
 
 
 class SpringBatch(CoordinateLawBatch, of=JointSpring):
-    """Linear springs and dampers along coordinates as arrays."""
-
-    free_attribute = "free"
+    """Linear springs and dampers, along coordinates or between points, as arrays."""
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         super().__init__(elements, number)
-        names = ("stiffness", "damping", self.free_attribute)
+        names = ("stiffness", "damping", "free_length" if isinstance(elements[0], SpringDamper) else "free")
         self.k, self.c, self.free = (np.array([getattr(element, name) for element in elements]) for name in names)
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: None) -> Law:
@@ -141,12 +139,6 @@ class SpringBatch(CoordinateLawBatch, of=JointSpring):
 
     def energy(self, motion: Motion) -> Energy:
         return Energy(strain=0.5 * self.k * (self.values(motion) - self.free) ** 2)
-
-
-class LinearSpringBatch(SpringBatch):
-    """Linear springs and dampers between points."""
-
-    free_attribute = "free_length"
 
 
 class PullBatch(UserLawBatch):

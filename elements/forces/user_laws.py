@@ -124,21 +124,16 @@ class UserLawBatch(CoordinateLawBatch):
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         super().__init__(elements, number)
         self._laws = [getattr(element, self.attribute) for element in elements]
-        self._kinds = [_kind(element) for element in elements]
+        first = elements[0]
+        self._kind = OF_LENGTH if isinstance(first, LineElement) else OF_ANGLE if first.is_angle else OF_TRAVEL
 
     def at(self, t: float) -> float:
         return t
 
     def asked(self, t: float, q: Array, rate: Array) -> Array:
         """What laws return, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
-        each = zip(self._laws, self.owners, self._kinds, q.tolist(), rate.tolist(), strict=True)
-        return np.array([partial_derivatives(law, (t, x, v), owner, kind) for law, owner, kind, x, v in each]).T
-
-
-def _kind(element: LineElement | CoordinateElement) -> LawKind:
-    if isinstance(element, LineElement):
-        return OF_LENGTH
-    return OF_ANGLE if element.is_angle else OF_TRAVEL
+        each = zip(self._laws, self.owners, q.tolist(), rate.tolist(), strict=True)
+        return np.array([partial_derivatives(law, (t, x, v), owner, self._kind) for law, owner, x, v in each]).T
 
 
 @checked

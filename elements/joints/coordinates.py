@@ -8,7 +8,7 @@ drives act.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -97,6 +97,11 @@ class Measure(NamedTuple):
     value: Array
     gradient: Array
     bend: Array
+
+
+def together(rows: Iterable[Measure]) -> Measure:
+    """Some coordinates ``(n,)`` each as equations ``(n, m)`` of the same joints."""
+    return Measure(*(np.stack(part, axis=1) for part in zip(*rows, strict=True)))
 
 
 class JointFrame(NamedTuple):

@@ -28,6 +28,7 @@ from fem_mbs.elements.joints.coordinates import (
     Measure,
     cosine,
     rotation_vector,
+    together,
     translation,
     turn,
 )
@@ -254,7 +255,7 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
                 "shorten the step, or build the joint nearer to where it is closed"
             )
         rows = x, y, *(cosine(frames, self._frame, k, 2) for k, _ in self.owners[0].cosines), screw
-        phi, b, bend = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
+        phi, b, bend = together(rows)
         return First(phi, b, None, bend)
 
     def second_order(self, frames: Frames, more: Array) -> Second:

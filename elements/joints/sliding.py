@@ -32,11 +32,18 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest, refuse_corners
-from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
-from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, nodal
+from fem_mbs.elements.joints.coordinates import (
+    JointFrame,
+    Measure,
+    TrackJoint,
+    consistent_rates,
+    cosine,
+    together,
+    translation,
+)
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, nodal
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.lie import so3
 
 ON_BEAM = 1e-8
 """Largest distance from the beam as built, against its length."""
@@ -125,10 +132,9 @@ class SlidingContext:
     R: Array
     sigma: Array
     sections: Sections
-    frames: Frames
     Ad: Array
-    b: Array
-    """Gradients against the motion of the node relative to the section, ``(n, m, 6)``."""
+    measured: Measure
+    """The equations, against the motion of the node relative to the section, ``(n, m)``."""
 
     @cached_property
     def bent(self) -> tuple[Array, IntArray]:
@@ -148,32 +154,31 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         self._m, n = len(joints[0].equations), len(joints)
         self.length = np.tile([name not in ROTATIONS for name in joints[0].equations], n)
         self._held = joints[0].rotation
-        self._offset = np.array([joint.offset for joint in joints])
         k = len(self.tracks.cells)
         self.geometric_blocks = GeometricStiffnessBlocks(
             np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1))
         )
-        self._axes = np.array([joint.axes[-1].T for joint in joints])
+        axes, points = np.array([joint.axes[-1] for joint in joints]), np.array([joint.offset for joint in joints])
+        self._frame = JointFrame(np.broadcast_to(np.eye(3), axes.shape), axes, 0.0 * points, points)
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, SlidingContext]:
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
         if text := self._off(sigma, BEYOND, motion.t):
             raise MotionError(text)
         context = self._context(np.arange(len(self.nodes)), x, R, sigma)
-        S, r = context.frames
-        phi = [r + np.matvec(S, self._offset)]
-        if self._held:
-            phi.append(np.stack([np.vecdot(S[:, i], self._axes[:, j]) for i, j in COSINES], axis=-1))
-        B = np.zeros((*context.b.shape[:2], 6 * self.nodes.shape[1] + 1))
+        phi, b, _ = context.measured
+        B = np.zeros((*phi.shape, 6 * self.nodes.shape[1] + 1))
         own = self._columns(context.sections.element)
         columns = np.broadcast_to(own[:, None], (*B.shape[:2], own.shape[1]))
-        along = -(context.b @ context.Ad) @ context.sections.gradient
-        np.put_along_axis(B, columns, np.concatenate([along[..., :-1], context.b, along[..., -1:]], axis=-1), -1)
-        return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
+        along = -(b @ context.Ad) @ context.sections.gradient
+        np.put_along_axis(B, columns, np.concatenate([along[..., :-1], b, along[..., -1:]], axis=-1), -1)
+        return phi.ravel(), B.reshape(-1, B.shape[-1]), context
 
     def second(self, context: SlidingContext) -> Array:
-        compact, columns = context.bent
-        return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
+        (compact, columns), size = context.bent, 6 * self.nodes.shape[1] + 1
+        result = np.zeros((len(compact), size, size))
+        result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
+        return result
 
     def stiffness(self, context: SlidingContext, multipliers: Array) -> Array:
         """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
@@ -214,22 +219,10 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         """Of the joints ``rows`` (r,), with their nodes and arc lengths."""
         sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
-        S = frames.S
-        b = np.zeros((len(rows), self._m, 6))
-        b[:, :3] = along(S, self._offset[rows, None])
-        if self._held:
-            for k, (i, j) in enumerate(COSINES):
-                b[:, 3 + k, 3:] = so3.cross(self._axes[rows, j], S[:, i])
-        return SlidingContext(self, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
-
-    def _bend(self, S: Array, rows: IntArray) -> Array:
-        """Derivatives ``(r, m, 6, 6)`` of ``b`` against the relative motion."""
-        bend = np.zeros((len(rows), self._m, 6, 6))
-        bend[:, :3] = bend_along(S, self._offset[rows, None])
-        if self._held:
-            for k, (i, j) in enumerate(COSINES):
-                bend[:, 3 + k, 3:, 3:] = so3.skew(self._axes[rows, j]) @ so3.skew(S[:, i])
-        return bend
+        joint = JointFrame(*(part[rows] for part in self._frame))
+        equations = [translation(frames, joint, k) for k in range(3)]
+        equations += [cosine(frames, joint, *pair) for pair in COSINES if self._held]
+        return SlidingContext(self, x, R, sigma, sections, adjoint_inverse(frames), together(equations))
 
     def _columns(self, elements: IntArray) -> IntArray:
         """Columns ``(r, 6p + 7)`` of the nodes of elements, of the node that slides, of the arc length."""
@@ -243,7 +236,7 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         rows = self.cell
         every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
         of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
-        b, bend = every.b[of], self._bend(every.frames.S, rows)[of]
+        _, b, bend = (part[of] for part in every.measured)
         return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every.sections.element)
 
 
@@ -257,10 +250,4 @@ def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
     result[:, z[:, None], node] = G.mT @ H[:, :6, 6:]
     result[:, node[:, None], z] = H[:, 6:, :6] @ G
     result[:, node[:, None], node] = H[:, 6:, 6:]
-    return result
-
-
-def _spread(compact: Array, columns: IntArray, size: int) -> Array:
-    result = np.zeros((len(compact), size, size))
-    result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
     return result

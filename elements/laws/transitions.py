@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
 from itertools import accumulate
 from math import copysign, cos, pi, sin, sqrt
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fem_mbs.contracts import SMALLEST, NotNegative, Positive, TimeLaw, checked, shown, whole_number
 from fem_mbs.errors import ModelError
@@ -66,7 +67,7 @@ class PointToPoint(TimeLaw):
         s = (t - self.begin) / self.duration
         if not 0.0 <= s < 1.0:
             return 0.0 if k else self.final if s >= 1.0 else self.initial
-        own = (self.final - self.initial) / self.duration**k * _horner(self._rows[k], s)
+        own = (self.final - self.initial) / self.duration**k * reduce(lambda x, c: x * s + c, self._rows[k], 0.0)
         return own if k else self.initial + own
 
     def __repr__(self) -> str:
@@ -92,13 +93,6 @@ class SmoothStep(PointToPoint):
 
     def __repr__(self) -> str:
         return f"SmoothStep({self.final}, {self.duration}, begin={self.begin})"
-
-
-def _horner(coefficients: tuple[float, ...], s: float) -> float:
-    result = 0.0
-    for c in coefficients:
-        result = result * s + c
-    return result
 
 
 @checked
@@ -197,16 +191,6 @@ class Harmonic(TimeLaw):
         return swing if k else self.offset + swing
 
 
-class Segment(NamedTuple):
-    """A time with constant jerk: when it begins, and what the law is there."""
-
-    begin: float
-    value: float
-    velocity: float
-    acceleration: float
-    jerk: float
-
-
 @checked
 class SCurve(TimeLaw):
     """From 0 to ``distance`` at rest, as fast as the limits of speed, acceleration and jerk allow.
@@ -247,25 +231,25 @@ class SCurve(TimeLaw):
         self.limits = speed, acceleration, jerk
         way, sign = abs(distance), copysign(1.0, distance)
         pieces = _pieces(way, *self.limits) if way >= SMALLEST else []
-        *ends, self.duration = accumulate((piece[0] for piece in pieces), initial=0.0)
-        self._segments: list[Segment] = []
+        *self._begins, self.duration = accumulate((piece[0] for piece in pieces), initial=0.0)
+        self._segments: list[tuple[float, float, float, float]] = []
+        """Value, velocity, acceleration and jerk where each begins."""
         value = rate = 0.0
-        for (lasting, first, own), start in zip(pieces, ends, strict=True):
-            self._segments.append(Segment(start, sign * value, sign * rate, sign * first, sign * own))
+        for lasting, first, own in pieces:
+            self._segments.append((sign * value, sign * rate, sign * first, sign * own))
             value += lasting * (rate + lasting * (first / 2 + lasting * own / 6))
             rate += lasting * (first + lasting * own / 2)
-        self._begins = [segment.begin for segment in self._segments]
 
     def derivative(self, k: int, t: float) -> float:
         """From the right where the acceleration jumps."""
         since = t - self.begin
         if not 0.0 <= since < self.duration:
             return self.distance if k == 0 and since > 0.0 else 0.0
-        own = self._segments[bisect_right(self._begins, since) - 1]
-        s = since - own.begin
+        n = bisect_right(self._begins, since) - 1
+        s, (value, velocity, acceleration, jerk) = since - self._begins[n], self._segments[n]
         if k == 0:
-            return own.value + s * (own.velocity + s * (own.acceleration / 2 + s * own.jerk / 6))
-        return own.velocity + s * (own.acceleration + s * own.jerk / 2) if k == 1 else own.acceleration + s * own.jerk
+            return value + s * (velocity + s * (acceleration / 2 + s * jerk / 6))
+        return velocity + s * (acceleration + s * jerk / 2) if k == 1 else acceleration + s * jerk
 
     def __repr__(self) -> str:
         speed, acceleration, jerk = self.limits

@@ -1,8 +1,8 @@
 """The equations of a step, recorded: what :mod:`fem_mbs.alpha.whole_step` compiles.
 
 The methods of :class:`~fem_mbs.alpha.step.StepEquations` run as they are on a tape, one after the other: the iteration
-matrix with its factors; a trial, which is the residual, the correction by a given matrix, the state after it, and what
-that is judged by; the state at any other trial; and the error that lasts of a step, with those that are carried along.
+matrix with its factors; a trial, which is the residual, then the correction by a given matrix; the state that a trial
+leads to, and what that is judged by; and the error that lasts of a step, with those that are carried along.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Recording(NamedTuple):
     matrix: str
     """Programs of the iteration matrix,"""
     trials: list[str]
-    """of a trial, without a further round of corrections and with it,"""
+    """of a trial in two sections, without a further round of corrections and with it,"""
     end: str
-    """of the state at any other trial,"""
+    """of the state that unknowns lead to,"""
     look: str
     """and of the error that lasts."""
     specs: list[Any]
@@ -175,27 +175,15 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         slope = (new.vdot.reshape(-1) - given.before["old"]) * given.per_time
         return h**3 * defect(scheme, new, slope, np.empty(0))
 
-    def end(unknown: Unknowns) -> tuple[list[Any], list[Any]]:
-        nonlocal end_checked
-        new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
-        try:
-            system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
-        except CannotRecordError:
-            end_checked = False
-        D, before = unknown.D - given.formulas.guess, given.before
-        squares = [np.dot(miss := system.weight * off, miss) for off in (D, *(given.expected - D))]
-        local = np.maximum.reduce(np.abs(local_error(new) * system.weight))
-        missed = new.multipliers - state.multipliers
-        row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"]]
-        return [*row, missed, before["missed multipliers 0"]], [*squares, local]
-
     def sinks(name: str, kinds: Any, values: list[Any]) -> list[Any]:
         kinds = list(kinds)
-        places[name] = program.rows(*kinds)
+        if name not in places:
+            places[name] = program.rows(*kinds)
         every = zip(kinds, values, strict=True)
         return [program.sink(kind, places[name] + k, own) for k, ((kind, _), own) in enumerate(every)]
 
     residual = step.evaluate(unknown)
+    sizes = step.size(residual)
     program.share_guards()
     matrix = step.linearize(unknown, residual)
     nodes = [matrix.T_inv, residual.evaluation.motion.R]
@@ -203,7 +191,8 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
     numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
     kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
-    of_matrix, in_parts = program.line(sinks("matrix", kinds, numbers), system.matrix), program.in_parts
+    of_matrix, in_parts = program.line(sinks("matrix", kinds, numbers), after=system.matrix), program.in_parts
+    program.first_section(sizes)
     places["first"] = program.rows(*kinds[:2])
 
     def again(name: str, arrays: list[Array]) -> list[Array]:
@@ -222,18 +211,23 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         correction = step.correction(unknown, residual, kept)
         after = step.corrected(unknown, residual, kept, correction, 1.0)
         rest = [after.Z, after.inertia_share] if closes else [np.zeros(6), 0.0]
-        row, values = end(after)
-        values += [*step.size(residual), step.length(correction)]
-        number = str(len(trials))
-        outputs = sinks(f"after {number}", UNKNOWNS, [after.D, after.multipliers, *rest])
-        outputs += sinks(f"row {number}", ROW.values(), row)
-        outputs += sinks(f"numbers {number}", [(ALL, len(values))], [values])
-        trials.append(program.line(outputs))
+        corrected = sinks("after", UNKNOWNS, [after.D, after.multipliers, *rest])
+        corrected += sinks("tried", [(ALL, 3)], [[0.0, 0.0, step.length(correction)]])
+        trials.append(program.line(sinks("tried", [(ALL, 3)], [[*sizes, 0.0]]), corrected))
         simplified.append(bool(correction.simplified))
         if not closes or system.damps:
             break
-    row, values = end(unknown)
-    of_end = program.line(sinks("row", ROW.values(), row) + sinks("numbers", [(ALL, len(values))], [values]))
+    new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
+    try:
+        system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
+    except CannotRecordError:
+        end_checked = False
+    D, before, missed = unknown.D - given.formulas.guess, given.before, new.multipliers - state.multipliers
+    squares = [np.dot(miss := system.weight * off, miss) for off in (D, *(given.expected - D))]
+    local = np.maximum.reduce(np.abs(local_error(new) * system.weight))
+    row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"], missed]
+    outputs = sinks("row", ROW.values(), [*row, before["missed multipliers 0"]])
+    of_end = program.line(outputs + sinks("judged", [(ALL, 4)], [[*squares, local]]))
     new = _state(step.t, given.ended)
     left = local_error(new)
     lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
@@ -254,6 +248,7 @@ def _again(program: Program, kind: int, array: int, values: Array) -> Array:
     moving = {place: value.sample for place, value in np.ndenumerate(result) if isinstance(value, Number)}
     if moving:
         samples = np.stack([np.broadcast_to(sample, len(tape.sampled)) for sample in moving.values()], axis=1)
-        for place, new in zip(moving, tape.given(tape.source(array, len(moving)), samples).tolist(), strict=True):
+        read = tape.given(tape.source(array, len(moving)), samples, program.least)
+        for place, new in zip(moving, read.tolist(), strict=True):
             result[place] = new
     return result

@@ -36,7 +36,7 @@ from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Rec
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.program import Program, address
+from fem_mbs.compiled.program import EVERY, Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
@@ -126,13 +126,15 @@ class Trial(NamedTuple):
 
     rows: Array
     """The unknowns: increments, multipliers, and what the formulation has beyond them."""
-    matrix: int
-    """The number of the matrix in this step."""
     size: tuple[float, float]
-    length: float
+    there: int
+    """How many matrices this step had when it was evaluated,"""
+    matrix: int = 0
+    """and the number of the one that has corrected it, 0 if none has."""
+    length: float = 0.0
     """That of the correction."""
-    simplified: bool
-    after: Array
+    simplified: bool = False
+    after: Array | None = None
     """The unknowns after it."""
 
 
@@ -207,13 +209,10 @@ class StepLines:
         self._start, self._linear, self._unknown, self._ended, self._errors = map(program.whole, starts[1:].tolist())
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
-        self._trials: list[Any] = [
-            (run, made.simplified[k], *(program.whole(at[f"{name} {k}"]) for name in ("after", "row", "numbers")))
-            for k, run in enumerate(trials)
-        ]
-        self._variant = 0
-        self._after_end = program.whole(at["row"]), program.whole(at["numbers"])
-        self._lasting, self._carried = program.whole(at["lasting"]), program.whole(at["carried"])
+        self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
+        self._tried, self._after, self._row, self._judged, self._lasting, self._carried = (
+            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "carried")
+        )
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -230,8 +229,11 @@ class StepLines:
         self._guess_multipliers = self._guess[N : N + m]
         self._key: Any = None
         self._last: Any = None, None
-        self._latest: Any = None, None, None
-        self._count = 0
+        self._given: Array | None = None
+        self._evaluated: Array | None = None
+        """The rows that kernels read, and those of the last trial."""
+        self._count, self._keeps = 0, True
+        """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
 
     # the beginning of a step
 
@@ -266,7 +268,7 @@ class StepLines:
         self._guess_multipliers += self._multipliers
         if self._count > 1:
             self._use(0)
-        self._count, self._latest = 0, (None, None, None)
+        self._count = 0
         return guess.copy()
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
@@ -280,10 +282,15 @@ class StepLines:
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
-        """The equations at a trial, and its correction by the last matrix."""
-        if not self._count:
+        """The equations at a trial, and in the same call its correction where that is wanted: as in the last steps."""
+        there = self._count
+        if there and not self._keeps:
+            self._try(rows, 0)
+            force, constraint, _ = self._tried.tolist()
+            return Trial(rows, (force, constraint), there)
+        if not there:
             self._make(rows)
-        return self._tried(rows)
+        return self._corrected(rows, there, EVERY)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -297,7 +304,11 @@ class StepLines:
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
-        return trial if trial.matrix == matrix else self._tried(rows)
+        if trial.there:
+            self._keeps = matrix == trial.there
+        if trial.matrix == matrix:
+            return trial
+        return self._corrected(rows, trial.there, 1 if self._evaluated is rows else EVERY)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -306,6 +317,7 @@ class StepLines:
     def corrected(self, rows: Array, trial: Trial, matrix: int, correction: Trial, step_length: float) -> Array:
         """The unknowns after a correction."""
         after = correction.after
+        assert after is not None
         return after if step_length == 1.0 else rows + step_length * (after - rows)
 
     def _make(self, rows: Array) -> None:
@@ -327,34 +339,34 @@ class StepLines:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
 
-    def _tried(self, rows: Array) -> Trial:
+    def _corrected(self, rows: Array, there: int, section: int) -> Trial:
+        self._try(rows, section)
+        force, constraint, length = self._tried.tolist()
+        simplified = self._trials[self._variant][1]
+        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._after.copy())
+
+    def _try(self, rows: Array, section: int) -> None:
+        """Work off a section of a trial, or all of it by the other line."""
         try:
-            run, simplified, own, row, numbers = self._trials[self._variant]
-            self._run(run, rows)
+            self._run(self._trials[self._variant][0], rows, section)
         except OtherBranchError:
             self._variant = len(self._trials) - 1 - self._variant
-            run, simplified, own, row, numbers = self._trials[self._variant]
-            self._run(run, rows)
-        *values, force, constraint, length = numbers.tolist()
-        after = own.copy()
-        self._latest = after, row, values
-        return Trial(rows, self._count, (force, constraint), length, simplified, after)
+            self._run(self._trials[self._variant][0], rows, section and EVERY)
+        self._evaluated = rows
 
-    def _run(self, kernel: Callable[[], bool], rows: Array) -> None:
-        self._unknown[...] = rows
-        if not kernel():
+    def _run(self, kernel: Callable[[int], int], rows: Array, section: int = EVERY) -> None:
+        if rows is not self._given:
+            self._unknown[...] = self._given = rows
+        if kernel(section):
             raise OtherBranchError
 
     # the end of a step
 
     def end(self, rows: Array) -> StepResult:
         """The state that a solution leads to."""
-        after, row, values = self._latest
-        if after is not rows:
-            self._run(self._end, rows)
-            row, values = self._after_end[0], self._after_end[1].tolist()
-        *squares, local = values
-        first = self._columns.memory
+        self._run(self._end, rows)
+        *squares, local = self._judged.tolist()
+        row, first = self._row, self._columns.memory
         return StepResult(row[:first].copy(), row[first:].copy(), squares.index(min(squares)), local)
 
     def parts(
@@ -408,7 +420,8 @@ class StepLines:
         state = State(0.0, x, R, v, vdot, self._multipliers.copy(), none, none, none)
         formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
-        before, after = self.plain(rows), self.evaluate(rows).after
+        trial, before = self.evaluate(rows), self.plain(rows)
+        after = self.corrected(rows, trial, 0, self.correction(rows, trial, self.linearize(rows, trial)), 1.0)
         own, end = self.plain(after), self.end(after)
         x, R, v, _ = [end.state[place].reshape(shape) for place, shape in self._shapes]
         residual = plain.evaluate(before)

@@ -35,15 +35,18 @@ from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.solution import Solution
 
 GRAVITY = 9.81
 BOOT_START = np.radians((90.0, 1.0))
 
 
-def babyboot(group: str = "R3xSO3") -> Model:
-    """Kane's baby boot: a plate on the hinge "B" along a lace, which swings on the hinge "A"."""
-    model = Model(group, gravity=(0, 0, -GRAVITY))
+@case("baby boot", "machines", slow=True)
+def babyboot_case() -> Iterator[Array | list[float]]:
+    """A plate on a hinge along a swinging lace turns over in a chaotic way: where it is after 10 s.
+
+    What differs at the start has grown seven million fold by then: 1e-11 of an angle is 1e-4.
+    """
+    model = Model(gravity=(0, 0, -GRAVITY))
     swung = Rotation.from_rotvec((BOOT_START[0], 0, 0))
     turned = swung * Rotation.from_rotvec((0, 0, BOOT_START[1]))
     down = swung.apply((0, 0, -1))
@@ -53,16 +56,7 @@ def babyboot(group: str = "R3xSO3") -> Model:
     model.add(RigidBody(boot, 0.1, (2.5e-4, 5e-5, 2e-4)))
     model.add(RevoluteJoint(model.ground, lace, axis=(1, 0, 0), point=(0, 0, 0)), name="A")
     model.add(RevoluteJoint(lace, boot, axis=-down, point=0.2 * down), name="B")
-    return model
-
-
-@case("baby boot", "machines", slow=True)
-def babyboot_case() -> Iterator[Array | list[float]]:
-    """A plate on a hinge along a swinging lace turns over in a chaotic way: where it is after 10 s.
-
-    What differs at the start has grown seven million fold by then: 1e-11 of an angle is 1e-4.
-    """
-    solution = simulate(babyboot(), 10.0, 2e-3, RadauIIA(), times=[0.0, 10.0])
+    solution = simulate(model, 10.0, 2e-3, RadauIIA(), times=[0.0, 10.0])
     yield np.degrees(BOOT_START + [solution.coordinate(hinge)[-1].item() for hinge in "AB"])
     yield [solution.coordinate_rate(hinge)[-1].item() for hinge in "AB"]
 
@@ -82,32 +76,27 @@ ADAMS = {  # time (s): place, velocity, acceleration, angular velocity; force an
 }  # fmt: skip
 
 
-def sliding_swing(group: str = "R3xSO3") -> Model:
-    """A "body" of 1 kg on a "joint" whose axis is 45 degrees off the vertical: it swings, and slides away."""
-    model = Model(group, gravity=(0, 0, -9.80665))
+@case("swing on a cylindrical joint", "joints", slow=True)
+def sliding_swing_case() -> Array:
+    """A body swings about an axis at 45 degrees and slides along it for 5 s: motion and reactions, five times six."""
+    model = Model(gravity=(0, 0, -9.80665))
     R = Rotation.from_euler("x", -45, degrees=True).as_matrix()
     body = model.add_node(PIVOT + R @ (2, 0, 0), R, name="body")
     model.add(RigidBody(body, 1.0, (0.04, 0.1, 0.1)))
     model.add(CylindricalJoint(model.ground, body, axis=R[:, 2], point=PIVOT), name="joint")
-    return model
-
-
-def _seen(solution: Solution) -> Array:
-    """What the table has ``(nt, 6, 3)``; our reaction acts on the body, at the point that slides with it."""
-    x, R = solution.position("body"), solution.rotation("body")
-    force, moment = solution.reaction("joint")
-    arm = x + R @ (R[0].T @ (PIVOT - x[0])) - PIVOT
-    omega = np.matvec(R, solution.angular_velocity("body"))
-    rates = solution.velocity("body"), solution.acceleration("body"), omega
-    return np.stack([x, *rates, -force, -moment - np.cross(arm, force)], axis=1)
-
-
-@case("swing on a cylindrical joint", "joints", slow=True)
-def sliding_swing_case() -> Array:
-    """A body swings about an axis at 45 degrees and slides along it for 5 s: motion and reactions, five times six."""
-    solution = simulate(sliding_swing(), 5.0, 5e-3, RadauIIA())
-    table = np.array([*ADAMS.values()])
-    return np.linalg.norm(_seen(solution)[rows(solution.t, [*ADAMS])] - table, axis=-1).max(axis=0)
+    solution = simulate(model, 5.0, 5e-3, RadauIIA())
+    at = rows(solution.t, [*ADAMS])
+    x, R = solution.position(body)[at], solution.rotation(body)[at]
+    # our reaction acts on the body, at the point that slides with it
+    force, moment = (part[at] for part in solution.reaction("joint"))
+    arm = x + R @ (body.rotation.T @ (PIVOT - body.position)) - PIVOT
+    rates = (
+        solution.velocity(body)[at],
+        solution.acceleration(body)[at],
+        np.matvec(R, solution.angular_velocity(body)[at]),
+    )
+    found = np.stack([x, *rates, -force, -moment - np.cross(arm, force)], axis=1)
+    return np.linalg.norm(found - np.array([*ADAMS.values()]), axis=-1).max(axis=0)
 
 
 # Stiff springs over a bumpy road
@@ -133,9 +122,10 @@ class Road:
         return float(-u * RATE**2 * (1 - BUMP**2) / (1 - u**2) ** 1.5)
 
 
-def car_axis(group: str = "R3xSO3") -> Model:
-    """Masses "left" and "right" on a "bar"; the left one stays "upright" over the line between the wheels."""
-    model = Model(group, gravity=(0, -1, 0))
+@case("car axis", "machines", slow=True)
+def car_axis_case() -> list[Array]:
+    """Two masses on a bar and springs over a road with bumps, after 3 s: places, velocities, and both multipliers."""
+    model = Model(gravity=(0, -1, 0))
     wheels = model.add_node((0, 0, 0), angular_velocity=(0, 0, BUMP * RATE))
     model.add(RigidBody(wheels, 1.0, (1, 1, 1)))
     model.add(RevoluteJoint(model.ground, wheels, axis=(0, 0, 1), drive=Road()), name="road")
@@ -146,13 +136,7 @@ def car_axis(group: str = "R3xSO3") -> Model:
         model.add(SpringDamper(wheels, node, STIFFNESS, free_length=HEIGHT, point_a=(x, 0, 0)))
     model.add(PointOnPlaneJoint(wheels, model["left"], normal=(1, 0, 0), point=(0, HEIGHT, 0)), name="upright")
     model.add(DistanceJoint(model["left"], model["right"]), name="bar")
-    return model
-
-
-@case("car axis", "machines", slow=True)
-def car_axis_case() -> list[Array]:
-    """Two masses on a bar and springs over a road with bumps, after 3 s: places, velocities, and both multipliers."""
-    solution = simulate(car_axis(), 3.0, 4e-3, RadauIIA())
+    solution = simulate(model, 3.0, 4e-3, RadauIIA())
     ends = [ask(name)[-1, :2] for ask in (solution.position, solution.velocity) for name in ("left", "right")]
     guide, bar = (solution.reaction(name)[0][-1, :2] / STIFFNESS for name in ("upright", "bar"))
     line = np.array([np.cos(Road()(3.0)), np.sin(Road()(3.0))])
@@ -165,23 +149,15 @@ RINGS = ((3, 1, 1 / 13, 3 / 8), (7, 1, 1 / 29, 1 / 8), (6, 1, 1 / 7, -2 / 15), (
 """Of the points at the start: how many, number of the first, turn of the ring and latitude over pi."""
 
 
-def _start() -> Array:
-    """Places ``(20, 3)`` on rings."""
+@case("Fekete points", "machines", slow=True)
+def fekete_case() -> list[Array]:
+    """Twenty points on a sphere repel each other, with drag, until they rest: 190 forces, places after 1000 s."""
+    model = Model()
     rings = []
     for count, first, turn, latitude in RINGS:
         a, b = np.pi * (2 * np.arange(first, first + count) / count + turn), np.pi * latitude
         rings.append(np.stack([np.cos(a) * np.cos(b), np.sin(a) * np.cos(b), np.full(count, np.sin(b))], axis=-1))
-    return np.concatenate(rings)
-
-
-def _push(t: float, length: float, speed: float) -> float:
-    return -1 / length
-
-
-def fekete(group: str = "R3xSO3") -> Model:
-    """Points "1" to "20" of mass 1 on the unit sphere, which push each other away by 1/distance, with drag."""
-    model = Model(group)
-    for k, place in enumerate(_start(), 1):
+    for k, place in enumerate(np.concatenate(rings), 1):
         node = model.add_node(place, name=f"{k}")
         model.add(PointMass(node, 1.0))
         model.add(DistanceJoint(model.ground, node, point_a=(0, 0, 0)))
@@ -189,14 +165,8 @@ def fekete(group: str = "R3xSO3") -> Model:
         for axis in "xyz":
             model.add(JointSpring(way, 0.0, damping=0.5, coordinate=f"translation {axis}"))
         for other in range(1, k):
-            model.add(SpringDamper(model[f"{other}"], node, force=_push))
-    return model
-
-
-@case("Fekete points", "machines", slow=True)
-def fekete_case() -> list[Array]:
-    """Twenty points on a sphere repel each other, with drag, until they rest: 190 forces, places after 1000 s."""
-    solution = simulate(fekete(), 1000.0, VariableStep(1e-6), RadauIIA(), times=[0.0, 1000.0])
+            model.add(SpringDamper(model[f"{other}"], node, force=lambda t, length, speed: -1 / length))
+    solution = simulate(model, 1000.0, VariableStep(1e-6), RadauIIA(), times=[0.0, 1000.0])
     return [solution.position(f"{k}")[-1] for k in (1, 7, 13, 20)]
 
 
@@ -225,9 +195,11 @@ def _pull(t: float, pressures: Sequence[float], cylinder: Sequence[float]) -> li
     return [AREA * (pressures[1] - pressures[0]) + PISTON_DAMPING * cylinder[1]]
 
 
-def hydraulic_arm(group: str = "R3xSO3") -> tuple[Model, Block]:
-    """The "arm" on a "hinge" at the origin, held by a cylinder from below, whose states are the pressures."""
-    model = Model(group, gravity=(0, -GRAVITY, 0))
+@case("hydraulic arm", "machines", slow=True)
+def hydraulic_arm_case() -> Iterator[Array | float]:
+    """An arm of 120 kg sinks and rises on a cylinder, by pressures that a valve lets in and out."""
+    times = (0.2, 0.4)
+    model = Model(gravity=(0, -GRAVITY, 0))
     arm = model.add_node((ARM / 2, 0, 0), name="arm")
     model.add(RigidBody(arm, ARM_MASS, (ARM_MASS * ARM**2 / 12,) * 3))
     model.add(RevoluteJoint(model.ground, arm, axis=(0, 0, 1), point=(0, 0, 0)), name="hinge")
@@ -235,14 +207,6 @@ def hydraulic_arm(group: str = "R3xSO3") -> tuple[Model, Block]:
     sensors = [model.add(LineSensor(model.ground, arm, quantity, **ends)) for quantity in ("length", "speed")]
     cylinder = model.add(Block(sensors, _pressure_rates, _pull, initial=[START_PRESSURE, START_PRESSURE]))
     model.add(LineActuator(model.ground, arm, cylinder, **ends))
-    return model, cylinder
-
-
-@case("hydraulic arm", "machines", slow=True)
-def hydraulic_arm_case() -> Iterator[Array | float]:
-    """An arm of 120 kg sinks and rises on a cylinder, by pressures that a valve lets in and out."""
-    times = (0.2, 0.4)
-    model, cylinder = hydraulic_arm()
     solution = simulate(model, times[-1], 1e-3, RadauIIA())
     at = rows(solution.t, times)
     pressures = [solution.signal(cylinder[f"state {k}"])[at] / 1e6 for k in (1, 2)]

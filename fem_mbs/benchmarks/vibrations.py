@@ -32,32 +32,6 @@ def thick_beam(elements: int, order: int = 1) -> tuple[Model, Beam]:
     return model, beam
 
 
-# A string and a chain
-
-
-def string(elements: int) -> Model:
-    """A wire of 2 m under 100 N, hinged at one end and free across at the other."""
-    model = Model()
-    # soft in one plane
-    section = BeamSection(1e5, 1e6, 1e4, (1e4, 1e-5), 3.0, (1e-4, 1e-6, 1e-6))
-    wire = Beam.line(model, (0, 0, 0), (2, 0, 0), section, elements, y_axis=(0, 1, 0))
-    model.add(RevoluteJoint(model.ground, wire.nodes[0], (0, 0, 1)))
-    model.add(Force(wire.nodes[-1], (100.0, 0, 0)))
-    return model
-
-
-def hanging_chain() -> Model:
-    """Ten equal masses on massless links of 0.1 m."""
-    model = Model(gravity=(0, 0, -9.81))
-    last = model.ground
-    for k in range(10):
-        node = model.add_node((0, 0, -(k + 1) / 10))
-        model.add(PointMass(node, 1.0))
-        model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=last.position))
-        last = node
-    return model
-
-
 # Turning blades
 
 
@@ -84,16 +58,6 @@ def blade(
 
 
 SHAFT, DISK, POLAR, ACROSS, SHAFT_GA, SHAFT_EI = 0.5, 10.0, 0.18, 0.1, 1e6, 1000.0
-
-
-def overhung_rotor(spin: float, elements: int) -> Model:
-    """A disk at the end of a shaft without mass, which turns about x."""
-    model = Model()
-    section = BeamSection(1e6, SHAFT_GA, 800.0, SHAFT_EI, 1e-6, (1e-8, 5e-9, 5e-9))
-    shaft = Beam.line(model, (0, 0, 0), (SHAFT, 0, 0), section, elements)
-    model.add(RigidBody(shaft.nodes[-1], DISK, (POLAR, ACROSS, ACROSS)))
-    model.add(RevoluteJoint(model.ground, shaft.nodes[0], axis=(1, 0, 0), drive=lambda t: spin * t))
-    return model
 
 
 def _nearest(found: Array, exact: Array) -> Array:
@@ -147,13 +111,25 @@ def thick_beam_on_hinges(elements: int) -> Array:
 @case("chain of ten links", "modes")
 def chain() -> Array:
     """Equal masses on massless links swing about the vertical: zeros of Laguerre's polynomial of degree ten."""
-    return modes(hanging_chain()).angular
+    model = Model(gravity=(0, 0, -9.81))
+    last = model.ground
+    for k in range(10):
+        node = model.add_node((0, 0, -(k + 1) / 10))
+        model.add(PointMass(node, 1.0))
+        model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=last.position))
+        last = node
+    return modes(model).angular
 
 
 @case("string", "modes", refine=(50, 100, 200))
 def string_case(elements: int) -> Array:
     """A thin wire under tension, hinged at one end and free across at the other: quarter waves of a string."""
-    model = string(elements)
+    model = Model()
+    # soft in one plane
+    section = BeamSection(1e5, 1e6, 1e4, (1e4, 1e-5), 3.0, (1e-4, 1e-6, 1e-6))
+    wire = Beam.line(model, (0, 0, 0), (2, 0, 0), section, elements, y_axis=(0, 1, 0))
+    model.add(RevoluteJoint(model.ground, wire.nodes[0], (0, 0, 1)))
+    model.add(Force(wire.nodes[-1], (100.0, 0, 0)))
     return modes(model, 3, statics(model, ramp=False).state(-1)).angular
 
 
@@ -185,7 +161,11 @@ WHIRL = [*zip((0.0, 60.0, 300.0), known("overhung rotor").reshape(3, 4), strict=
 @case("overhung rotor", "modes", refine=(10, 20, 40), over=WHIRL)
 def overhung_rotor_case(elements: int, spin: float, exact: Array) -> Array:
     """Stodola's disk at the end of a shaft without mass: forward and backward whirl at three speeds."""
-    model = overhung_rotor(spin, elements)
+    model = Model()
+    section = BeamSection(1e6, SHAFT_GA, 800.0, SHAFT_EI, 1e-6, (1e-8, 5e-9, 5e-9))
+    shaft = Beam.line(model, (0, 0, 0), (SHAFT, 0, 0), section, elements)
+    model.add(RigidBody(shaft.nodes[-1], DISK, (POLAR, ACROSS, ACROSS)))
+    model.add(RevoluteJoint(model.ground, shaft.nodes[0], axis=(1, 0, 0), drive=lambda t: spin * t))
     # the shaft sees rates of whirl less its own speed
     seen = modes(model, 8, steady_rotation(model, (spin, 0, 0)).state(-1)).angular
     return _nearest(np.concatenate([spin + seen, spin - seen]), exact)

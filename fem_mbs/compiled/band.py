@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import pairwise
 from sys import getrefcount
 from typing import Any
 
@@ -20,262 +19,154 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.machine import lanes
-from fem_mbs.compiled.program import Between, Program, Statement, address
+from fem_mbs.compiled.program import EVERY, Between, Program, Statement, address, padded
+from fem_mbs.compiled.text import Text
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
-FACTOR = """\
-declare double @llvm.fabs.f64(double)
-declare {vector} @llvm.fabs.v{V}f64({vector})
-define void @factor(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %seen) {{
-entry:
- %row = alloca [{W} x double], align 64
- store [{W} x double] zeroinitializer, ptr %row
- %any_before = load double, ptr %seen
- %some = icmp ult i64 %begin, %n
- br i1 %some, label %start, label %end_of_all
-start:
- %at_start = icmp eq i64 %begin, 0
- br i1 %at_start, label %look, label %go_on
-go_on:
- %lost_before = fptosi double %any_before to i64
- br label %columns
-look:
- %m = phi i64 [0, %start], [%m1, %look]
- %m_start = mul i64 %m, {ld}
- %m_place = add i64 %m_start, {W}
- %m_at = getelementptr double, ptr %lu, i64 %m_place
- %m_value = load double, ptr %m_at
- %m_size = call double @llvm.fabs.f64(double %m_value)
- %m_seen = getelementptr double, ptr %seen, i64 %m
- store double %m_size, ptr %m_seen
- %m1 = add i64 %m, 1
- %looking = icmp ult i64 %m1, {W}
- br i1 %looking, label %look, label %columns
-columns:
- %j = phi i64 [0, %look], [%begin, %go_on], [%j1, %done]
- %lost = phi i64 [0, %look], [%lost_before, %go_on], [%lost1, %done]
- %first = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %first
- %diagonal = getelementptr double, ptr %column, i64 {W}
- %below = getelementptr double, ptr %column, i64 {W1}
- %later_at = getelementptr double, ptr %diagonal, i64 {far}
- %later_value = load double, ptr %later_at
- %later_size = call double @llvm.fabs.f64(double %later_value)
- %pivot = load double, ptr %diagonal
- %size = call double @llvm.fabs.f64(double %pivot)
- %mine = getelementptr double, ptr %seen, i64 %j
- %later_seen = getelementptr double, ptr %mine, i64 {W}
- store double %later_size, ptr %later_seen
- %all = load double, ptr %mine
- %least = fmul double %all, {least}
- %enough = fcmp ogt double %size, %least
- %bad = select i1 %enough, i64 0, i64 1
- %lost1 = or i64 %lost, %bad
- %inverse = fdiv double 1.0, %pivot
- store double %inverse, ptr %diagonal
- %one = insertelement {vector} poison, double %inverse, i32 0
- %inverses = shufflevector {vector} %one, {vector} poison, <{V} x i32> zeroinitializer
-{scale}
- br label %others
-others:
- %c = phi i64 [1, %columns], [%c1, %next]
- %ahead = mul i64 %c, {ahead}
- %place = add i64 %ahead, {W}
- %entry_at = getelementptr double, ptr %column, i64 %place
- %f = load double, ptr %entry_at
- %c0 = sub i64 %c, 1
- %here = getelementptr double, ptr %row, i64 %c0
- store double %f, ptr %here
- %zero = fcmp oeq double %f, 0.0
- br i1 %zero, label %next, label %update
-update:
- %target = getelementptr double, ptr %entry_at, i64 1
- %two = insertelement {vector} poison, double %f, i32 0
- %fs = shufflevector {vector} %two, {vector} poison, <{V} x i32> zeroinitializer
-{update}
- br label %next
-next:
- %c1 = add i64 %c, 1
- %more = icmp ule i64 %c1, {w}
- br i1 %more, label %others, label %done
-done:
- %after = getelementptr double, ptr %mine, i64 1
-{count}
- %j1 = add i64 %j, 1
- %go = icmp ult i64 %j1, %n
- br i1 %go, label %columns, label %end
-end:
- %any = sitofp i64 %lost1 to double
- store double %any, ptr %seen
- br label %end_of_all
-end_of_all:
- ret void
-}}
-"""
-"""Columns ``(ld,)`` of a band: ``W`` numbers above the diagonal, that, and ``W`` below it.
-
-``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all subtractions
-are added; in the end it begins with 1 if a pivot is lost. Columns are those from ``begin``, if the others are done; all
-that these are coupled with have to be there.
-"""
-SOLVE = """\
-define void @solve(i64 %begin, i64 %n, ptr noalias %lu, ptr noalias %order, ptr noalias %b, ptr noalias %x,
- ptr noalias %y) {{
-entry:
- br label %fill
-fill:
- %k = phi i64 [0, %entry], [%k1, %fill]
- %from_at = getelementptr i64, ptr %order, i64 %k
- %from = load i64, ptr %from_at
- %b_at = getelementptr double, ptr %b, i64 %from
- %value = load double, ptr %b_at
- %y_at = getelementptr double, ptr %y, i64 %k
- store double %value, ptr %y_at
- %k1 = add i64 %k, 1
- %filling = icmp ult i64 %k1, %n
- br i1 %filling, label %fill, label %first
-first:
-{first}
- br label %forward
-forward:
- %j = phi i64 [0, %first], [%j1, %forward]
-{windows}
- %xj = extractelement {vector} %r0, i32 0
- %y_of = getelementptr double, ptr %y, i64 %j
- store double %xj, ptr %y_of
- %start = mul i64 %j, {ld}
- %column = getelementptr double, ptr %lu, i64 %start
- %below = getelementptr double, ptr %column, i64 {W1}
- %one = insertelement {vector} poison, double %xj, i32 0
- %xs = shufflevector {vector} %one, {vector} poison, <{V} x i32> zeroinitializer
- %new_at = getelementptr double, ptr %y_of, i64 {W}
- %new = load double, ptr %new_at
- %added = insertelement {vector} poison, double %new, i32 0
-{shift}
-{subtract}
- %j1 = add i64 %j, 1
- %more = icmp ult i64 %j1, %n
- br i1 %more, label %forward, label %turn
-turn:
- br label %backward
-backward:
- %i1 = phi i64 [%n, %turn], [%i, %backward]
-{windows_back}
- %i = sub i64 %i1, 1
- %back_start = mul i64 %i, {ld}
- %back_column = getelementptr double, ptr %lu, i64 %back_start
- %diagonal = getelementptr double, ptr %back_column, i64 {W}
- %inverse = load double, ptr %diagonal
- %y_back = getelementptr double, ptr %y, i64 %i
- %left = load double, ptr %y_back
- %taken = extractelement {vector} %q{K1}, i32 {V1}
- %rest = fsub double %left, %taken
- %xi = fmul double %rest, %inverse
- %to_at = getelementptr i64, ptr %order, i64 %i
- %to = load i64, ptr %to_at
- %x_at = getelementptr double, ptr %x, i64 %to
- store double %xi, ptr %x_at
- %two = insertelement {vector} poison, double %xi, i32 0
- %xis = shufflevector {vector} %two, {vector} poison, <{V} x i32> zeroinitializer
-{shift_back}
-{add_back}
- %again = icmp ugt i64 %i, 0
- br i1 %again, label %backward, label %end
-end:
- ret void
-}}
-"""
+B = 4
+"""Columns that a solution takes at a time, and factors are made in multiples of."""
 
 
 def _vectors(width: int) -> tuple[int, int]:
     """Numbers in a vector, and vectors in half a column: of those that there are, those with the shorter columns."""
-    return min(((V, -(-width // V)) for V in (lanes(), min(lanes(), 4))), key=lambda own: own[0] * own[1])
+    both = ((V, -(-max(width, B) // V)) for V in (lanes(), min(lanes(), B)))
+    return min(both, key=lambda own: own[0] * own[1])
 
 
 @cache
 def functions(width: int) -> dict[str, str]:
-    """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors."""
+    """LLVM text of ``factor``, for a band of a half width, and of ``solve`` with the factors.
+
+    A column has ``W`` numbers above the diagonal, that, and ``W`` below it.
+    """
     V, K = _vectors(width)  # noqa: N806
-    vector, W = f"<{V} x double>", K * V  # noqa: N806
-    down, up = (", ".join(f"i32 {first + k}" for k in range(V)) for first in (1, V - 1))
+    arguments = "i64 %begin, i64 %n, ptr noalias %lu, ptr noalias"
+    texts = {"factor": (_factor, "%seen"), "solve": (_solve, "%order, ptr noalias %b, ptr noalias %x, ptr noalias %y")}
+    result = dict[str, str]()
+    for name, (make, further) in texts.items():
+        text = Text(V)
+        make(text, K * V, width)
+        function = text.function(name, f"{arguments} {further}")
+        result[name] = "\n".join([*sorted(text.declared), function])
+    return result
 
-    def lines(*texts: str) -> str:
-        """Statements for each vector of a column, with its number and place."""
-        given = {"vector": vector, "V": V}
-        return "\n".join(" " + text.format(k=k, at=k * V, **given) for k in range(K) for text in texts)
 
-    def load(name: str, base: str) -> tuple[str, str]:
-        """A vector of an array."""
-        return (
-            f"%{name}_at{{k}} = getelementptr double, ptr {base}, i64 {{at}}",
-            f"%{name}{{k}} = load {{vector}}, ptr %{name}_at{{k}}, align 8",
-        )
+def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
+    """Columns from ``begin`` on, if the others are done; all that these are coupled with have to be there.
 
-    def store(name: str, pointer: str) -> str:
-        return f"store {{vector}} %{name}{{k}}, ptr %{pointer}{{k}}, align 8"
+    ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all
+    subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns have of each
+    other, a lower and an upper triangle, is replaced by the inverses of these: solutions then do not wait for one
+    column after the other.
+    """
+    ld, vector, every = 2 * W + 1, text.vector, range(0, W, text.lanes)
+    row, lost = text(f"alloca [{W} x double], align 64"), text("alloca double")
+    text.do(f"store [{W} x double] zeroinitializer, ptr {row}")
+    first = text("icmp eq i64 %begin, 0")
+    before = text(f"select i1 {first}, double 0.0, double {text.load('%seen', 0)}")
+    text.store(before, lost, 0)
 
-    def shifted(name: str, pairs: Sequence[tuple[str, str]], lane: str) -> str:
-        every = enumerate(pairs)
-        shuffle = " %{}{} = shufflevector {} {}, {} {}, <{} x i32> <{}>"
-        return "\n".join(shuffle.format(name, k, vector, a, vector, b, V, lane) for k, (a, b) in every)
+    def size(value: str, kind: str = "double") -> str:
+        return text.call(kind, f"llvm.fabs.{'f64' if kind == 'double' else f'v{text.lanes}f64'}", (kind, value))
 
-    def windows(name: str, first: str, block: str) -> str:
-        value = "zeroinitializer" if first == "0" else "%" + first + "{k}"
-        before = "%turn" if first == "0" else "%first"
-        return lines(f"%{name}{{k}} = phi {{vector}} [{value}, {before}], [%{name}_next{{k}}, %{block}]")
+    with text.where(text("icmp ult i64 %begin, %n")):
+        with text.where(first), text.loop(0, W) as (k, _):
+            diagonal = text.plus(text.times(k, ld), W)
+            text.store(size(text.load("%lu", diagonal)), "%seen", k)
+        with text.loop("%begin", "%n") as (j, _):
+            column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
+            pivot = text.load(column, W)
+            text.store(size(text.load(column, W * ld + W)), mine, W)
+            least = text(f"fmul double {text.load(mine, 0)}, {LEAST:.1e}")
+            enough = text(f"fcmp ogt double {size(pivot)}, {least}")
+            text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
+            inverse = text(f"fdiv double 1.0, {pivot}")
+            text.store(inverse, column, W)
+            below = [text.load(column, W + 1 + at, vector) for at in every]
+            below = text.products(below, len(below) * [text.spread(inverse)], vector)
+            for at, own in zip(every, below, strict=True):
+                text.store(own, column, W + 1 + at, vector)
+            with text.loop(1, width + 1) as (c, _):
+                entry = text.at(column, text.plus(text.times(c, 2 * W), W))
+                factor = text.load(entry, 0)
+                text.store(factor, row, text.plus(c, -1))
+                with text.where(text(f"fcmp une double {factor}, 0.0")):
+                    taken = text.products(below, len(below) * [text.spread(factor)], vector)
+                    for at, own in zip(every, taken, strict=True):
+                        left = text(f"fsub {vector} {text.load(entry, 1 + at, vector)}, {own}")
+                        text.store(left, entry, 1 + at, vector)
+            taken = text.products(below, [text.load(row, at, vector) for at in every], vector)
+            for at, own in zip(every, taken, strict=True):
+                seen = [text.load(mine, 1 + at, vector), size(own, vector)]
+                text.store(text.sum(seen, vector), mine, 1 + at, vector)
+        with text.loop("%begin", "%n", step=B) as (j, _):
+            _invert(text, text.at("%lu", text.times(j, ld)), W)
+    text.store(text.load(lost, 0), "%seen", 0)
 
-    factor = FACTOR.format(
-        vector=vector,
-        V=V,
-        W=W,
-        W1=W + 1,
-        w=width,
-        ld=2 * W + 1,
-        ahead=2 * W,
-        far=W * (2 * W + 1),
-        least=f"{LEAST:.1e}",
-        scale=lines(*load("raw", "%below"), "%l{k} = fmul {vector} %raw{k}, %inverses", store("l", "raw_at")),
-        update=lines(
-            *load("old", "%target"),
-            "%part{k} = fmul {vector} %l{k}, %fs",
-            "%new{k} = fsub {vector} %old{k}, %part{k}",
-            store("new", "old_at"),
-        ),
-        count=lines(
-            *load("u", "%row"),
-            *load("seen", "%after"),
-            "%lu{k} = fmul {vector} %l{k}, %u{k}",
-            "%abs{k} = call {vector} @llvm.fabs.v{V}f64({vector} %lu{k})",
-            "%sum{k} = fadd {vector} %seen{k}, %abs{k}",
-            store("sum", "seen_at"),
-        ),
-    )
-    r, q = ([f"%{name}{k}" for k in range(K)] for name in "rq")
-    solve = SOLVE.format(
-        vector=vector,
-        V=V,
-        V1=V - 1,
-        K1=K - 1,
-        W=W,
-        W1=W + 1,
-        ld=2 * W + 1,
-        first=lines(*load("a", "%y")),
-        windows=windows("r", "a", "forward"),
-        shift=shifted("s", list(pairwise([*r, "%added"])), down),
-        subtract=lines(
-            *load("l", "%below"), "%p{k} = fmul {vector} %l{k}, %xs", "%r_next{k} = fsub {vector} %s{k}, %p{k}"
-        ),
-        windows_back=windows("q", "0", "backward"),
-        shift_back=shifted("t", list(pairwise(["zeroinitializer", *q])), up),
-        add_back=lines(
-            *load("u", "%back_column"), "%g{k} = fmul {vector} %u{k}, %xis", "%q_next{k} = fadd {vector} %t{k}, %g{k}"
-        ),
-    )
-    return {"factor": factor, "solve": solve}
+
+def _invert(text: Text, column: str, W: int) -> None:  # noqa: N803
+    """Both triangles of what ``B`` columns from one on have of each other; pivots are inverted already."""
+    place = {(i, j): j * (2 * W + 1) + W + i - j for i in range(B) for j in range(B)}
+    lu, inverse = {own: text.load(column, at) for own, at in place.items()}, dict[tuple[int, int], str]()
+    for j in range(B):
+        for i in range(j + 1, B):
+            inner = range(j + 1, i)
+            parts = text.products([lu[i, k] for k in inner], [inverse[k, j] for k in inner])
+            inverse[i, j] = text(f"fneg double {text.sum([lu[i, j], *parts])}")
+        for i in range(j):
+            parts = text.products([inverse[i, k] for k in range(i, j)], [lu[k, j] for k in range(i, j)])
+            inverse[i, j] = text(f"fmul double {text(f'fneg double {text.sum(parts)}')}, {lu[j, j]}")
+        inverse[j, j] = lu[j, j]
+    for own, value in inverse.items():
+        text.store(value, column, place[own])
+
+
+def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
+    """``B`` unknowns at a time. Vectors hold what the next ones, as many as half a column has, are corrected by."""
+    ld, V, vector, every = 2 * W + 1, text.lanes, text.vector, range(0, W, text.lanes)  # noqa: N806
+    text.store("zeroinitializer", "%y", "%n", f"<{B} x double>")
+    with text.loop(0, "%n") as (k, _):
+        text.store(text.load("%b", text.load("%order", k, "i64")), "%y", k)
+
+    def rest(column: str, first: int, unknown: list[str], window: list[str], kind: str, shift: int) -> list[str]:
+        """What is left of the next unknowns, or taken from them, ``first`` places after those of a block."""
+        spread, result = [text.spread(value) for value in unknown], list[str]()
+        for k in every:
+            numbers = list[str]()
+            for c in range(B):
+                inside = [-W <= first + k + lane - c <= W for lane in range(V)]
+                numbers.append(text.within(text.load(column, c * ld + W + first - c + k, vector), inside))
+            taken = text.sum(text.products(numbers, spread, vector), vector)
+            result.append(text(f"{kind} {vector} {text.shifted(window, shift + k)}, {taken}"))
+        return result
+
+    with text.loop(0, "%n", [text.load("%y", k, vector) for k in every], B) as (j, window):
+        here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
+        window = [*window, *(text.load(here, W + k, vector) for k in range(0, B, V))]
+        right, unknown = [text.lane(window, c) for c in range(B)], list[str]()
+        for c in range(B):
+            inverse = [text.load(column, i * ld + W + c - i) for i in range(c)]
+            unknown.append(text.sum([right[c], *text.products(inverse, right[:c])]))
+            text.store(unknown[c], here, c)
+        text.carry(rest(column, B, unknown, window, "fsub", B))
+    last = text(f"and i64 {text.plus('%n', -1)}, {-B}")
+    with text.loop(0, "%n", len(every) * ["zeroinitializer"], B) as (k, window):
+        j = text(f"sub i64 {last}, {k}")
+        here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
+        left = [text(f"fsub double {text.load(here, c)}, {text.lane(window, W - B + c)}") for c in range(B)]
+        unknown = list[str]()
+        for c in range(B):
+            inverse = [text.load(column, d * ld + W + c - d) for d in range(c, B)]
+            unknown.append(text.sum(text.products(inverse, left[c:])))
+            text.store(unknown[c], here, c)
+        zeros = max(1, B // V) * ["zeroinitializer"]
+        text.carry(rest(column, -W, unknown, zeros + window, "fadd", V * len(zeros) - B))
+    with text.loop(0, "%n") as (k, _):
+        text.store(text.load("%y", k), "%x", text.load("%order", k, "i64"))
 
 
 def unheld(arrays: list[Array]) -> list[int]:
@@ -322,7 +213,7 @@ class CompiledBand(LinearSolver):
         program = self._program
         program.functions |= functions(plain.width)
         size = program.count(self.size)
-        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), np.zeros(self.size + W)
+        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), padded((self.size + W + B,))
         """The order, and where functions write the sizes of pivots and parts of solutions."""
         order, seen, y = map(program.array, self.arrays)
         self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))
@@ -330,7 +221,7 @@ class CompiledBand(LinearSolver):
         factor = Statement("factor", size, [self._lu, seen])
         solve = Statement("solve", size, [self._lu, order, right, x, y])
         self._factor, self._solve = program.kernels(
-            [program.line([], Between([], [own], 0)) for own in (factor, solve)]
+            [program.line([], after=Between([], [own], 0)) for own in (factor, solve)]
         )
         self._storages, self._places = list[Array](), list[int]()
 
@@ -353,7 +244,7 @@ class CompiledBand(LinearSolver):
     def _in_place(self, lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
         self._program.put(self._lu, place)
-        self._factor()
+        self._factor(EVERY)
         return None if self._seen[0] else self._factors(lu, place)
 
     def memory(self) -> tuple[Array, int]:
@@ -389,7 +280,7 @@ class CompiledBand(LinearSolver):
             return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
         np.copyto(self._right, right)  # which refuses complex ones
         self._program.put(self._lu, place)
-        self._solve()
+        self._solve(EVERY)
         return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:

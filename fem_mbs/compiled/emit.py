@@ -11,9 +11,11 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from fem_mbs.compiled.tape import Guard, Tape
+from fem_mbs.compiled.text import Text
 
 PART = 500
 """Operations, inputs or results in a function."""
@@ -22,56 +24,6 @@ VECTOR = {"sqrt": "llvm.sqrt", "fabs": "llvm.fabs", "rint": "llvm.rint"}
 EXTREMES = {"larger": "uge", "smaller": "ule"}
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
-KERNEL = """\
-define internal void @{name}(i64 %begin, i64 %cells, ptr noalias %arrays) {{
-entry:
- %values = alloca [{values} x double], align 64
- %out = alloca [{results} x double], align 64
- %seen = alloca i64
- store i64 0, ptr %seen
- %last = sub i64 %cells, 1
- br label %blocks
-blocks:
- %first = phi i64 [%begin, %entry], [%next, %written]
- %more = icmp ult i64 %first, %cells
- br i1 %more, label %gather, label %done
-gather:
- %lane = phi i64 [0, %blocks], [%lane1, %gather]
- %beyond = add i64 %first, %lane
- %inside = icmp ult i64 %beyond, %cells
- %cell = select i1 %inside, i64 %beyond, i64 %last
-{gather}
- %lane1 = add i64 %lane, 1
- %gathering = icmp ult i64 %lane1, {lanes}
- br i1 %gathering, label %gather, label %line
-line:
-{line}
- br label %scatter
-scatter:
- %of = phi i64 [0, %line], [%of1, %passed]
- %target = add i64 %first, %of
- %valid = icmp ult i64 %target, %cells
- br i1 %valid, label %write, label %passed
-write:
-{scatter}
- br label %passed
-passed:
- %of1 = add i64 %of, 1
- %scattering = icmp ult i64 %of1, {lanes}
- br i1 %scattering, label %scatter, label %written
-written:
- %next = add i64 %first, {lanes}
- br label %blocks
-done:
- %own = load i64, ptr %seen
-{guard}
- %others = load i64, ptr %array{place}
- %all = or i64 %own, %others
- store i64 %all, ptr %array{place}
- ret void
-}}
-"""
-"""The loop; lanes beyond the last cell take that once more, and write nothing."""
 
 
 class CellRows(NamedTuple):
@@ -128,27 +80,39 @@ def function(
     given = [place for place, (rows, _) in used.items() if not _is_vector(rows)]
     read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
     line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
-    gathers = [_gather(part, lanes) for part in _parts([(k, *inputs[place]) for k, place in enumerate(given)])]
-    scatters = [_scatter([(k, *result) for k, result in part], lanes) for part in _parts(list(enumerate(results)))]
-    text = KERNEL.format(
-        name=name,
-        values=max(1, len(line.kept)) * lanes,
-        results=max(1, len(results)) * lanes,
-        lanes=lanes,
-        gather=_calls(f"{name}.gather", "ptr %arrays, i64 %cell, i64 %lane, ptr %values", len(gathers)),
-        line=_calls(f"{name}.line", "ptr %arrays, i64 %first, ptr %values, ptr %out, ptr %seen", len(line.parts)),
-        scatter=_calls(f"{name}.scatter", "ptr %arrays, i64 %target, i64 %of, ptr %out", len(scatters)),
-        guard="\n".join(_array(guard)),
-        place=guard,
-    )
-    buffers = "ptr noalias %values, ptr noalias %out, ptr noalias %seen"
-    functions = [("line", f"ptr noalias %arrays, i64 %first, {buffers}", line.parts)]
     tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
-    functions += [("gather", f"{tables} %values", gathers), ("scatter", f"{tables} %out", scatters)]
-    for part, own, bodies in functions:
-        for k, body in enumerate(bodies):
-            text += "\n".join([f"define internal void @{name}.{part}{k}({own}) {{", *body, " ret void", "}", ""])
-    return text, line.declared
+    buffers = "ptr noalias %arrays, i64 %first, ptr noalias %values, ptr noalias %out, ptr noalias %seen"
+    gathered = list(_parts([(k, *inputs[place]) for k, place in enumerate(given)]))
+    parts = {
+        "gather": (f"{tables} %values", [_gather(part, lanes) for part in gathered]),
+        "line": (buffers, line.parts),
+        "scatter": (f"{tables} %out", [_scatter(part, lanes) for part in _parts(list(enumerate(results)))]),
+    }
+    text = Text(lanes)
+    values, out = (text(f"alloca [{(n or 1) * lanes} x double], align 64") for n in (len(line.kept), len(results)))
+    seen, last = text("alloca i64"), text.plus("%cells", -1)
+    text.store("0", seen, 0, "i64")
+
+    def work_off(part: str, handed: str) -> None:
+        for k in range(len(parts[part][1])):
+            text.do(f"call void @{name}.{part}{k}(ptr %arrays, {handed})")
+
+    with text.where(text("icmp ult i64 %begin, %cells")), text.loop("%begin", "%cells", step=lanes) as (first, _):
+        # lanes beyond the last cell take that once more, and write nothing
+        with text.loop(0, lanes) as (lane, _):
+            cell = text.smaller(text.plus(first, lane), last)
+            work_off("gather", f"i64 {cell}, i64 {lane}, ptr {values}")
+        work_off("line", f"i64 {first}, ptr {values}, ptr {out}, ptr {seen}")
+        with text.loop(0, lanes) as (lane, _):
+            cell = text.plus(first, lane)
+            with text.where(text(f"icmp ult i64 {cell}, %cells")):
+                work_off("scatter", f"i64 {cell}, i64 {lane}, ptr {out}")
+    others = array(text, guard)
+    text.store(text(f"or i64 {text.load(seen, 0, 'i64')}, {text.load(others, 0, 'i64')}"), others, 0, "i64")
+    functions = [text.function(name, "i64 %begin, i64 %cells, ptr noalias %arrays", internal=True)]
+    for part, (arguments, bodies) in parts.items():
+        functions += [body.function(f"{name}.{part}{k}", arguments, internal=True) for k, body in enumerate(bodies)]
+    return "".join(functions), set[str]().union(*(body.declared for body in line.parts))
 
 
 def _is_vector(rows: CellRows) -> bool:
@@ -160,116 +124,57 @@ def _parts(every: list[Any]) -> Iterator[list[Any]]:
     return (every[first : first + PART] for first in range(0, len(every), PART))
 
 
-def _calls(name: str, given: str, count: int) -> str:
-    return "\n".join(f" call void @{name}{k}({given})" for k in range(count))
-
-
-def _array(array: int) -> list[str]:
+def array(text: Text, number: int) -> str:
     """Where an array lies."""
-    return [
-        f" %at{array} = getelementptr ptr, ptr %arrays, i64 {array}",
-        f" %array{array} = load ptr, ptr %at{array}",
-    ]
+    return text.once(number, lambda: text.load("%arrays", number, "ptr"))
 
 
-def _gather(inputs: list[tuple[int, CellRows, int]], lanes: int) -> list[str]:
-    """Inputs of one lane, each with its place in the buffer."""
-    lines: list[str] = []
-    known: dict[Any, str] = {}
-    for k, rows, column in inputs:
-        row = _row(rows, known, lines)
-        lines += [
-            f" %place{k} = add i64 {row}, {column * max(rows.lanes, 1)}",
-            f" %from{k} = getelementptr double, ptr {_known_array(rows.array, known, lines)}, i64 %place{k}",
-            f" %value{k} = load double, ptr %from{k}",
-            f" %slot{k} = add i64 %lane, {k * lanes}",
-            f" %to{k} = getelementptr double, ptr %values, i64 %slot{k}",
-            f" store double %value{k}, ptr %to{k}",
-        ]
-    return lines
-
-
-def _known_array(array: int, known: dict[Any, str], lines: list[str]) -> str:
-    """Where an array lies, which is asked once."""
-    if array not in known:
-        known[array] = f"%array{array}"
-        lines += _array(array)
-    return known[array]
-
-
-def _row(rows: CellRows, known: dict[Any, str], lines: list[str]) -> str:
+def _row(text: Text, rows: CellRows) -> str:
     """Where in its array the row of a cell begins."""
     if rows.uniform:
         return "0"
-    key = rows.width, rows.rows, rows.lanes
-    if key not in known:
-        row = "%cell"
+
+    def row() -> str:
+        own = "%cell"
         if rows.rows is not None:
-            array, width, column = rows.rows
-            table, k = _known_array(array, known, lines), len(known)
-            row = f"%number{k}"
-            lines += [
-                f" %start{k} = mul i64 %cell, {width}",
-                f" %column{k} = add i64 %start{k}, {column}",
-                f" %pointer{k} = getelementptr i64, ptr {table}, i64 %column{k}",
-                f" {row} = load i64, ptr %pointer{k}",
-            ]
-        k = len(known)
-        if rows.lanes > 1:
-            lines += [
-                f" %lane{k} = and i64 {row}, {rows.lanes - 1}",
-                f" %first{k} = sub i64 {row}, %lane{k}",
-                f" %block{k} = mul i64 %first{k}, {rows.width}",
-                f" %row{k} = add i64 %block{k}, %lane{k}",
-            ]
-        else:
-            lines.append(f" %row{k} = mul i64 {row}, {rows.width}")
-        known[key] = f"%row{k}"
-    return known[key]
+            table, width, column = rows.rows
+            own = text.load(array(text, table), text.plus(text.times(own, width), column), "i64")
+        if rows.lanes < 2:
+            return text.times(own, rows.width)
+        lane = text(f"and i64 {own}, {rows.lanes - 1}")
+        return text.plus(text.times(text(f"sub i64 {own}, {lane}"), rows.width), lane)
+
+    return text.once((rows.width, rows.rows, rows.lanes), row)
 
 
-def _scatter(results: list[tuple[int, Sink, int, int]], lanes: int) -> list[str]:
+def _gather(inputs: list[tuple[int, CellRows, int]], lanes: int) -> Text:
+    """Inputs of one lane, each with its place in the buffer."""
+    text = Text(lanes)
+    for k, rows, column in inputs:
+        place = text.plus(_row(text, rows), column * max(rows.lanes, 1))
+        text.store(text.load(array(text, rows.array), place), "%values", text.plus("%lane", k * lanes))
+    return text
+
+
+def _scatter(results: list[tuple[int, tuple[Sink, int, int]]], lanes: int) -> Text:
     """Results of one lane, each with its place."""
-    lines: list[str] = []
-    known: dict[Any, str] = {}
-    for k, sink, column, _ in results:
-        place, array = f"%index{k}", _known_array(sink.rows.array, known, lines)
-        row = _row(sink.rows, known, lines)
-        lines += [
-            f" %taken{k} = add i64 %lane, {k * lanes}",
-            f" %get{k} = getelementptr double, ptr %out, i64 %taken{k}",
-            f" %result{k} = load double, ptr %get{k}",
-            f" {place} = add i64 {row}, {column}",
-        ]
+    text = Text(lanes)
+    for k, (sink, column, _) in results:
+        into, place = array(text, sink.rows.array), text.plus(_row(text, sink.rows), column)
         if sink.further is not None:
             further, limit = sink.further
-            if (key := ("last", limit)) not in known:
-                known[key] = f"%last{limit}"
-                lines.append(f" {known[key]} = load i64, ptr {_known_array(limit, known, lines)}")
-            lines += [
-                f" %sum_of{k} = add i64 {place}, {_row(further, known, lines)}",
-                f" %inside{k} = icmp ult i64 %sum_of{k}, {known[key]}",
-                f" %placed{k} = select i1 %inside{k}, i64 %sum_of{k}, i64 {known[key]}",
-            ]
-            place = f"%placed{k}"
-        lines.append(f" %into{k} = getelementptr double, ptr {array}, i64 {place}")
-        value = f"%result{k}"
+            last = text.once(("last", limit), partial(text.load, array(text, limit), 0, "i64"))
+            place = text.smaller(text.plus(place, _row(text, further)), last)
+        value = text.load("%out", text.plus("%lane", k * lanes))
         if sink.how:
-            lines.append(f" %before{k} = load double, ptr %into{k}")
-        if sink.how == "larger":
-            # what is not a number stays so
-            lines += [
-                f" %there{k} = fcmp ord double %before{k}, %before{k}",
-                f" %over{k} = fcmp ugt double {value}, %before{k}",
-                f" %both{k} = and i1 %there{k}, %over{k}",
-                f" %most{k} = select i1 %both{k}, double {value}, double %before{k}",
-            ]
-            value = f"%most{k}"
+            before = text.load(into, place)
+        if sink.how == "larger":  # what is not a number stays so
+            there, over = text(f"fcmp ord double {before}, {before}"), text(f"fcmp ugt double {value}, {before}")
+            value = text(f"select i1 {text(f'and i1 {there}, {over}')}, double {value}, double {before}")
         elif sink.how:
-            lines.append(f" %sum{k} = {sink.how} double %before{k}, {value}")
-            value = f"%sum{k}"
-        lines.append(f" store double {value}, ptr %into{k}")
-    return lines
+            value = text(f"{sink.how} double {before}, {value}")
+        text.store(value, into, place)
+    return text
 
 
 class _Line:
@@ -277,12 +182,10 @@ class _Line:
 
     Attributes
     ----------
-    parts : list of list of str
-        Statements.
+    parts : list of Text
+        Functions.
     kept : dict
         Places in the buffer, of inputs and of what another part needs.
-    declared : set of str
-        Functions that are to be declared.
     """
 
     def __init__(
@@ -296,9 +199,8 @@ class _Line:
         guards: Sequence[Guard],
         lanes: int,
     ) -> None:
-        self._read = read
-        self._tape, self._lanes, self._vector = tape, lanes, f"<{lanes} x double>"
-        self.kept, self.declared = {place: k for k, place in enumerate(inputs)}, set[str]()
+        self._tape, self._lanes, self._read = tape, lanes, read
+        self.kept = {place: k for k, place in enumerate(inputs)}
         there = {*self.kept, *read}
         worked_off = [own for own in needed if own not in there and tape.operations[own].name != "constant"]
         part_of = {place: k // PART for k, place in enumerate(worked_off)}
@@ -326,118 +228,75 @@ class _Line:
         guards: list[Guard],
         results: list[tuple[int, int]],
         stored: list[tuple[CellRows, int, int]],
-    ) -> list[str]:
-        self._lines, self._names, self._known = list[str](), dict[int, str](), set[str]()
+    ) -> Text:
+        self._names, text = dict[int, str](), Text(self._lanes)
         for place in places:
-            self._names[place] = self._operation(place)
+            name, operands = self._tape.operations[place]
+            self._names[place] = _operation(text, name, [self._name(text, operand) for operand in operands])
             if place in self.kept:
-                self._store(self._names[place], "values", self.kept[place])
-        self._ask(guards)
+                text.store(self._names[place], "%values", self.kept[place] * self._lanes, text.vector)
+        self._ask(text, guards)
         for k, place in results:
-            self._store(self._name(place), "out", k)
+            text.store(self._name(text, place), "%out", k * self._lanes, text.vector)
         for rows, column, place in stored:
-            name, pointer = self._name(place), self._beside(rows, column)
-            self._lines.append(f" store {self._vector} {name}, ptr {pointer}, align 8")
-        return self._lines
+            name = self._name(text, place)
+            text.store(name, array(text, rows.array), self._beside(text, rows, column), text.vector)
+        return text
 
-    def _beside(self, rows: CellRows, column: int) -> str:
-        """Where the cells of the lanes stand side by side in a column of an array."""
-        block, pointer = f"%block{rows.array}", f"%column{rows.array}.{column}"
-        if block not in self._known:
-            self._known.add(block)
-            self._lines += [*_array(rows.array), f" {block} = mul i64 %first, {rows.width}"]
-        if pointer not in self._known:
-            self._known.add(pointer)
-            self._lines += [
-                f" %beside{rows.array}.{column} = add i64 {block}, {column * self._lanes}",
-                f" {pointer} = getelementptr double, ptr %array{rows.array}, i64 %beside{rows.array}.{column}",
-            ]
-        return pointer
+    def _beside(self, text: Text, rows: CellRows, column: int) -> str:
+        """Where in an array the cells of the lanes stand side by side."""
+        block = text.once(("block", rows.width), partial(text.times, "%first", rows.width))
+        return text.plus(block, column * self._lanes)
 
-    def _spread(self, place: int, rows: CellRows, column: int) -> None:
-        """One number for all lanes."""
-        vector, array = self._vector, f"%array{rows.array}"
-        if array not in self._known:
-            self._known.add(array)
-            self._lines += _array(rows.array)
-        all_of_first = f"<{self._lanes} x i32> zeroinitializer"
-        self._lines += [
-            f" %from{place} = getelementptr double, ptr {array}, i64 {column}",
-            f" %one{place} = load double, ptr %from{place}",
-            f" %first{place} = insertelement {vector} poison, double %one{place}, i32 0",
-            f" %t{place} = shufflevector {vector} %first{place}, {vector} poison, {all_of_first}",
-        ]
-
-    def _store(self, name: str, buffer: str, slot: int) -> None:
-        pointer = f"%{buffer}.{slot}"
-        self._lines += [
-            f" {pointer} = getelementptr double, ptr %{buffer}, i64 {slot * self._lanes}",
-            f" store {self._vector} {name}, ptr {pointer}, align 8",
-        ]
-
-    def _name(self, place: int) -> str:
+    def _name(self, text: Text, place: int) -> str:
         """What a result is called, which another part may have left."""
         if place not in self._names:
             name, operands = self._tape.operations[place]
-            self._names[place] = f"%t{place}"
             if name == "constant":
-                self._names[place] = _constant(operands[0], self._lanes)
-            elif place in self._read and self._read[place][0].uniform:
-                self._spread(place, *self._read[place])
+                own = _constant(operands[0], self._lanes)
             elif place in self._read:
-                pointer = self._beside(*self._read[place])
-                self._lines.append(f" %t{place} = load {self._vector}, ptr {pointer}, align 8")
+                rows, column = self._read[place]
+                source = array(text, rows.array)
+                if rows.uniform:
+                    own = text.spread(text.load(source, column))
+                else:
+                    own = text.load(source, self._beside(text, rows, column), text.vector)
             else:
-                self._lines += [
-                    f" %from{place} = getelementptr double, ptr %values, i64 {self.kept[place] * self._lanes}",
-                    f" %t{place} = load {self._vector}, ptr %from{place}, align 8",
-                ]
+                own = text.load("%values", self.kept[place] * self._lanes, text.vector)
+            self._names[place] = own
         return self._names[place]
 
-    def _operation(self, place: int) -> str:
-        name, operands = self._tape.operations[place]
-        result, vector, lanes = f"%t{place}", self._vector, self._lanes
-        given = [self._name(operand) for operand in operands]
-        add = self._lines.append
-        if name == "fneg":
-            add(f" {result} = fneg {vector} {given[0]}")
-        elif name in ("fadd", "fsub", "fmul", "fdiv"):
-            add(f" {result} = {name} {vector} {given[0]}, {given[1]}")
-        elif name in EXTREMES:
-            # what is not a number stays so, if it comes first
-            add(f" %c{place} = fcmp {EXTREMES[name]} {vector} {given[0]}, {given[1]}")
-            add(f" {result} = select <{lanes} x i1> %c{place}, {vector} {given[0]}, {vector} {given[1]}")
-        elif name in VECTOR:
-            function = f"@{VECTOR[name]}.v{lanes}f64"
-            self.declared.add(f"declare {vector} {function}({vector})")
-            add(f" {result} = call {vector} {function}({vector} {given[0]})")
-        else:
-            self.declared.add(f"declare double @{name}({', '.join(['double'] * len(operands))})")
-            result = "undef"
-            for lane in range(lanes):
-                for k, operand in enumerate(given):
-                    add(f" %e{place}.{lane}.{k} = extractelement {vector} {operand}, i32 {lane}")
-                each = ", ".join(f"double %e{place}.{lane}.{k}" for k in range(len(given)))
-                add(f" %c{place}.{lane} = call double @{name}({each})")
-                add(f" %v{place}.{lane} = insertelement {vector} {result}, double %c{place}.{lane}, i32 {lane}")
-                result = f"%v{place}.{lane}"
-        return result
-
-    def _ask(self, guards: list[Guard]) -> None:
+    def _ask(self, text: Text, guards: list[Guard]) -> None:
         """Whether a lane would have gone another way than the sample."""
-        so_far, lanes, add = "", self._lanes, self._lines.append
-        for k, (comparison, left, right, outcome) in enumerate(guards):
-            asked, a, b = OPPOSITE[comparison] if outcome else comparison, self._name(left), self._name(right)
-            add(f" %asked{k} = fcmp {asked} {self._vector} {a}, {b}")
-            if so_far:
-                add(f" %any{k} = or <{lanes} x i1> {so_far}, %asked{k}")
-            so_far = f"%any{k}" if so_far else f"%asked{k}"
-        if so_far:
-            add(f" %bits = bitcast <{lanes} x i1> {so_far} to i{lanes}")
-            add(f" %set = zext i{lanes} %bits to i64")
-            add(" %before = load i64, ptr %seen")
-            add(" %after = or i64 %before, %set")
-            add(" store i64 %after, ptr %seen")
+        asked = list[str]()
+        for comparison, left, right, outcome in guards:
+            other, pair = (
+                OPPOSITE[comparison] if outcome else comparison,
+                [self._name(text, own) for own in (left, right)],
+            )
+            asked.append(text(f"fcmp {other} {text.vector} {', '.join(pair)}"))
+        if asked:
+            lanes = self._lanes
+            any_of_them = reduce(lambda one, other: text(f"or <{lanes} x i1> {one}, {other}"), asked)
+            bits = text(f"zext i{lanes} {text(f'bitcast <{lanes} x i1> {any_of_them} to i{lanes}')} to i64")
+            text.store(text(f"or i64 {text.load('%seen', 0, 'i64')}, {bits}"), "%seen", 0, "i64")
+
+
+def _operation(text: Text, name: str, given: list[str]) -> str:
+    vector, lanes = text.vector, text.lanes
+    if name in ("fneg", "fadd", "fsub", "fmul", "fdiv"):
+        return text(f"{name} {vector} {', '.join(given)}")
+    if name in EXTREMES:
+        # what is not a number stays so, if it comes first
+        first = text(f"fcmp {EXTREMES[name]} {vector} {', '.join(given)}")
+        return text(f"select <{lanes} x i1> {first}, {vector} {given[0]}, {vector} {given[1]}")
+    if name in VECTOR:
+        return text.call(vector, f"{VECTOR[name]}.v{lanes}f64", (vector, given[0]))
+    result = "undef"
+    for lane in range(lanes):
+        own = text.call("double", name, *(("double", text.lane([operand], lane)) for operand in given))
+        result = text(f"insertelement {vector} {result}, double {own}, i32 {lane}")
+    return result
 
 
 def _constant(value: float, lanes: int) -> str:

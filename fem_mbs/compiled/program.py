@@ -9,23 +9,26 @@ the numbers of cells and with where arrays lie, so that one program serves model
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count, pairwise, product
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
-from fem_mbs.compiled.emit import CellRows, Sink, function
+from fem_mbs.compiled.emit import CellRows, Sink, array, function
 from fem_mbs.compiled.machine import kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
+from fem_mbs.compiled.text import Text
 
 GUARD = 0
 """Place of the array of guards."""
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
+EVERY = -1
+"""In place of the number of a section of a line."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
 LARGE = 200
@@ -35,9 +38,6 @@ MOST = 100_000
 ROUGH = 1e-4
 """Size of what stands for sums and solutions in the sample."""
 Rows = tuple[int, int, int]
-
-
-CLEAR = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 
 
 class Kept(NamedTuple):
@@ -131,10 +131,12 @@ class Program:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
-        which the cells of lanes do so, its number, of others 0."""
+        which the cells of lanes do so, its number, negative if it has sections, of others 0."""
         self._lines, self.in_parts = 0, False
         """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
-        self._wholes = dict[int, Array]()
+        self.least = 0
+        """First stage of what a second section of lines has, see :meth:`line`."""
+        self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -142,7 +144,8 @@ class Program:
         """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
-        self._makers: dict[int, Between] = {}
+        self.makers: dict[int, Between] = {}
+        """What makes those arrays that are not given."""
         self._rng = np.random.default_rng(4)
         self.cells(1, np.zeros(1, np.intp))
 
@@ -219,7 +222,10 @@ class Program:
         self.specs.append((line, parts))
         first = len(self.arrays)
         if line:
-            self.arrays.append(None)
+            ((kind, width),) = parts
+            begin, lanes = self._ends_within.get(line, 0), self.tapes[kind].lanes
+            self._ends_within[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
+            self.arrays.append((line < 0, begin, self._ends_within[line]))
             return first
         ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
         whole = self._wholes[first] = padded((ends[-1],))
@@ -232,18 +238,15 @@ class Program:
             self.rows(*parts, line=line)
 
     def _within_lines(self) -> None:
-        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time."""
-        places = (place for place, array in enumerate(self.arrays) if array is None)
-        ends, spans = dict[int, int](), list[tuple[int, int, int]]()
-        for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
-            ((kind, width),) = parts
-            lanes = self.tapes[kind].lanes
-            begin = ends.get(line, 0)
-            ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            spans.append((place, begin, ends[line]))
-        memory = padded((max(ends.values(), default=0),))
-        for place, *span in spans:
-            self.arrays[place] = memory[slice(*span)]
+        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time.
+
+        Those of lines with sections have other memory, as lines without may run in between.
+        """
+        every = self._ends_within.items()
+        memory = [padded((max((e for line, e in every if (line < 0) == of), default=0),)) for of in (False, True)]
+        for place, span in enumerate(self.arrays):
+            if isinstance(span, tuple):
+                self.arrays[place] = memory[span[0]][slice(*span[1:])]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -265,9 +268,9 @@ class Program:
         samples: Array | None = None,
     ) -> Array:
         """Numbers of a kind ``(width,)`` that are there once sinks are filled and statements are worked off."""
-        if array not in self._makers:
+        if array not in self.makers:
             self.made(array, sinks, statements)
-        between, own = self._makers[array], self.tapes[tape]
+        between, own = self.makers[array], self.tapes[tape]
         if samples is None:
             samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
         return own.given(own.source(array, width), samples, between.stage + 1)
@@ -283,57 +286,48 @@ class Program:
     def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
-        self._makers[array] = Between(sinks, statements, max(stages, default=0))
-        return self._makers[array]
-
-    def made_by(self, array: int) -> Between | None:
-        """What makes an array, if it is not given."""
-        return self._makers.get(array)
-
-    def also(self, array: int, other: int) -> None:
-        """What makes an array makes another one, too."""
-        self._makers[other] = self._makers[array]
+        self.makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
+        return self.makers[array]
 
     def share_guards(self) -> None:
         """Give all lines that follow the guards that were recorded so far."""
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
-    def line(self, outputs: Sequence[Sink], after: Between | None = None) -> str:
-        """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
+    def first_section(self, values: Iterable[Any]) -> None:
+        """Have statements, and what is given to stages from ``least``, come after these values from now on."""
+        self.least = 1 + max(value.tape.stages[value.place] for value in values if isinstance(value, Number))
+
+    def line(self, *sections: Sequence[Sink], after: Between | None = None) -> str:
+        """The program that fills sinks; its guards are those recorded since the last, and those that all share.
+
+        It may be run section by section.
+        """
         self._lines += 1
-        collected = _Collected(self, [*outputs, *([] if after is None else after.sinks)], self._lines)
+        outputs = [sink for section in sections for sink in section] + ([] if after is None else after.sinks)
+        collected = _Collected(self, outputs, -self._lines if len(sections) > 1 else self._lines)
         self.in_parts = not collected.betweens
         if after is not None:
             collected.betweens.append(after)
-        return collected.text()
+        return collected.text(sections)
 
     # how it runs
 
-    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[], bool]]:
-        """A function for each line; False where a cell takes another branch. Nothing is recorded after that.
+    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[int], int]]:
+        """A function of the number of a section for each line; not zero where a cell takes another branch.
 
-        The first is worked off in parts, which end at these counts ``(parts, counts)``, so that what one stage leaves
-        for another is still near.
+        Nothing is recorded after that. The first is worked off in parts, which end at these counts ``(parts, counts)``,
+        so that what one stage leaves for another is still near.
         """
         self._within_lines()
         self.tapes.clear()  # which is large
-        self._makers.clear()
+        self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         ends = np.array([self.counts], np.int64)
         self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        opt, result = 2 if max(self.counts) > LARGE else 0, list[Callable[[], bool]]()
-        for k, text in enumerate(programs):
-            pairs = [*pairwise(row.ctypes.data for row in self._ends[k > 0])]
-            result.append(partial(self._run, kernel(text, opt), pairs, self._addresses.ctypes.data))
-        return result
-
-    def _run(self, compiled: Callable[[int, int, int], None], parts: list[tuple[int, int]], table: int) -> bool:
-        for begin, end in parts:
-            compiled(begin, end, table)
-            if self.arrays[GUARD][0]:
-                return False
-        return True
+        opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
+        every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
+        return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -395,7 +389,7 @@ class _Collected:
             if isinstance(source, Kept):
                 self._keep(source.tape, source.place)
                 self._left.append((source.tape, source.place))
-            elif (own := self._program.made_by(source.array)) and all(own is not other for other in self.betweens):
+            elif (own := self._program.makers.get(source.array)) and all(own is not other for other in self.betweens):
                 self.betweens.append(own)
                 self._sinks += own.sinks
                 self._left += [(sink.tape, place) for sink in own.sinks for _, place in sink.values]
@@ -403,51 +397,70 @@ class _Collected:
             for operand in operands:
                 self._need(number, operand, tape.stages[place])
 
-    def text(self) -> str:
-        """The program."""
-        program, texts, declared = self._program, list[str](), set[str]()
-        sinks, places = self._outputs()
-        body, arrays, counts = list[str](), {GUARD: None}, dict[int, None]()
-        for array, (number, factor) in {sink.rows.array: sink.cleared for sink in self._sinks if sink.cleared}.items():
-            body += [
-                f" %from{array} = mul i64 %b{number}, {factor}",
-                f" %cleared{array} = getelementptr double, ptr %p{array}, i64 %from{array}",
-                f" %more{array} = sub i64 %n{number}, %b{number}",
-                f" %bytes{array} = mul i64 %more{array}, {8 * factor}",
-                f" call void @llvm.memset.p0.i64(ptr %cleared{array}, i8 0, i64 %bytes{array}, i1 false)",
-            ]
-            arrays[array] = counts[number] = None
-            declared.add(CLEAR)
-        keys = {*sinks, *self._guards}
-        for stage in range(1 + max([stage for _, stage in keys] + [own.stage for own in self.betweens])):
-            for number, tape in enumerate(program.tapes):
-                if (number, stage) in keys:
-                    name, given = f"cells{number}.{stage}", self._inputs(tape, stage, places)
-                    guards = self._guards[number, stage]
-                    text, more = function(name, tape, given, sinks[number, stage], guards, GUARD, tape.lanes)
-                    texts.append(text)
-                    declared |= more
-                    counts[number] = None
-                    body.append(f" call void @{name}(i64 %b{number}, i64 %n{number}, ptr %arrays)")
-            for name, number, pointers in (own for each in self.betweens if each.stage == stage for own in each[1]):
-                handed = [f"i64 %b{number}", f"i64 %n{number}", *(f"ptr %p{k}" for k in pointers)]
-                body.append(f" call void @{name}({', '.join(handed)})")
-                counts[number] = None
-                arrays.update(dict.fromkeys(pointers))
-        head = ["define void @kernel(ptr %begins, ptr %counts, ptr %arrays) {"]
-        for k, (name, table) in product(counts, (("b", "begins"), ("n", "counts"))):
-            head += [
-                f" %at{name}{k} = getelementptr i64, ptr %{table}, i64 {k}",
-                f" %{name}{k} = load i64, ptr %at{name}{k}",
-            ]
-        for k in arrays:
-            head += [f" %a{k} = getelementptr ptr, ptr %arrays, i64 {k}", f" %p{k} = load ptr, ptr %a{k}"]
-        head.append(f" store i64 0, ptr %p{GUARD}")
+    def text(self, sections: Sequence[Sequence[Sink]]) -> str:
+        """The program: it goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
+        program, text, functions = self._program, Text(), list[str]()
+        sinks, kept = self._outputs()
+        stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
+        ends = [-1, *map(self._end, sections[:-1]), max(stages)]
+        text.store("0", array(text, GUARD), 0, "i64")
+        every, width = text("icmp slt i64 %section, 0"), len(program.counts)
+        with text.loop(0, "%parts") as (row, _):
+            begins = text.at("%ends", text.times(row, width), "i64")
+            self._tables, self._cleared = {"from": begins, "to": text.at(begins, width, "i64")}, set[int]()
+            for section, (before, last) in enumerate(pairwise(ends)):
+                fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
+                chosen = text(f"or i1 {every}, {text(f'icmp eq i64 %section, {section}')}")
+                with text.where(text(f"and i1 {fine}, {chosen}")):
+                    for stage in range(before + 1, last + 1):
+                        functions += self._stage(text, stage, sinks, kept)
+        seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
-            declared |= {line for line in lines if line.startswith("declare")}
-            texts += [line.replace("define void", "define internal void") for line in lines if line not in declared]
-        return "\n".join([*head, *body, " ret void", "}", *texts, *sorted(declared), ""])
+            text.declared |= {line for line in lines if line.startswith("declare")}
+            functions += [
+                line.replace("define void", "define internal void") for line in lines if line[:7] != "declare"
+            ]
+        kernel = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %section", seen)
+        return "\n".join([kernel, *functions, *sorted(text.declared), ""])
+
+    def _stage(
+        self,
+        text: Text,
+        stage: int,
+        sinks: dict[tuple[int, int], list[Sink]],
+        kept: dict[tuple[int, int], tuple[int, int, int]],
+    ) -> Iterator[str]:
+        """What is done in a stage, and the functions that do it."""
+
+        def count(number: int) -> tuple[str, str]:
+            begin, end = (text.once((name, number), partial(text.load, own, number, "i64")) for name, own in tables)
+            return begin, end
+
+        tables = self._tables.items()
+        for sink in (sink for (_, own), several in sorted(sinks.items()) if own == stage for sink in several):
+            if sink.cleared and sink.rows.array not in self._cleared:
+                self._cleared.add(sink.rows.array)
+                (begin, end), factor = count(sink.cleared[0]), sink.cleared[1]
+                first = text.at(array(text, sink.rows.array), text.times(begin, factor))
+                text.clear(first, text.times(text(f"sub i64 {end}, {begin}"), 8 * factor))
+        for number, tape in enumerate(self._program.tapes):
+            guards = self._guards[number, stage]
+            if (number, stage) in sinks or guards:
+                name, read = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
+                made, declared = function(name, tape, read, sinks[number, stage], guards, GUARD, tape.lanes)
+                text.declared |= declared
+                begin, end = count(number)
+                text.do(f"call void @{name}(i64 {begin}, i64 {end}, ptr %arrays)")
+                yield made
+        for statement in (own for each in self.betweens if each.stage == stage for own in each.statements):
+            begin, end = count(statement.number)
+            pointers = "".join(f", ptr {array(text, k)}" for k in statement.arrays)
+            text.do(f"call void @{statement.name}(i64 {begin}, i64 {end}{pointers})")
+
+    def _end(self, section: Sequence[Sink]) -> int:
+        """The last stage of a section."""
+        return max(self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values)
 
     def _outputs(self) -> tuple[dict[tuple[int, int], list[Sink]], dict[tuple[int, int], tuple[int, int, int]]]:
         """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""

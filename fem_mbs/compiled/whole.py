@@ -188,7 +188,7 @@ class RecordedSystem(System):
                     last = np.minimum(-(-last // ALIGNED) * ALIGNED, program.counts[of])
                     ends[:-1, of] = np.maximum(ends[:-1, of], np.where(own > 0, last, 0))
             first = np.minimum.accumulate(program.arrays[table].min(axis=1)[::-1])[::-1][own] - self._middle
-            ends[:-1, self._unknowns] = np.clip(first, 0, ends[:-1, self._unknowns])
+            ends[:-1, self._unknowns] = np.clip(first, 0, ends[:-1, self._unknowns]) // band.B * band.B
         return ends
 
     def _of_nodes(self, values: Array) -> Array:
@@ -333,7 +333,7 @@ class RecordedSystem(System):
         d = program.outcome(NODES, sinks, [Statement("solve", self._unknowns, arrays)], x, 6)
         if not self.m:
             return d, np.empty(0)
-        program.also(x, x + 1)
+        program.makers[x + 1] = program.makers[x]
         return d, program.outcome(EQUATIONS, [], [], x + 1, 1)
 
     def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:

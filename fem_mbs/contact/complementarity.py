@@ -159,14 +159,13 @@ class Laws:
 
     def __init__(self, G: Matrix, c: Array, friction: Array, slides: Array | None = None) -> None:
         k = self.k = len(c)
-        self.G, self.c, self.mu = G, c, friction
+        self.G, self.c, self.mu = G, c.copy(), friction
         slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = _own_blocks(G, k)
         normal = own[:, 0, 0].copy()
         largest = float(normal.max())
-        # where joints hold all contacts, as a rope on an axis, no push moves anything, but for rounding of either sign
         least = SINGULAR * (largest if largest > 0.0 else 1.0)
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
@@ -175,6 +174,7 @@ class Laws:
         largest_across = 0.5 * (a + d) + np.hypot(0.5 * (a - d), 0.5 * (b + c2))  # eigenvalue
         self.r_T = 1.0 / np.maximum(largest_across, least)
         self.size = self.own = float(np.abs(c).max()) or 1e-300
+        self.c[normal == 0.0, 0] = self.size  # what joints hold, and no push moves, is none that pushes
 
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""

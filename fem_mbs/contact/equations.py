@@ -20,7 +20,7 @@ corners of a box, these are the nearest to the last ones.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
 from fem_mbs.contact.contacts import MeasuredContacts
-from fem_mbs.contact.many import Matrix, closing, effects
+from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State, Step
 from fem_mbs.linear.solvers import Factors
@@ -93,13 +93,10 @@ class ContactLinearization:
     """The same of the multipliers of joints, ``(m, 3k)``."""
     first: ContactLinearization | None
     """The first of the step, by which forces along the constraints act, if not this."""
+    mobility: Matrix
+    """``E W``."""
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
-
-    @cached_property
-    def mobility(self) -> Matrix:
-        """``E W``."""
-        return self.E @ self.moves
 
     def forces(self, c: Array, guess: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
@@ -165,14 +162,14 @@ class ContactEquations(StabilizedEquations):
         P, xi, r = residual.P, residual.rates, self._forces_per_rate(residual.G)
         missed = np.abs(P - projected(P, xi, self.friction, r[:, 0], r[:, 1]))
         opening = np.where(P[:, 0] > r[:, 0] * xi[:, 0], np.abs(residual.opening), 0.0)
-        force = max(force, float(missed.max()) / residual.evaluation.scale[0])
-        return force, max(gap, float(max((missed / r).max(), opening.max())) / self.system.length)
+        size = self.touching.contacts.size[self.touching.numbers, None]  # of stops of angles forces are moments
+        force = max(force, float((missed * size).max()) / self.system.length / residual.evaluation.scale[0])
+        return force, max(gap, float((np.column_stack([missed / r, opening]) / size).max()))
 
     def _forces_per_rate(self, G: Matrix) -> Array:
         """``r`` (k, 3): the mass that a contact moves, over the square of the step; the same in all of a step."""
         if self._scale is None:
-            mass = np.where(self.system.equation >= 0, self.system.diagonal_mass, 0.0)
-            light = (G * G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
+            light = per_mass(self.system, G)
             r = 1.0 / (self.h**2 * np.maximum(light, 1e-12 * light.max() or 1.0)).reshape(-1, 3)
             self._scale = np.column_stack([r[:, 0], *2 * [r[:, 1:].min(axis=1)]])
         return self._scale
@@ -195,8 +192,9 @@ class ContactEquations(StabilizedEquations):
             moves[system.free_index], reacts = moved[: system.n_free], moved[system.n_free :]
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
+        mobility = without_held(E @ moves, 1.0 / self._forces_per_rate(residual.G)[:, 0])
         return ContactLinearization(
-            system, free, T_inv, R, joints, residual, self.friction, E, opening, moves, reacts, first
+            system, free, T_inv, R, joints, residual, self.friction, E, opening, moves, reacts, first, mobility
         )
 
     # correct

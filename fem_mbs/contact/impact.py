@@ -17,16 +17,20 @@ from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
-from fem_mbs.contact.many import Matrix, effects
+from fem_mbs.contact.many import Matrix, effects, per_mass, without_held
 from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import IMPULSES, TIME, WORK
+from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.initial.consistent_start import accelerations
+from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.state_point import place_of, without_accelerations
 from fem_mbs.linear.solvers import Factors
+from fem_mbs.newton import NotConvergedError
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
 CORRECTIONS = 12
+ACTS = 1e-6
+"""Reaction over the largest that a push along a contact has."""
 NO_HIT = 1e-12
 """Impulse, over the largest, of what rests and is not hit itself."""
 PLACED = 1e-13
@@ -37,7 +41,7 @@ class Mobility:
     """What pushes along some contacts do, the joints closed."""
 
     def __init__(self, system: System, at: MeasuredContacts, factors: Factors) -> None:
-        self.system, self.G = system, at.gradients
+        self.system, self.G, self.factors = system, at.gradients, factors
         if issparse(self.G):
             moving = np.append(np.ones(6 * system.n), system.order >= 2)
             self.moves: Matrix = diags_array(moving) @ effects(system, factors, self.G)[0]
@@ -48,7 +52,9 @@ class Mobility:
             self.moves = np.array(columns).T if columns else np.zeros((system.N, 0))
             self.moves[6 * system.n :][system.order < 2] = 0.0
         delassus = self.G @ self.moves
-        self.delassus: Matrix = 0.5 * (delassus + delassus.T)
+        self.delassus: Matrix = without_held(0.5 * (delassus + delassus.T), per_mass(system, self.G)[::3])
+        self.held = self.delassus.diagonal()[::3] == 0.0
+        """Whose normal forces move nothing, ``(k,)``."""
 
 
 def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility:
@@ -59,9 +65,9 @@ def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility
 
 
 def strike(
-    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array
-) -> tuple[State, bool, float]:
-    """The state after an impact of all that touch, if there is one, and what it took; ``before`` (k, 3) are rates.
+    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, still: Array
+) -> tuple[State, float]:
+    """The state after an impact of all that touch, and what it took; ``before`` (k, 3) are rates.
 
     Newton's law, ``0 <= P_N, gap'+ + e gap'- >= 0``, and Coulomb's.
     """
@@ -72,6 +78,8 @@ def strike(
     P, solved = push(mobility.delassus, c, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
+    if not solved or (after[:, 0] < -still)[mobility.held].any():
+        raise NotConvergedError(_no_impulses(contacts, state, touching, mobility, P, after[:, 0]))
     size = np.abs(P).max(axis=1, initial=0.0)
     u, some = state.u.copy(), size > NO_HIT * size.max(initial=0.0)
     rows = contacts.taken(u, touching.numbers[some])
@@ -80,11 +88,30 @@ def strike(
     lost = -0.5 * (P * (now + after)).sum(axis=1)
     u[rows[:, WORK]] += lost[some]
     udot = contacts.added(state.udot, system.own_of(V))
-    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), solved, float(lost.sum())
+    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), float(lost.sum())
+
+
+def _no_impulses(
+    contacts: Contacts, state: State, touching: Selection, mobility: Mobility, P: Array, after: Array
+) -> str:
+    """Words for the contact that closes most whatever the impulses ``P``, and the drives on which these act."""
+    system, worst = mobility.system, int(after.argmin())
+    part, place = contacts.named(int(touching.numbers[worst]))
+    P[worst, 0] += 1.0  # that of what joints hold is none
+    reactions = np.abs(solve_with_constraints(system, mobility.factors, P.ravel() @ mobility.G, np.zeros(system.m))[1])
+    acts = np.flatnonzero(reactions > ACTS * reactions.max(initial=0.0))
+    drives = [str(own) for own in dict.fromkeys(system.constraint_owner[k][0] for k in acts) if own.driven]
+    text = f"no impulses obey the laws of contact at t = {state.t:.6g} s: {part}: its {part.contacts[place]} "
+    if not drives:
+        return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts"
+    return (
+        f"{text}is closed by the drives of {listed(drives, ', ')}, whatever acts: let these end where bodies touch, "
+        "or use motors, which have a force"
+    )
 
 
 def placed(
-    contacts: Contacts, state: State, closed: BoolArray, allowed: float, near: BoolArray, metric: StepMatrix
+    contacts: Contacts, state: State, closed: BoolArray, near: BoolArray, metric: StepMatrix
 ) -> tuple[State, BoolArray]:
     """The nearest place without depth of elements that are near, and which contacts pushed.
 
@@ -95,11 +122,12 @@ def placed(
     for _ in range(CORRECTIONS):
         motion = contacts.system.motion(state)
         gap = contacts.gaps(motion, near)
+        deepest = float((gap / contacts.size).min(initial=0.0))
         evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
         off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
-        if gap.min(initial=0.0) >= -PLACED * system.length and off <= PLACED:
+        if deepest >= -PLACED and off <= PLACED:
             break
-        which = Selection(contacts, (gap <= allowed) | closed | pushed)
+        which = Selection(contacts, (gap <= TOUCHING * contacts.size) | closed | pushed)
         mobility = Mobility(system, which.at(motion), metric.factors)
         d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((which.k, 3))
@@ -113,7 +141,7 @@ def placed(
     return state, pushed
 
 
-def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> State:
+def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> State:
     """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
 
     Where no forces obey them (Painleve), there are none.
@@ -127,7 +155,7 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     mobility = _of_mass(contacts, state, at)
     slip = at.rates()[:, 1:]
     speed = np.linalg.norm(slip, axis=1)
-    moves = (speed > still) & (which.friction > 0.0)
+    moves = (speed > which.still(state, h)) & (which.friction > 0.0)
     direction = np.full((which.k, 2), np.nan)
     direction[moves] = slip[moves] / speed[moves, None]
     P, solved = push(mobility.delassus, at.accelerations(), which.friction, direction)

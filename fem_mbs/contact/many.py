@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
@@ -33,11 +33,32 @@ SURPLUS = 1e-10
 """Singular values, over the largest, of constraints that say the same."""
 ADDED, REFINEMENTS = 1e-9, 8
 """What is added to the diagonal, over its largest entry; how often that is taken away at most."""
+HELD = 1e-12
+"""What a push moves, over what it would without joints, that is rounding."""
 
 
 def dense(A: Matrix) -> Array:
     """As an array."""
     return A.toarray() if issparse(A) else A
+
+
+def per_mass(system: System, G: Matrix) -> Array:
+    """What unit forces along gradients ``(r, N)`` do to accelerations along these without joints, ``(r,)``."""
+    mass = np.where(system.equation >= 0, system.diagonal_mass, 0.0)
+    result: Array = (G * G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
+    return result
+
+
+def without_held(G: Matrix, free: Array) -> Matrix:
+    """Rates per force ``(3k, 3k)``, with nothing of contacts that joints hold: their normal forces move nothing.
+
+    What is left of them is rounding beside what a force would move without joints, ``free`` (k,).
+    """
+    held = np.repeat(G.diagonal()[::3] <= HELD * free, 3)
+    if not held.any():
+        return G
+    moves = diags_array(np.where(held, 0.0, 1.0))
+    return moves @ G @ moves
 
 
 def islands(G: Matrix, k: int) -> list[IntArray]:

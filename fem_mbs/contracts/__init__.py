@@ -14,8 +14,8 @@ a joint             :class:`Constraint` and                         ``internal_v
                     :class:`ConstraintBatch`                        ``axes``, ``offsets``; a :class:`CoordinateBatch`
                                                                     for each of its ``coordinates``
 a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
-a block             :class:`ControlElement` and                     ``inputs`` as arrays: :class:`Wires`
-                    :class:`WiredBatch`
+a block             :class:`ControlElement` and                     states and outputs as ``internal_variables``
+                    :class:`WiredBatch`, with ``inputs`` as arrays
 a law of time       :class:`TimeLaw`; any function of t will do     ``jumps``; a function :class:`Differentiable`,
                                                                     :class:`Jumping`
 a force law         a function                                      exact derivatives: :class:`ByLength`,
@@ -163,7 +163,6 @@ from fem_mbs.contracts.signal import Inputs as Inputs
 from fem_mbs.contracts.signal import Signal as Signal
 from fem_mbs.contracts.signal import SignalSource as SignalSource
 from fem_mbs.contracts.signal import WiredBatch as WiredBatch
-from fem_mbs.contracts.signal import Wires as Wires
 from fem_mbs.contracts.signal import signal as signal
 from fem_mbs.contracts.signal import signals as signals
 from fem_mbs.contracts.signal import sources as sources

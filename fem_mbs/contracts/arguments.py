@@ -112,6 +112,14 @@ def vector(value: ArrayLike, label: object) -> Array:
     return array(value, label, (3,), what="three numbers")
 
 
+def divisor(value: object, of: object) -> float:
+    """What something is to be divided by."""
+    result = real(value)
+    if result is None or result.shape != () or not result or not np.isfinite(result):
+        raise ModelError(f"{of} can be divided by a finite number other than zero, received {shown(value)}")
+    return float(result)
+
+
 def number(
     value: object,
     label: object,
@@ -198,6 +206,7 @@ def path(value: object, label: object) -> FilePath:
 WRITTEN_BY = {
     **{".db": "save", ".h5": "to_hdf5", ".hdf5": "to_hdf5", ".csv": "to_csv"},
     **dict.fromkeys((".pvd", ".vtu", ".vtkhdf"), "to_paraview"),
+    **dict.fromkeys((".gif", ".mp4"), "animate") | dict.fromkeys((".png", ".svg", ".pdf"), "plot"),
 }
 """Suffixes that programs go by, and the method of a solution that writes such files."""
 

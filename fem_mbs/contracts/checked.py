@@ -13,11 +13,12 @@ constructor with what the names stand for.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from functools import partial, wraps
+from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,8 @@ from fem_mbs.contracts.public import (
     Public,
     called,
     complete,
+    leaves,
+    mapped,
     misfit,
     received,
     snapshot,
@@ -48,11 +51,8 @@ def look_up(parts: Mapping[str, Any], name: str, label: str) -> Any:
     raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {nearest(name, parts)}")
 
 
-class Slots(NamedTuple):
-    """Arguments of a function: those that may be given by position, and those that take parts of models."""
-
-    places: tuple[str, ...]
-    parts: frozenset[str]
+Arguments: TypeAlias = list[tuple[str, Any]]
+"""What a function is called with, each with its name."""
 
 
 class Deferred(ModelPart):
@@ -60,9 +60,11 @@ class Deferred(ModelPart):
 
     remembers = False
     _kind: type[ModelPart]
-    _slots: Slots
-    _given: tuple[Any, ...]
-    _named: dict[str, Any]
+    _arguments: Arguments
+    _by_place: int
+    """How many of them were given by place."""
+    _slots: frozenset[str]
+    """Arguments that take parts of models."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -73,16 +75,10 @@ class Deferred(ModelPart):
         raise ModelError(f"{self} has no '{name}' yet: it was given names, and is made when model.add gets it")
 
     def __str__(self) -> str:
-        about = [repr(value) for value in (*self._given, *self._named.values()) if isinstance(value, str)]
+        about = [repr(value) for _, value in self._arguments if isinstance(value, str)]
         return f"{self._kind.__name__} on {', '.join(about[:2])}"
 
     __repr__ = __str__
-
-
-def defer(part: Any, slots: Slots, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Let an object whose constructor was called with names wait for a model."""
-    vars(part).update(_kind=type(part), _slots=slots, _given=given, _named=named)
-    object.__setattr__(part, "__class__", Deferred)
 
 
 def make(part: Any, model: PartNames) -> None:
@@ -90,7 +86,7 @@ def make(part: Any, model: PartNames) -> None:
     if not isinstance(part, Deferred):
         return
     waiting, kind = dict(vars(part)), part._kind
-    given, named = by_model(model, str(part), part._slots, part._given, part._named)
+    given, named = by_model(model, str(part), part._slots, part._arguments, part._by_place)
     vars(part).clear()
     object.__setattr__(part, "__class__", kind)
     try:
@@ -103,37 +99,26 @@ def make(part: Any, model: PartNames) -> None:
 
 
 def by_model(
-    model: PartNames | None,
-    label: str,
-    slots: Slots,
-    given: tuple[Any, ...],
-    named: dict[str, Any],
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments with parts in place of names; as they are without a model."""
-    if model is None:
-        return given, named
+    model: PartNames, label: str, slots: frozenset[str], arguments: Arguments, by_place: int
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by place and by name with parts where names stand in slots of parts."""
 
-    def part(value: Any, argument: str) -> Any:
-        if isinstance(value, list | tuple) and waits(value, argument in slots.parts):
-            return type(value)([part(own, argument) for own in value])
-        if isinstance(value, dict) and waits(value, argument in slots.parts):
-            return {key: part(own, argument) for key, own in value.items()}
-        if argument in slots.parts and isinstance(value, str):
+    def part(argument: str, value: Any) -> Any:
+        if argument in slots and isinstance(value, str):
             return look_up(model._parts, value, f"{label}: {argument}")
         make(value, model)
         return value
 
-    by_place = tuple(part(value, place) for value, place in zip(given, slots.places, strict=False))
-    return by_place, {argument: part(value, argument) for argument, value in named.items()}
+    made = [
+        (name, mapped(value, partial(part, name)) if waits(value, slots, name) else value) for name, value in arguments
+    ]
+    return [value for _, value in made[:by_place]], dict(made[by_place:])
 
 
-def waits(value: Any, slot: bool) -> bool:
+def waits(value: Any, slots: Container[str], argument: str) -> bool:
     """Whether an argument has names in place of parts, or something that waits for such names."""
-    if type(value) in (list, tuple):
-        return any(waits(own, slot) for own in value)
-    if type(value) is dict:
-        return any(waits(own, slot) for own in value.values())
-    return isinstance(value, Deferred) or (slot and isinstance(value, str))
+    slot = argument in slots
+    return any(isinstance(own, Deferred) or (slot and isinstance(own, str)) for own in leaves(value))
 
 
 def takes_parts(hint: Any) -> bool:
@@ -195,7 +180,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[: code.co_argcount]
     method, constructor = names[:1] in (("self",), ("cls",)), function.__name__ == "__init__"
-    rules, slots = dict[str, tuple[Rule | None, Kinds]](), Slots(names, frozenset())
+    rules, slots = dict[str, tuple[Rule | None, Kinds]](), frozenset[str]()
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -205,15 +190,17 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not rules:  # at the first call: names in annotations may stand further down in a file
             hints = hints_of(function)
-            slots = Slots(names, frozenset(name for name, hint in hints.items() if takes_parts(hint)))
+            slots = frozenset(name for name, hint in hints.items() if takes_parts(hint))
             rules = {"self": FREE, **{name: rule_of(hint) for name, hint in hints.items()}}
-        pairs = (*zip(names, given, strict=False), *named.items())
-        waiting = [name for name, value in pairs if waits(value, name in slots.parts)]
-        deferred = (given[1:], dict(named)) if waiting and outer is call and isinstance(given[0], ModelPart) else None
+        arguments = [*zip(names, given, strict=False), *named.items()]
+        waiting = [name for name, value in arguments if waits(value, slots, name)]
+        deferred = bool(waiting) and outer is call and isinstance(given[0], ModelPart)
         if waiting and not deferred:
-            model = next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None)
-            about = Label(function, given, {}, method, len(given)).call
-            given, named = by_model(model, about, slots, given, named)
+            model = next((value for _, value in arguments if isinstance(value, PartNames)), None)
+            if model is not None:
+                about, many = Label(function, given, {}, method, len(given)).call, given[len(names) :]
+                placed, named = by_model(model, about, slots, arguments, len(given) - len(many))
+                given = (*placed, *many)
         keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
 
@@ -229,7 +216,10 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if deferred:
                 inspect.signature(function).bind(*given, **named)
-                return defer(given[0], slots._replace(places=names[1:]), *deferred)
+                vars(given[0]).update(
+                    _kind=type(given[0]), _arguments=arguments[1:], _by_place=len(given) - 1, _slots=slots
+                )
+                return object.__setattr__(given[0], "__class__", Deferred)
             result = function(*values, **named)
         except TypeError:
             if why := misfit(function, values, named, method):
@@ -277,29 +267,14 @@ class Label:
             kind = (owner if isinstance(owner, type) else type(owner)).__name__
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
         own = self._named.get("name")
-        about = [str(part) for part in _parts([*arguments, *_before(self._named, self.argument)])]
+        before = takewhile(lambda pair: pair[0] != self.argument, self._named.items())
+        values = [value for value in (*arguments, *(own for _, own in before)) if not isinstance(value, dict)]
+        about = [str(part) for part in leaves(values) if isinstance(part, ModelPart)]
         if isinstance(own, str) and own:
             name += f" '{own}'"
         elif about:
             name += f" on {', '.join(dict.fromkeys(about[:2]))}"
         return name
-
-
-def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:
-    """Values of the arguments before one."""
-    for name, value in named.items():
-        if name == argument:
-            return
-        yield value
-
-
-def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
-    """Those of the arguments that are nodes, elements or joints of a model."""
-    for value in arguments:
-        if isinstance(value, ModelPart):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from _parts(value)
 
 
 def rule_of(hint: Any) -> tuple[Rule | None, Kinds]:

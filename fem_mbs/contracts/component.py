@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
@@ -17,11 +17,13 @@ from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.picture import Picture, Placed
 from fem_mbs.contracts.public import (
+    KEPT_UP,
     MADE,
     ConstructorArguments,
     ModelPart,
     as_of,
     changes_since,
+    leaves,
     moments,
     renamed,
     same,
@@ -190,10 +192,6 @@ def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     return np.array([number.own(part) for part in parts], dtype=np.intp)
 
 
-KEPT_UP = "_kept_up"
-"""Where a part keeps the moment up to which it has followed those that it is built on."""
-
-
 class Component(ModelPart):
     """Base of :class:`~fem_mbs.contracts.element.Element` and :class:`~fem_mbs.contracts.constraint.Constraint`.
 
@@ -277,7 +275,7 @@ class Component(ModelPart):
         made, kept_up = self.constructor_arguments, vars(self).get(KEPT_UP, -1)
         if made is None or kept_up > moments.now:
             return
-        bases = list(_components((*made.arguments, *made.named.values())))
+        bases = [own for own in leaves([*made.arguments, made.named]) if isinstance(own, Component)]
         for base in bases:
             base.keep_up()
         if any(changes_since(base, max(kept_up, made.moment)) for base in bases):
@@ -289,14 +287,6 @@ class Component(ModelPart):
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
 
     __repr__ = __str__
-
-
-def _components(values: Iterable[Any]) -> Iterator[Component]:
-    for value in values:
-        if isinstance(value, Component):
-            yield value
-        elif type(value) in (list, tuple):
-            yield from _components(value)
 
 
 def keep_up(parts: Iterable[Component]) -> None:

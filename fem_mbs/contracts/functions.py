@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -141,49 +141,34 @@ FEWEST = 3
 """Steps that have to agree."""
 
 
-class Stencil(NamedTuple):
-    """Where a function is asked, in steps, and the weights of its first and second derivative."""
-
-    places: tuple[float, ...]
-    weights: tuple[tuple[float, ...], tuple[float, ...]]
-    orders: tuple[tuple[int, ...], tuple[int, ...]]
-    """Powers of the step in the errors that extrapolation removes, one after the other."""
-    sizes: tuple[float, float]
-    """Sums of the weights, by which rounding grows."""
-
-
-def _stencil(places: list[float], first: list[float], second: list[float]) -> Stencil:
-    weights = tuple(w / 12.0 for w in first), tuple(w / 12.0 for w in second)
-    orders = tuple(tuple(range(own, own + LEVELS)) for own in (5, 4))
-    sizes = tuple(ROUNDING * sum(map(abs, own)) for own in weights)
-    return Stencil(tuple(places), weights, orders, sizes)  # type: ignore[arg-type]
-
-
-_ONE, _TWO = [-27.4, 60.0, -60.0, 40.0, -15.0, 2.4], [45.0, -154.0, 214.0, -156.0, 61.0, -10.0]
-AHEAD = _stencil([0, 1, 2, 3, 4, 5], _ONE, _TWO)
-BACK = _stencil([0, -1, -2, -3, -4, -5], [-w for w in _ONE], _TWO)
+WEIGHTS = [
+    [w / 12.0 for w in own]
+    for own in ([-27.4, 60.0, -60.0, 40.0, -15.0, 2.4], [45.0, -154.0, 214.0, -156.0, 61.0, -10.0])
+]
+"""Of values at a place and on one side of it, a step apart, in their first and second derivative."""
+LOWEST = (5, 4)
+"""Powers of the step in the errors that extrapolation removes first, and so on."""
 
 
 def differences(function: Callable[[float], Array], t: float, end: float) -> tuple[Array, Array]:
     """First and second derivative at ``t`` of a function that is known from 0 to ``end``."""
     here = function(t)
-    zero, refusal, used = here.ravel().tolist(), None, BACK
+    zero, refusal, used = here.ravel().tolist(), None, -1
     tables = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)]
     h = LONGEST
     for _ in range(LEVELS):
-        stencil = _fitting(t, h, end)
-        if stencil is not None:
-            if stencil is not used:  # errors of different stencils fall in different ways
-                tables, used = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)], stencil
+        # back between 0 and the end if possible, lest a result depends on when its run ends
+        side = -1 if t >= 5.0 * h else 1 if t + 5.0 * h <= end else 0
+        if side:
+            if side != used:  # errors of both sides fall in different ways
+                tables, used = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)], side
             try:
-                values = [zero if k == 0.0 else function(t + k * h).ravel().tolist() for k in stencil.places]
+                values = [zero, *(function(t + side * k * h).ravel().tolist() for k in range(1, 6))]
             except LawError as error:  # known over a shorter time than was thought
                 refusal = error
             else:
                 own = list(zip(*values, strict=True))
-                settled = [
-                    table.add(value, h, stencil) for row in tables for table, value in zip(row, own, strict=True)
-                ]
+                settled = [table.add(value, side * h) for row in tables for table, value in zip(row, own, strict=True)]
                 if all(settled) or (h < SHORTEST and len(tables[0][0].row) > FEWEST):
                     break
         h *= RATIO
@@ -191,13 +176,6 @@ def differences(function: Callable[[float], Array], t: float, end: float) -> tup
         raise refusal
     first, second = (np.array([table.best for table in row]).reshape(here.shape) for row in tables)
     return first, second
-
-
-def _fitting(t: float, h: float, end: float) -> Stencil | None:
-    """The stencil that fits between 0 and the end; back if possible, lest a result depends on when its run ends."""
-    if t >= 5.0 * h:
-        return BACK
-    return AHEAD if t + 5.0 * h <= end else None
 
 
 class DifferenceTable:
@@ -208,13 +186,13 @@ class DifferenceTable:
         self.row: list[float] = []
         self.best, self.error, self.against = 0.0, inf, 0
 
-    def add(self, values: Sequence[float], h: float, stencil: Stencil) -> bool:
-        """Add that of a step; whether the table has settled."""
-        scale = h ** (self.kind + 1)
-        row = [sum(w * f for w, f in zip(stencil.weights[self.kind], values, strict=True)) / scale]
-        noise = stencil.sizes[self.kind] * max(map(abs, values)) / scale
+    def add(self, values: Sequence[float], h: float) -> bool:
+        """Add that of a step, back or ahead; whether the table has settled."""
+        weights, scale = WEIGHTS[self.kind], h ** (self.kind + 1)
+        row = [sum(w * f for w, f in zip(weights, values, strict=True)) / scale]
+        noise = ROUNDING * sum(map(abs, weights)) * max(map(abs, values)) / abs(scale)
         found, error = row[0], inf
-        for before, order in zip(self.row, stencil.orders[self.kind], strict=False):
+        for order, before in enumerate(self.row, LOWEST[self.kind]):
             share = RATIO**order
             row.append((row[-1] - share * before) / (1.0 - share))
             apart = max(abs(row[-1] - row[-2]), abs(row[-1] - before)) + noise

@@ -26,6 +26,8 @@ PAST = "_past"
 """Where a part keeps its changes."""
 MADE = "constructor_arguments"
 """Where a part keeps what it was made of."""
+KEPT_UP = "_kept_up"
+"""Where a part keeps the moment up to which it has followed those that it is built on."""
 
 
 class Change(NamedTuple):
@@ -50,6 +52,10 @@ class Moments:
         """What is changed from now on is changed after this moment."""
         self.now += 1
         return self.now
+
+    def reach(self, other: int) -> None:
+        """Count on from a moment of another process, from which something has come."""
+        self.now = max(self.now, other)
 
 
 moments = Moments()
@@ -178,13 +184,25 @@ class ConstructorArguments(NamedTuple):
     """When it was made: an object is built on nodes where they were."""
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    """What lists, tuples and dicts hold, and those in them; of anything else, itself."""
+    if isinstance(value, list) or type(value) in (tuple, dict):
+        for own in value.values() if type(value) is dict else value:
+            yield from leaves(own)
+    else:
+        yield value
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Lists, tuples and dicts of what ``change`` makes of their leaves."""
+    if isinstance(value, list) or type(value) is tuple:
+        return (tuple if type(value) is tuple else list)([mapped(own, change) for own in value])
+    return {key: mapped(own, change) for key, own in value.items()} if type(value) is dict else change(value)
+
+
 def snapshot(value: Any) -> Any:
     """A value that does not change with the arrays and lists of a script."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list) or type(value) is tuple:
-        return (tuple if type(value) is tuple else list)(map(snapshot, value))
-    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
+    return mapped(value, lambda own: own.copy() if isinstance(own, np.ndarray) else own)
 
 
 class Public:
@@ -242,6 +260,17 @@ class ModelPart(Public):
         else:
             remember(self, name)
             super().__setattr__(name, _read_only(value))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, or a part that has come from another process, with its moments and its changes."""
+        vars(self).update(state)
+        made, past = state.get(MADE), state.get(PAST)
+        moments.reach(max(made.moment if made else 0, state.get(KEPT_UP, 0)))
+        if past:
+            vars(self)[PAST] = list(past)
+            moments.reach(past[-1].until)
+            moments.changed.add(self)
+            moments.kinds.add(type(self))
 
     def _change(self, values: dict[str, Any]) -> None:
         for name, value in values.items():

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.arguments import function, name_of, number, real, shown
+from fem_mbs.contracts.arguments import divisor, function, name_of, number, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.component import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.constraint import Constraint
@@ -69,10 +69,7 @@ class Combines(Public):
         return Signal(terms, tuple((law, f * value) for law, value in own.laws), f * own.constant)
 
     def __truediv__(self, other: Any) -> Signal:
-        divisor = real(other)
-        if divisor is None or divisor.shape != () or not divisor or not np.isfinite(divisor):
-            raise ModelError(f"{self} can be divided by a finite number other than zero, received {shown(other)}")
-        return self * (1.0 / float(divisor))
+        return self * (1.0 / divisor(other, self))
 
     def __neg__(self) -> Signal:
         return self * -1.0
@@ -268,79 +265,53 @@ Input = Annotated[Any, signal]
 Inputs = Annotated[Any, signals]
 
 
-class Wires:
-    """The inputs of ``n`` elements, ``m`` signals each, as arrays: ``W u[rows] + r(t)``.
-
-    ``rows`` (n, k) are those of all internal variables that the signals of an element read.
-    """
-
-    def __init__(self, owners: Sequence[Element], inputs: Sequence[Sequence[Signal]], number: Numbering) -> None:
-        self._owners = owners
-        terms = [sources(own) for own in inputs]
-        self.rows = np.array(
-            [[_row(owner, term, number) for term in own] for owner, own in zip(owners, terms, strict=True)], np.intp
-        ).reshape(len(owners), len(terms[0]))
-        self.W = np.array(
-            [
-                [[s.terms.get(term, 0.0) for term in own] for s in group]
-                for group, own in zip(inputs, terms, strict=True)
-            ]
-        )
-        self.W = self.W.reshape(len(owners), len(inputs[0]), len(terms[0]))
-        self._constant = np.array([[s.constant for s in own] for own in inputs])
-        self._laws = [
-            (n, m, law, factor) for n, own in enumerate(inputs) for m, s in enumerate(own) for law, factor in s.laws
-        ]
-
-    def at(self, t: float) -> Array:
-        """``r(t)``, ``(n, m)``."""
-        result = self._constant.copy()
-        for n, m, law, factor in self._laws:
-            result[n, m] += factor * float(evaluate(law, t, self._owners[n], None))
-        return result
-
-    def values(self, u: Array, at: Array) -> Array:
-        """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
-        return np.matvec(self.W, u[self.rows]) + at
-
-    def next_jump(self, t: float) -> float:
-        """When one of the laws jumps next."""
-        return min((next_jump(law, t) for _, _, law, _ in self._laws), default=inf)
-
-
 class WiredBatch(ElementBatch):
-    """Base of batches of elements with ``inputs``, as ``_wires``; ``own`` are internal variables and what inputs read.
+    """Base of batches of elements with ``inputs``, ``m`` signals each, as arrays: ``W u[rows] + r(t)``.
 
-    Without nodes, if a subclass does not say more.
+    ``rows`` (n, k) are those of all internal variables that the signals of an element read, ``own`` its own ones, and
+    these. Without nodes, if a subclass does not say more.
     """
 
     own: IntArray
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
-        self.owners = elements
+        self.owners, inputs = elements, [element.inputs for element in elements]
         self.nodes = np.zeros((len(elements), 0), np.intp)
-        self._wires = Wires(elements, [element.inputs for element in elements], number)
+        terms, rows = [sources(own) for own in inputs], list[list[int]]()
+        for owner, read in zip(elements, terms, strict=True):
+            if apart := [part for part, _ in read if part not in number]:
+                raise ModelError(
+                    f"{owner} reads {apart[0]}, which is not part of this model; add it with model.add, to the same "
+                    "model"
+                )
+            rows.append([int(number.own(part)[index]) for part, index in read])
+        self.rows = np.array(rows, np.intp).reshape(len(elements), len(terms[0]))
+        each = zip(inputs, terms, strict=True)
+        weights = [[[s.terms.get(term, 0.0) for term in read] for s in group] for group, read in each]
+        self.W = np.array(weights).reshape(len(elements), len(inputs[0]), len(terms[0]))
+        self._constant = np.array([[s.constant for s in group] for group in inputs])
+        self._laws = [
+            (n, m, law, factor) for n, own in enumerate(inputs) for m, s in enumerate(own) for law, factor in s.laws
+        ]
         self._own = own_rows(elements, number)
-        self.own = np.concatenate([self._own, self._wires.rows], axis=1)
+        self.own = np.concatenate([self._own, self.rows], axis=1)
 
     def at(self, t: float) -> Any:
-        """What functions of time put in, ``(n, m)``."""
-        return self._wires.at(t)
+        """What functions of time put in, ``r(t)`` (n, m)."""
+        result = self._constant.copy()
+        for n, m, law, factor in self._laws:
+            result[n, m] += factor * float(evaluate(law, t, self.owners[n], None))
+        return result
+
+    def inputs(self, u: Array, prescribed: Array) -> Array:
+        """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
+        return np.matvec(self.W, u[self.rows]) + prescribed
 
     def next_jump(self, t: float, u: Array) -> float:
-        return self._wires.next_jump(t)
+        """When one of the laws jumps next."""
+        return min((next_jump(law, t) for _, _, law, _ in self._laws), default=inf)
 
 
 def sources(inputs: Iterable[Signal]) -> tuple[Term, ...]:
     """The internal variables that signals read, each once."""
     return tuple(dict.fromkeys(term for own in inputs for term in own.terms))
-
-
-def _row(owner: Element, term: Term, number: Numbering) -> int:
-    part, index = term
-    try:
-        return int(number.own(part)[index])
-    except ModelError:
-        raise ModelError(
-            f"{owner} reads {part}, which is not part of this model; add it with model.add, to the same model"
-        ) from None

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node, Numbering, number, real, shown
-from fem_mbs.contracts.component import KEPT_UP
-from fem_mbs.contracts.public import ConstructorArguments
+from fem_mbs.contracts.public import KEPT_UP, ConstructorArguments
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import names_of

@@ -19,11 +19,10 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
-from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, smooth_variations
+from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside, limits_beside
-from fem_mbs.derivatives.kinks import passed
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError

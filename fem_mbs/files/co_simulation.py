@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path as FilePath
@@ -31,6 +32,7 @@ from fem_mbs.contracts import (
     one_of,
     shown,
     signal,
+    text,
 )
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError, needed
@@ -62,7 +64,7 @@ class CoSimulation:
     inputs : dict
         Names, each with an ``ExternalInput`` that the model has as a load, a signal, or the reference of a motor.
     outputs : dict
-        Names, each with a sensor, a block or a sum of signals.
+        Names, each with a sensor, a block, its name, or a sum of signals.
     step : float
         Largest step of the integration in s; communication steps are divided into equal ones.
     method : Method, optional
@@ -95,10 +97,14 @@ class CoSimulation:
                 f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
                 "motor, a drive or a signal of it"
             )
-        self.outputs = {
-            name: self._signal(source, f"CoSimulation: outputs[{name!r}]") for name, source in outputs.items()
-        }
         self._system, self._method = System(model), method or GeneralizedAlpha()
+        self.outputs: dict[str, Signal] = {}
+        for name, given in outputs.items():
+            label = f"CoSimulation: outputs[{name!r}]"
+            source = self._system.find(given, label)
+            if not isinstance(source, Combines):
+                raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
+            self.outputs[name] = signal(source, label)
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
@@ -106,13 +112,6 @@ class CoSimulation:
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
-
-    @staticmethod
-    def _signal(source: Any, label: str) -> Signal:
-        """The one signal that an output is."""
-        if not isinstance(source, Combines):
-            raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
-        return signal(source, label)
 
     @property
     def state(self) -> State:
@@ -123,7 +122,7 @@ class CoSimulation:
 
     @checked
     def advance(self, duration: Seconds) -> None:
-        """Go on by a communication step in s.
+        """Go on by a communication step, ``duration`` in s.
 
         Raises
         ------
@@ -187,9 +186,14 @@ def export_fmu(
         The file, ``.fmu``.
     model : Model
         What to run, without lambdas: it is pickled.
-    inputs, outputs, step, method
-        As of :class:`CoSimulation`: names, each with an ``ExternalInput``, or with a sensor, a block or a sum of
-        signals; the largest step of the integration in s; by default ``GeneralizedAlpha(rho_inf=0.9)``.
+    inputs : dict
+        Names, each with an ``ExternalInput``, as of :class:`CoSimulation`.
+    outputs : dict
+        Other names, each with a sensor, a block, its name, or a sum of signals.
+    step : float
+        Largest step of the integration in s.
+    method : Method, optional
+        By default ``GeneralizedAlpha(rho_inf=0.9)``.
 
     Returns
     -------
@@ -206,22 +210,22 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    names = [*inputs, *outputs]
+    for name in names:
+        if text(name, "export_fmu: name of a variable") and names.count(name) > 1:
+            raise ModelError(f"export_fmu: {name!r} is an input and an output; variables of an FMU have one name each")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
-    contents = _pickled(model, dict(inputs), dict(outputs), step, method)
-    builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
-    with TemporaryDirectory() as folder:
-        script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
-        (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
-        builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
-    return file
-
-
-def _pickled(*arguments: Any) -> bytes:
-    """What the FMU makes its :class:`CoSimulation` of."""
     try:
-        return pickle.dumps(arguments)
+        contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
     except Exception as error:
         raise ModelError(
             f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
             "(Ramp, Table, ...) or with def at the top of a file that is installed there"
         ) from error
+    builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
+    with TemporaryDirectory() as folder:
+        # imported by its name, which is none of a module there may be
+        script = FilePath(copy(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py"))
+        (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
+        builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
+    return file

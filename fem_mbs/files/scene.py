@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Shape
+from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Placed
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
@@ -24,11 +24,16 @@ SHARE, NEAR = 0.04, 0.4
 
 
 class NodePicture:
-    """The nodes of some ``rows`` (n,), and of which ``kind`` (n,) each is: node or body."""
+    """All nodes, the ground if something holds on to it; nodes with a mass of their own are bodies."""
 
-    def __init__(self, rows: IntArray, kind: IntArray) -> None:
-        self.rows = rows
-        self.cells = [_vertices({"part": kind, "node_id": rows})]
+    def __init__(self, system: System) -> None:
+        held = (batch.nodes.ravel() for batch in system.all_batches)
+        self.rows = rows = np.unique(np.concatenate([np.arange(1, system.n), *held]))
+        kind = np.full(system.n, Kind.NODE)
+        for element in system.elements:
+            if element.center_of_mass is not None:
+                kind[system.number(element.nodes[0])] = Kind.BODY
+        self.cells = [_vertices({"part": kind[rows], "node_id": rows})]
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Nodes, their axes and velocities."""
@@ -37,11 +42,11 @@ class NodePicture:
 
 
 class JointPicture:
-    """The joints of one batch at their points on node b, numbered from ``first``; ``rows`` their multipliers."""
+    """The joints of one batch at their points on node b, numbered from ``first``."""
 
-    def __init__(self, batch: ConstraintBatch, rows: slice, first: int) -> None:
-        self.batch, self.rows = batch, rows
-        self.b = batch.nodes[:, -1]
+    def __init__(self, system: System, batch: ConstraintBatch, first: int) -> None:
+        start, stop = (system.constraint_rows(batch.owners[end]).rows for end in (0, -1))
+        self.batch, self.rows, self.b = batch, slice(start.start, stop.stop), batch.nodes[:, -1]
         self.offset = np.array([joint.offset for joint in batch.owners])
         self.axes = np.array([joint.axes[-1] for joint in batch.owners])
         n = len(self.b)
@@ -99,40 +104,28 @@ def _vertices(numbers: dict[str, IntArray]) -> Cells:
     return Cells("vertex", np.arange(len(numbers["part"]))[:, None], numbers)
 
 
-class Item(NamedTuple):
-    """A shape, the row of the node that it moves with, and the number that its cells have."""
-
-    shape: Shape
-    row: int
-    number: int
-
-
 class ShapePicture:
-    """Shapes of one kind; the number of each is called ``numbered``."""
+    """Shapes of one kind with their numbers, which are called ``numbered``."""
 
-    def __init__(self, items: Sequence[Item], kind: Kind, numbered: str) -> None:
+    def __init__(self, system: System, items: Sequence[tuple[Placed, int]], kind: Kind, numbered: str) -> None:
         sides = next((sides for most, sides in FINENESS if len(items) <= most), COARSEST)
-        faces = [item.shape.faces(sides) for item in items]
+        faces = [placed.shape.faces(sides) for placed, _ in items]
         sizes = [len(surface.points) for surface in faces]
         self._points = np.concatenate([surface.points for surface in faces])
-        self._rows = np.repeat([item.row for item in items], sizes)
+        self._rows = np.repeat([int(system.number(placed.node)) for placed, _ in items], sizes)
         blocks: dict[tuple[str, int], list[tuple[IntArray, int]]] = {}
-        for surface, item, first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
+        for surface, (_, number), first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
             for cell, points in surface.cells:
-                blocks.setdefault((cell, points.shape[1]), []).append((points + first, item.number))
-        self.cells = [_cells(cell, parts, kind, numbered) for (cell, _), parts in blocks.items()]
+                blocks.setdefault((cell, points.shape[1]), []).append((points + first, number))
+        self.cells = []
+        for (cell, _), parts in blocks.items():
+            numbers = np.repeat([number for _, number in parts], [len(points) for points, _ in parts])
+            points = np.concatenate([points for points, _ in parts])
+            self.cells.append(Cells(cell, points, {"part": np.full(len(numbers), kind), numbered: numbers}))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points and their velocities."""
         return _attached(motion, self._rows, self._points)
-
-
-def _cells(cell: str, parts: list[tuple[IntArray, int]], kind: Kind, numbered: str) -> Cells:
-    counts = [len(points) for points, _ in parts]
-    numbers = np.repeat([number for _, number in parts], counts)
-    return Cells(
-        cell, np.concatenate([points for points, _ in parts]), {"part": np.full(len(numbers), kind), numbered: numbers}
-    )
 
 
 def symbol_size(points: Array, joints: Array) -> float:
@@ -145,13 +138,6 @@ def symbol_size(points: Array, joints: Array) -> float:
         return SHARE * extent
     usual = float(np.median(cKDTree(places).query(places, 2)[0][:, 1])) * 1e-6 * extent
     return min(SHARE * extent, NEAR * usual)
-
-
-class Drawn(NamedTuple):
-    """A picture, and numbers that all its cells have."""
-
-    picture: Picture
-    numbers: dict[str, int]
 
 
 class Scene:
@@ -177,13 +163,29 @@ class Scene:
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
         self._origin = system.origin
         motion, none = system.at_rest(), np.zeros(system.m)
-        self._parts = [Drawn(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
-        pictures = _node_picture(system), *_joint_pictures(system), *_contact_pictures(system, motion)
-        self._parts += [Drawn(picture, {}) for picture in pictures]
+        self._parts: list[tuple[Picture, dict[str, int]]]
+        """Pictures, and numbers that all cells of each have."""
+        self._parts = [(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
+        self._parts.append((NodePicture(system), {}))
+        firsts = np.cumsum([0, *(len(batch.owners) for batch in system.constraint_batches)])
+        of_joints = [
+            JointPicture(system, batch, int(first))
+            for batch, first in zip(system.constraint_batches, firsts, strict=False)
+        ]
+        self._parts += [(picture, {}) for picture in of_joints]
+        touching = [batch for batch in system.batches if batch.owners[0].contacts]
+        if sum((b.owners[0].slots or len(b.owners[0].contacts)) * len(b.owners) for b in touching) <= MOST_CONTACTS:
+            counts = [len(acting_contacts(batch, motion)[0]) for batch in touching]
+            pairs = zip(touching, counts, strict=True)
+            self._parts += [(ContactPicture(batch, count), {}) for batch, count in pairs if count]
         if shapes:
-            size = _symbol_size([part.picture for part in self._parts], motion, none)
-            self._parts += [Drawn(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
-            self._parts += [Drawn(picture, {}) for picture in _shape_pictures(system, joints, size)]
+            places = [picture.draw(motion, none)["points"] for picture in of_joints]
+            size = symbol_size(
+                np.concatenate([fields["points"] for fields in self._draw(motion, none)]),
+                np.concatenate([np.empty((0, 3)), *places]),
+            )
+            self._parts += [(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
+            self._parts += [(picture, {}) for picture in _shape_pictures(system, joints, size)]
         first = self._draw(motion, none)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self.points = len(self._initial)
@@ -193,7 +195,7 @@ class Scene:
 
     def _collect_cells(self) -> None:
         parts = zip(self._parts, self._bounds[:-1], strict=True)
-        blocks = [(cells, part.numbers, first) for part, first in parts for cells in part.picture.cells]
+        blocks = [(cells, numbers, first) for (picture, numbers), first in parts for cells in picture.cells]
         self.cells = [(cells.type, (cells.points + first).astype(np.int32)) for cells, _, first in blocks]
         names = dict.fromkeys(name for cells, numbers, _ in blocks for name in (*cells.numbers, *numbers))
         self.cell_data = {
@@ -217,7 +219,7 @@ class Scene:
         return points, data
 
     def _draw(self, motion: Motion, multipliers: Array) -> list[dict[str, Array]]:
-        return [part.picture.draw(motion, multipliers) for part in self._parts]
+        return [picture.draw(motion, multipliers) for picture, _ in self._parts]
 
 
 def _pictures(owners: Sequence[Element | Constraint], system: System, stations: int) -> list[tuple[int, Picture]]:
@@ -226,61 +228,15 @@ def _pictures(owners: Sequence[Element | Constraint], system: System, stations: 
     return [(k, picture) for k, picture in made if picture is not None]
 
 
-def _node_picture(system: System) -> Picture:
-    """The nodes that something holds on to; nodes with a mass of their own are bodies."""
-    nodes = [batch.nodes for batch in system.batches] + [batch.nodes for batch in system.constraint_batches]
-    rows = np.unique(np.concatenate([rows.ravel() for rows in nodes]))
-    kind = np.full(system.n, Kind.NODE)
-    for element in system.elements:
-        if element.center_of_mass is not None:
-            kind[system.number(element.nodes[0])] = Kind.BODY
-    return NodePicture(rows, kind[rows])
-
-
-def _joint_pictures(system: System) -> list[Picture]:
-    pictures: list[Picture] = []
-    first = 0
-    for batch in system.constraint_batches:
-        start, stop = (system.constraint_rows(batch.owners[end]).rows for end in (0, -1))
-        pictures.append(JointPicture(batch, slice(start.start, stop.stop), first))
-        first += len(batch.owners)
-    return pictures
-
-
-def _contact_pictures(system: System, motion: Motion) -> list[Picture]:
-    batches = [batch for batch in system.batches if batch.owners[0].contacts]
-    if sum((b.owners[0].slots or len(b.owners[0].contacts)) * len(b.owners) for b in batches) > MOST_CONTACTS:
-        return []
-    counts = [len(acting_contacts(batch, motion)[0]) for batch in batches]
-    return [ContactPicture(batch, count) for batch, count in zip(batches, counts, strict=True) if count]
-
-
-def _symbol_size(pictures: list[Picture], motion: Motion, multipliers: Array) -> float:
-    """How large symbols are, such as those of joints."""
-    drawn = [(picture, picture.draw(motion, multipliers)["points"]) for picture in pictures]
-    joints = [points for picture, points in drawn if isinstance(picture, JointPicture)]
-    return symbol_size(np.concatenate([points for _, points in drawn]), np.concatenate([np.empty((0, 3)), *joints]))
-
-
-def _by_inertia(element: Element) -> bool:
-    """Whether a body was given no shape, and looks like its inertia."""
-    return isinstance(element, RigidBody) and element.shape is None
-
-
 def _shape_pictures(system: System, joints: list[Constraint], size: float) -> list[Picture]:
-    """What bodies and joints look like."""
-    rows = system.number
+    """What bodies and joints look like; a body of no given shape that touches others does not look like its inertia."""
     touching = {placed.node for element in system.elements if element.contacts for placed in element.shapes(size)}
-    bodies = [
-        Item(placed.shape, int(rows(placed.node)), int(rows(placed.node)))
+    shown = [
+        element
         for element in system.elements
-        if not _by_inertia(element) or element.nodes[0] not in touching
-        for placed in element.shapes(size)
+        if not (isinstance(element, RigidBody) and element.shape is None and element.nodes[0] in touching)
     ]
-    symbols = [
-        Item(placed.shape, int(rows(placed.node)), number)
-        for number, joint in enumerate(joints)
-        for placed in joint.shapes(size)
-    ]
+    bodies = [(placed, int(system.number(placed.node))) for element in shown for placed in element.shapes(size)]
+    symbols = [(placed, number) for number, joint in enumerate(joints) for placed in joint.shapes(size)]
     kinds = (bodies, Kind.BODY_SHAPE, "node_id"), (symbols, Kind.JOINT_SHAPE, "joint_id")
-    return [ShapePicture(items, kind, numbered) for items, kind, numbered in kinds if items]
+    return [ShapePicture(system, items, kind, numbered) for items, kind, numbered in kinds if items]

@@ -290,8 +290,11 @@ class Assembly:
 
 def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
     """Close the joints of a model; see :meth:`Model.assemble`."""
-    system = System(model)
-    closing = Closing(system, _held(model, hold))
+    system, rows, held = System(model), {node: k for k, node in enumerate(model.nodes)}, list(hold)
+    for node in held:
+        if node not in rows:
+            raise ModelError(f"Model.assemble: hold: {node} belongs to another model")
+    closing = Closing(system, [rows[node] for node in held])
     start, velocities = built_pose(system), _velocities(model)
     before = closing.gap(start)
     pose = start if before <= CLOSED else closing.smallest(closing.close(start))
@@ -313,14 +316,6 @@ def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
 def _place(model: ModelDescription, places: Iterable[tuple[Array, Array]]) -> None:
     for node, (x, R) in zip(model.nodes, places, strict=True):
         node.place(x.copy(), R.copy())
-
-
-def _held(model: ModelDescription, hold: Iterable[Node]) -> list[int]:
-    rows = {node: k for k, node in enumerate(model.nodes)}
-    for node in (nodes := list(hold)):
-        if node not in rows:
-            raise ModelError(f"Model.assemble: hold: {node} belongs to another model")
-    return [rows[node] for node in nodes]
 
 
 def _velocities(model: ModelDescription) -> Array:

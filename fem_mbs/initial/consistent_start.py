@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, State, checked
+from fem_mbs.contracts import State, checked
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular
@@ -93,13 +93,6 @@ def project_velocities(model: ModelDescription) -> None:
     for node, w in zip(system.nodes, change, strict=True):
         node.velocity = node.velocity + w[:3]
         node.angular_velocity = node.angular_velocity + w[3:]
-
-
-def velocity_defect(system: System, place: StatePoint) -> Array:
-    """Smallest velocity ``w`` (N,), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
-    evaluation = without_accelerations(system, place)
-    w = _smallest(system, evaluation, velocity_residual(system, evaluation))
-    return system.from_body(place.R, w)
 
 
 def constraint_correction(system: System, state: State, w: Array) -> Array:
@@ -215,7 +208,9 @@ def consistent_start(system: System, given: State | None = None) -> State:
     matrix = explain_singular(system, evaluation, "at the start")
     if given is not None:
         place = stopped(system, place)
-        defect = velocity_defect(system, place)
+        moving = without_accelerations(system, place)
+        # the smallest velocity, in the metric of the mass, without which joints would hold
+        defect = system.from_body(place.R, _smallest(system, moving, velocity_residual(system, moving)))
         before, change = evaluation, float(np.abs(system.weight * defect).max())
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)
@@ -300,7 +295,10 @@ def accelerations(
     nonlinear = (system.order < 2).any() or bool(system.readers)
     size = np.inf
     for k in range(ITERATIONS if nonlinear else 0):
-        evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
+        motion = evaluation.motion
+        u, udot, uddot = _sorted(system, place.u, motion.udot, highest)
+        motion = replace(motion, A=system.nodes_of(highest), u=u, udot=udot, uddot=uddot)
+        evaluation = system.evaluate(motion, multipliers, system.prescribe(motion.t))
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
         hidden = constraints.acceleration_residual(system, evaluation) + gradient_product(
@@ -334,13 +332,6 @@ def _unsettled(system: System, t: float, rest: Array) -> str:
         f"at t = {t:g} s "
         f"({ITERATIONS} iterations); look at its initial value and at the stiffness and damping of the element"
     )
-
-
-def _evaluate(system: System, motion: Motion, u: Array, highest: Array, multipliers: Array) -> Evaluation:
-    """The equations with accelerations and all else that they determine."""
-    u, udot, uddot = _sorted(system, u, motion.udot, highest)
-    moved = replace(motion, A=system.nodes_of(highest), u=u, udot=udot, uddot=uddot)
-    return system.evaluate(moved, multipliers, system.prescribe(motion.t))
 
 
 def _sorted(system: System, u: Array, udot: Array, highest: Array) -> tuple[Array, Array, Array]:

@@ -61,8 +61,13 @@ class Causes(NamedTuple):
 
 def name_joints(system: System, causes: Causes, when: str) -> str:
     """Which equations act on nothing and which repeat each other, by the names of their joints."""
-    texts = _void(system, causes.void), _repeated(system, causes)
-    told = "\n".join(filter(None, texts))
+    void = ""
+    if len(causes.void):
+        void = (
+            f"these constraint equations act on nothing that can move: {_by_owner(system, causes.void)}. model.fix "
+            "holds the nodes already; remove the joint or free a node"
+        )
+    told = "\n".join(filter(None, (void, _repeated(system, causes))))
     return told and f"the joint forces {when} are not unique: {told}"
 
 
@@ -224,15 +229,6 @@ def _worst(system: System, motion: Motion, values: Array, limit: float) -> str:
     unmet = projection(system, motion).unmet(values)
     worst = worst_joint(system, unmet, limit, "possible")
     return "" if worst is None else " ".join(map(str, worst))
-
-
-def _void(system: System, equations: IntArray) -> str:
-    if not len(equations):
-        return ""
-    return (
-        f"these constraint equations act on nothing that can move: {_by_owner(system, equations)}. model.fix holds the "
-        "nodes already; remove the joint or free a node"
-    )
 
 
 def _repeated(system: System, causes: Causes) -> str:

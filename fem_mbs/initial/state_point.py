@@ -72,8 +72,9 @@ def check_system(system: System, caller: str) -> None:
     """Raise :class:`ModelError` if nothing can move, or an element or a joint breaks its contract."""
     if system.n_free == 0:
         raise ModelError(
-            f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
-            "model.add_node and give them bodies or beams"
+            f"{caller}: nothing can move: "
+            + ("the model has no node beside the ground" if system.n == 1 else f"all {system.n} nodes are held")
+            + ". Add nodes with model.add_node and give them bodies or beams"
         )
     motion = _motion(system, as_built(system))
     for joints in system.constraint_batches:

@@ -84,15 +84,8 @@ class RadauMemory(NamedTuple):
     """Those of its stages, ``(3, m)``."""
 
 
-class StageSolution(NamedTuple):
-    """What Newton's method has found."""
-
-    stages: Stages
-    trial: StageResiduals
-    """The equations before the last correction."""
-    matrix: StageLinearization
-    report: Report
-    contraction: float
+StageSolution = tuple[Stages, StageResiduals, StageLinearization, Report, float]
+"""What Newton's method has found, the equations before the last correction, and what a correction left."""
 
 
 @checked
@@ -139,19 +132,21 @@ class RadauIIA(Method):
         problem = Radau(system, state, h)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._solve(problem, _guess(problem, memory), memory.rates is not None, memory.contraction)
-        stages, factors = found.stages, found.matrix.real
+            stages, trial, matrix, report, contraction = self._solve(
+                problem, _guess(problem, memory), memory.rates is not None, memory.contraction
+            )
+        factors = matrix.real
         rates = problem.place(stages.D)[2][0]
         new = last_stage(problem, stages)
         if system.m:
             new = closed(problem, new, factors, self.newton.constraint_tolerance)
         new = system.accept(settled(problem, new, factors))
-        error = float(np.abs(embedded_error(problem, stages, found.trial, factors) * system.weight).max())
+        error = float(np.abs(embedded_error(problem, stages, trial, factors) * system.weight).max())
         if self.allowed is not None:
-            error = max(error, self.allowed * min(found.contraction / SLOW, 1.0) ** self.error_order)
+            error = max(error, self.allowed * min(contraction / SLOW, 1.0) ** self.error_order)
         slope = np.where(problem.second, highest_derivatives(system, new), problem.slopes(rates)[2])
-        memory = RadauMemory(h, found.contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
-        return Step(new, memory, found.report, error)
+        memory = RadauMemory(h, contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
+        return Step(new, memory, report, error)
 
     def _solve(self, problem: Radau, stages: Stages, extrapolated: bool, contraction: float) -> StageSolution:
         """Simplified Newton iterations, which end as in Hairer, Wanner II, IV.8: by what the contraction will leave.
@@ -177,7 +172,7 @@ class RadauIIA(Method):
                 needed = max(needed, SHARE * size)
             done = size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed
             if done or STALLED >= size > 0.5 * last:
-                return StageSolution(stages, trial, matrix, report, min(contraction, 1.0))
+                return stages, trial, matrix, report, min(contraction, 1.0)
             first = report.factorizations == 2
             grows = not size < (np.inf if first else GROWTH * last)
             if grows or report.iterations == options.max_iterations:

@@ -270,7 +270,10 @@ class Radau:
             values = held.astype(type(w))
             values[:forces] += w * once[:forces] + w * w * twice[:forces]
             values[rows] = w * held[rows] + turned
-            return system.solver.factor(_assembled(system, values))
+            stored = system.solver.stored(values.real)
+            if np.iscomplexobj(values):
+                stored = stored + 1j * system.solver.stored(values.imag)
+            return system.solver.factor(stored)
 
         return StageLinearization(factor(REAL), factor(COMPLEX))
 
@@ -294,13 +297,6 @@ class Radau:
         nodes = self.kinematics.from_body(trial.R, self.nodes_of(d))
         nodes = np.matvec(self.kinematics.inverse_tangent(self.nodes_of(stages.D)), nodes)
         return Stages(self.with_own(nodes, d), solution[:, system.n_free :] / self.h**2)
-
-
-def _assembled(system: System, values: Array) -> Array:
-    """Stored values of the matrix with real or complex entries."""
-    if not np.iscomplexobj(values):
-        return system.solver.stored(values)
-    return system.solver.stored(values.real) + 1j * system.solver.stored(values.imag)
 
 
 def _brackets(V: Array) -> tuple[Array, Array]:

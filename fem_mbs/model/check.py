@@ -305,7 +305,15 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))
     check.gap = largest_gap(system, evaluation.constraint)
-    check.findings += _open(system, evaluation)
+    rows = np.flatnonzero(np.abs(evaluation.constraint * system.constraint_weight) > GAP)
+    gaps: dict[str, list[str]] = {}
+    for row in rows:
+        owner, equation = system.constraint_owner[row]
+        gaps.setdefault(str(owner), []).append(f"{equation} by {evaluation.constraint[row]:.3g}")
+    for joint, equations in gaps.items():
+        advice = "correct a point or an axis, or let model.assemble() close it"
+        text = f"its frames do not meet: {', '.join(equations)}; {advice}"
+        check.findings.append(Finding(text, (joint,), refused=True))
     check.findings += _doubts(system, evaluation)
     check_system(system, "Model.check")
     check.redundant, repeated, without_mass = surplus_equations(system, evaluation)
@@ -356,18 +364,6 @@ def _carried(system: System, evaluation: Evaluation) -> set[int]:
                 sizes = diagonal.reshape(len(diagonal), p, 6).max(axis=-1)
                 rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
     return rows
-
-
-def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
-    """Joints whose frames do not meet."""
-    sizes = np.abs(evaluation.constraint * system.constraint_weight)
-    gaps: dict[str, list[str]] = {}
-    for row in np.flatnonzero(sizes > GAP):
-        owner, equation = system.constraint_owner[row]
-        gaps.setdefault(str(owner), []).append(f"{equation} by {evaluation.constraint[row]:.3g}")
-    for joint, equations in gaps.items():
-        advice = "correct a point or an axis, or let model.assemble() close it"
-        yield Finding(f"its frames do not meet: {', '.join(equations)}; {advice}", (joint,), refused=True)
 
 
 def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:

@@ -320,7 +320,14 @@ class ModelDescription(PartNames):
             If something is not in the model, is its ground, or is used by what would be left, which is named. Nothing
             is removed then.
         """
-        gone = dict.fromkeys(self._part(part) for part in parts)
+        gone = dict.fromkeys(self[part] if isinstance(part, str) else part for part in parts)
+        for part in gone:
+            if part not in self:
+                raise ModelError(
+                    f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint"
+                )
+            if part is self.ground:
+                raise ModelError("Model.remove: the ground stays; a model has one")
         every: list[Part] = [*self.nodes, *self.elements, *self.constraints]
         left = [own for own in every if own not in gone]
         for part, using in users(self, left, gone).items():
@@ -359,15 +366,6 @@ class ModelDescription(PartNames):
     def __repr__(self) -> str:
         parts = counted(len(self.elements), "element"), counted(len(self.constraints), "joint")
         return f"Model on {self.group} with {counted(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
-
-    def _part(self, part: Part | str) -> Part:
-        """What is to be removed, which is in the model."""
-        member = self[part] if isinstance(part, str) else part
-        if member not in self:
-            raise ModelError(f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint")
-        if member is self.ground:
-            raise ModelError("Model.remove: the ground stays; a model has one")
-        return member
 
     def _own(self, node: Node, what: str) -> None:
         if check_node(node, f"{what}: node") not in self._members:

@@ -47,14 +47,6 @@ class Fixed(NamedTuple):
     lines: IntArray = NO_LINES
 
 
-def skeleton(system: System, built: Array) -> list[Fixed]:
-    """All of it, in a model that has the points ``built`` (m, 3)."""
-    held = [node for node in system.nodes[1:] if node.fixed_translation and node.fixed_rotation]
-    rows = np.array([system.number(node) for node in held], np.intp)
-    size = symbol_size(built, system.x0[rows])
-    return [fixed for fixed in (_held(rows, size), _links(system, size)) if len(fixed.rows)]
-
-
 def _held(rows: IntArray, size: float) -> Fixed:
     """A cube on each node, other than the ground, that is fixed in all directions."""
     cubes = np.tile(size * CORNERS, (len(rows), 1))
@@ -120,7 +112,11 @@ class Drawing:
         built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
         self.touches = any(element.contacts for element in system.elements)
-        self._skeleton = skeleton(system, built)
+        held = np.array(
+            [k for k, own in enumerate(system.nodes) if k and own.fixed_translation and own.fixed_rotation], int
+        )
+        symbols = symbol_size(built, system.x0[held])
+        self._skeleton = [own for own in (_held(held, symbols), _links(system, symbols)) if len(own.rows)]
         first = len(built)
         for fixed in self._skeleton:
             rows, polygons = first + np.arange(len(fixed.rows)), [fixed.quads] if len(fixed.quads) else []
@@ -200,17 +196,14 @@ class Drawing:
                 places.append(place + self.system.origin)
                 wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=1))
         place, wrench = np.concatenate(places), np.concatenate(wrenches)
-        return [
-            Arrows(color, place[some], self._lengths(vectors[some]))
-            for color, vectors in ((FORCE, wrench[:, :3]), (MOMENT, wrench[:, 3:]))
-            if (some := np.abs(vectors).max(axis=1, initial=0.0) > 1e-9 * np.abs(vectors).max(initial=0.0)).any()
-        ]
-
-    def _lengths(self, vectors: Array) -> Array:
-        """Arrows that are as long as seen well, longer for larger ones."""
-        size = np.linalg.norm(vectors, axis=1, keepdims=True)
-        length = SHORTEST + (LONGEST - SHORTEST) * size / size.max()
-        return self.size * length * vectors / size
+        arrows = []
+        for color, vectors in ((FORCE, wrench[:, :3]), (MOMENT, wrench[:, 3:])):
+            some = np.abs(vectors).max(axis=1, initial=0.0) > 1e-9 * np.abs(vectors).max(initial=0.0)
+            if some.any():  # as long as seen well, longer for larger ones
+                size = np.linalg.norm(vectors[some], axis=1, keepdims=True)
+                length = SHORTEST + (LONGEST - SHORTEST) * size / size.max()
+                arrows.append(Arrows(color, place[some], self.size * length * vectors[some] / size))
+        return arrows
 
 
 def _by_default(part: Any) -> bool:
@@ -224,7 +217,11 @@ def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
     R, x = motion.R[batch.nodes], motion.x[batch.nodes]
     wrench = np.zeros((*batch.nodes.shape, 2, 3))
     for ahead in LATER:
-        force, _ = batch.force(motion, _at(batch, motion.t + ahead))
+        try:
+            prescribed = batch.at(motion.t + ahead)
+        except FemMbsError:  # it is not known so far ahead
+            prescribed = batch.at(0.0)
+        force, _ = batch.force(motion, prescribed)
         now = -force[:, : 6 * batch.nodes.shape[1]].reshape(wrench.shape)
         unknown = ~wrench.any(axis=(1, 2, 3))
         wrench[unknown] = now[unknown]
@@ -237,11 +234,3 @@ def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
     wrench = np.matvec(R[:, :, None], wrench)
     wrench[np.abs(wrench) < 1e-12 * np.abs(wrench).max(initial=0.0)] = 0.0
     return x.reshape(-1, 3), wrench.reshape(-1, 6)
-
-
-def _at(batch: Any, t: float) -> Any:
-    """What a load is at a time; at the start, if it is not known so far ahead."""
-    try:
-        return batch.at(t)
-    except FemMbsError:
-        return batch.at(0.0)

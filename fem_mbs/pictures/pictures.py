@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache, cached_property
 from html import escape
+from importlib.util import find_spec
+from os.path import commonprefix
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -20,7 +22,7 @@ import numpy as np
 from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number
 from fem_mbs.errors import ModelError
 from fem_mbs.pictures.drawing import Drawing, Frame
-from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is, there_is_a_screen, written
+from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is_a_screen, written
 from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
@@ -32,14 +34,18 @@ KINDS = (".mp4", ".gif")
 QUARTERS = 4
 SHORTEST, LONGEST = 2.0, 10.0
 """Seconds of a film, where nobody says how long it is to be: those of the run between these."""
-MOST_FRAMES = 100_000
+MOST_FRAMES, MOST_PIXELS = 100_000, 10_000
+"""Of a film; along one side of a picture."""
 
 
 def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
-    """Two whole numbers above zero, or a :class:`ModelError` that begins with ``label``."""
+    """Two whole numbers from 1 to ``MOST_PIXELS``, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ModelError(f"{label} must be a width and a height in pixels, received {shown(value)}")
-    return whole_number(value[0], label), whole_number(value[1], label)
+    size = whole_number(value[0], label), whole_number(value[1], label)
+    if max(size) > MOST_PIXELS:
+        raise ModelError(f"{label} must be at most {MOST_PIXELS} pixels along each side, received {shown(value)}")
+    return size
 
 
 Size = Annotated[tuple[int, int], pair_of_pixels]
@@ -139,7 +145,7 @@ class Film(Public):
     def _repr_html_(self) -> str:
         """A player, of a film in the page itself."""
         width = self._size[0]
-        if there_is("imageio_ffmpeg"):
+        if find_spec("imageio_ffmpeg"):
             data = b64encode(self._encoded(".mp4")).decode()
             return f'<video controls loop autoplay muted width="{width}" src="data:video/mp4;base64,{data}"></video>'
         data = b64encode(self._encoded(".gif")).decode()
@@ -155,22 +161,21 @@ def page(rows: Sequence[Sequence[object]], heading: str = "", picture: Callable[
         "".join(f'<td style="text-align:left;padding:1px 8px">{escape(str(cell))}</td>' for cell in row) for row in rows
     )
     table = "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
-    return f"<div><b>{escape(heading)}</b>{table}{_image(picture)}</div>"
-
-
-def _image(picture: Callable[[], View] | None) -> str:
-    if picture is None:
-        return ""
+    image = ""
     try:
-        data = b64encode(picture()._repr_png_()).decode()
+        if picture is not None:
+            image = f'<img src="data:image/png;base64,{b64encode(picture()._repr_png_()).decode()}">'
     except Exception as error:  # a table without picture is better than none, whatever a graphics library says
         LOG.info("no picture: %s", error)
-        return ""
-    return f'<img src="data:image/png;base64,{data}">'
+    return f"<div><b>{escape(heading)}</b>{table}{image}</div>"
 
 
 def of_model(system: System, size: Size) -> View:
     """A model as it is built."""
+    if system.n == 1 and not system.all_batches:
+        raise ModelError(
+            "Model.plot: the model is empty; add nodes, which are drawn with their axes, and parts on them"
+        )
     drawing = Drawing(system)
     return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size)
 
@@ -245,7 +250,8 @@ def curves(solution: Queries, names: Sequence[str], label: str, file: Path | Non
     for axes, (unit, columns) in zip(every[:, 0], by_unit.items(), strict=True):
         for column, values in columns:
             axes.plot(solution.t, values, label=column)
-        axes.set_ylabel(_shared([column for column, _ in columns]) + (f" ({unit})" if unit else ""))
+        shared = ".".join(commonprefix([column.split(".") for column, _ in columns]))
+        axes.set_ylabel(shared + (f" ({unit})" if unit else ""))
         axes.grid(alpha=0.3)
         if 1 < len(columns) <= MOST:
             axes.legend(fontsize="small")
@@ -275,12 +281,3 @@ def _figure_class() -> Any:
                 pyplot.close(self)
 
     return Curves
-
-
-def _shared(columns: Sequence[str]) -> str:
-    """What names of columns begin with."""
-    words = [column.split(".") for column in columns]
-    first = words[0]
-    alike = [len(set(level)) == 1 for level in zip(*words, strict=False)]
-    count = next((k for k, same in enumerate(alike) if not same), len(alike))
-    return ".".join(first[:count])

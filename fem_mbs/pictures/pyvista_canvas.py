@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import CDLL
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError, needed
-from fem_mbs.pictures.drawing import Arrows, Drawing, Frame, Layer
+from fem_mbs.pictures.drawing import Drawing, Frame, Layer
 
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
 """The variable by which VTK is told which kind of window to make; by default it tries one after the other, aloud."""
@@ -33,6 +32,8 @@ def need(module: str, what: str) -> Any:
 def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     """A file that ``write`` writes, or an error that says why it cannot; missing folders are made."""
     path = Path(path)
+    if path.name in ("", ".."):
+        raise ModelError(f"cannot write '{path}': it names no file; try '{path / 'picture.png'}'")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
@@ -41,11 +42,6 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     except (KeyError, ValueError) as error:
         raise ModelError(f"cannot write '{path}': {error}; endings such as .png say what to write") from error
     return path
-
-
-def there_is(module: str) -> bool:
-    """Whether an optional package is installed."""
-    return find_spec(module) is not None
 
 
 def there_is_a_screen() -> bool:
@@ -125,7 +121,9 @@ class PyvistaCanvas:
         right, above = plane(eye)
         self.plotter.camera_position = [middle + eye, middle, above]
         self.plotter.reset_camera(bounds=box.T.ravel().tolist())
-        self.plotter.camera.parallel_scale = MARGIN * _half_height(box, right, above, size[0] / size[1])
+        corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T - middle
+        wide, high = (float(np.abs(corners @ axis).max()) for axis in (right, above))
+        self.plotter.camera.parallel_scale = MARGIN * max(high, wide * size[1] / size[0])
 
     def _mesh(self, layer: Layer, frame: Frame) -> Any:
         faces = [np.insert(polygons, 0, polygons.shape[1], axis=1).ravel() for polygons in layer.polygons]
@@ -147,9 +145,10 @@ class PyvistaCanvas:
         for layer, mesh in self._meshes:
             mesh.points = frame.points[layer.points]
         for k, arrows in enumerate(frame.arrows):
-            self.plotter.add_mesh(
-                self._glyphs(arrows), color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False
-            )
+            mesh = self._pv.PolyData(arrows.starts)
+            mesh["vectors"], mesh["size"] = arrows.vectors, np.linalg.norm(arrows.vectors, axis=1)
+            glyphs = mesh.glyph(orient="vectors", scale="size", factor=1.0)
+            self.plotter.add_mesh(glyphs, color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False)
         if frame.names:
             self.plotter.add_point_labels(
                 frame.places,
@@ -175,12 +174,6 @@ class PyvistaCanvas:
     def close(self) -> None:
         """Let go of the window."""
         self.plotter.close()
-
-    def _glyphs(self, arrows: Arrows) -> Any:
-        mesh = self._pv.PolyData(arrows.starts)
-        mesh["vectors"] = arrows.vectors
-        mesh["size"] = np.linalg.norm(arrows.vectors, axis=1)
-        return mesh.glyph(orient="vectors", scale="size", factor=1.0)
 
 
 def bounds(frames: Sequence[Frame], reach: float) -> Array:
@@ -208,13 +201,6 @@ def plane(toward: Array) -> tuple[Array, Array]:
     right = np.cross(up, toward)
     above = np.cross(toward, right)
     return right / np.linalg.norm(right), above / np.linalg.norm(above)
-
-
-def _half_height(box: Array, right: Array, above: Array, aspect: float) -> float:
-    """Half of the height that a picture must have to show a box."""
-    corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T - box.mean(axis=0)
-    wide, high = (np.abs(corners @ axis).max() for axis in (right, above))
-    return float(max(high, wide / aspect))
 
 
 def _counted(cells: IntArray) -> IntArray | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
@@ -103,12 +102,19 @@ def simulate(
         If the callback or an event fails; ``error.solution`` has all steps so far.
     """
     control: StepControl = step if isinstance(step, VariableStep | FixedStep) else FixedStep(step)
-    method = method or _default(model)
-    begin = _begin(initial)
+    rigid = any(part.contacts and not part.yields for part in model.elements)
+    method = method or (NonsmoothAlpha() if rigid else GeneralizedAlpha())
+    first = initial.state if isinstance(initial, Checkpoint) else initial
+    begin = 0.0 if first is None else number(first.t, "simulate: initial: t")
     if t_end <= begin:
         raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
     control.begin(method, begin, t_end)
-    output = None if times is None else _output(times, begin, t_end)
+    output = None if times is None else output_times(times, "simulate: times")
+    if output is not None and (output[0] < begin or output[-1] > t_end or (np.diff(output) <= 0.0).any()):
+        raise ModelError(
+            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
+            f"received {shown(times)}"
+        )
     show = progress_bar(progress, begin, t_end, "simulate", "s")
     started = time.perf_counter()
     system = System(model, t_end)
@@ -128,7 +134,7 @@ def simulate(
     if store is None:
         recorder: Recorder = MemoryRecorder(
             lambda states, outcome, stats, hits, turns: Solution(
-                system, states, outcome, stats, hits, integration.checkpoint(), turns, None if selection else method
+                system, states, outcome, stats, hits, integration.checkpoint(True), turns, None if selection else method
             ),
             started,
             system,
@@ -158,27 +164,6 @@ def start(system: System, method: Method | None = None) -> State:
         refuse_impacts(system, method)
     state = consistent_start(system)
     return system.to_user(state if method is None else method.settle(system, state))
-
-
-def _default(model: Model) -> Method:
-    return NonsmoothAlpha() if any(part.contacts and not part.yields for part in model.elements) else GeneralizedAlpha()
-
-
-def _begin(initial: State | Checkpoint | None) -> float:
-    if initial is None:
-        return 0.0
-    return number(initial.state.t if isinstance(initial, Checkpoint) else initial.t, "simulate: initial: t")
-
-
-def _output(times: ArrayLike, begin: float, t_end: float) -> Array:
-    """Times of output, in order and within the run."""
-    result = output_times(times, "simulate: times")
-    if result[0] < begin or result[-1] > t_end or (np.diff(result) <= 0.0).any():
-        raise ModelError(
-            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
-            f"received {shown(times)}"
-        )
-    return result
 
 
 TRIED = 3
@@ -252,9 +237,9 @@ def _whose(
     """Which of the models do not go on alone from the states that they have reached together."""
     blamed = []
     for k, model in enumerate(models):
-        first = None if last is None else last[k]
+        first, left = None if last is None else last[k], iter(range(1, TRIED))
         try:
-            simulate(model, t_end, step, method, callback=_after(TRIED), initial=first)
+            simulate(model, t_end, step, method, callback=partial(_none_left, left), initial=first)
         except FemMbsError:
             blamed.append(f"models[{k}]")
         if len(blamed) == NAMED:
@@ -262,10 +247,9 @@ def _whose(
     return f"simulate_many: {' and '.join(blamed) or 'all of the models together, none of them alone'}"
 
 
-def _after(steps: int) -> Callable[[State], bool]:
+def _none_left(left: Iterator[int], state: State) -> bool:
     """A callback that ends a run after some steps."""
-    left = iter(range(1, steps))
-    return lambda state: next(left, None) is None
+    return next(left, None) is None
 
 
 def _side_by_side(models: Sequence[Model]) -> Model:
@@ -299,7 +283,7 @@ def _of(own: System, solution: Solution, method: Method) -> Solution:
     """What a solution says of the system of some of its parts."""
     whole, history = solution.system, solution.history
     nodes = np.array([whole.number(node) for node in own.nodes], np.intp)
-    variables = _joined(whole.number.own(part) for part in own.number.parts)
+    variables = np.array([row for part in own.number.parts for row in whole.number.own(part)], np.intp)
     rows = np.empty(own.m, np.intp)
     for joint, equations in own.number.equations.items():
         rows[equations] = whole.number.multipliers(joint)
@@ -307,19 +291,8 @@ def _of(own: System, solution: Solution, method: Method) -> Solution:
     arrays["x"] = arrays["x"] + (whole.origin - own.origin)
     arrays |= {name: getattr(history, name)[:, variables] for name in ("u", "udot", "uddot")}
     arrays["multipliers"] = history.multipliers[:, rows]
-    if whole.redundant is not None:
-        _share(whole.redundant, own, rows)
+    # equations of different models do not repeat each other
+    if (redundant := whole.redundant) is not None and len(sharing := np.flatnonzero(np.isin(rows, redundant.sharing))):
+        basis = orth(redundant.basis[np.searchsorted(redundant.sharing, rows[sharing])])
+        own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
     return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, method=method)
-
-
-def _share(redundant: Redundant, own: System, rows: IntArray) -> None:
-    """Let a system know which of its equations repeat each other; those of different models do not."""
-    sharing = np.flatnonzero(np.isin(rows, redundant.sharing))
-    if not len(sharing):
-        return
-    basis = orth(redundant.basis[np.searchsorted(redundant.sharing, rows[sharing])])
-    own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
-
-
-def _joined(rows: Iterable[IntArray]) -> IntArray:
-    return np.concatenate([*rows, np.empty(0, np.intp)]).astype(np.intp)

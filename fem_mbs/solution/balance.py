@@ -97,10 +97,10 @@ def energies(history: History) -> EnergyHistory:
     of_world = history.at(in_world(history.system, np.asarray(history.x))) if far else None
     for batch in storing:
         owners = list(dict.fromkeys(batch.owners))
-        of_batch = over_time(history, owners, _energy, _sum)
+        of_batch = over_time(history, owners, _energy, partial(np.sum, axis=1))
         result += of_batch.T
         if of_world is not None:
-            result[2] += (over_time(of_world, owners, _energy, _sum) - of_batch)[:, 2]
+            result[2] += (over_time(of_world, owners, _energy, partial(np.sum, axis=1)) - of_batch)[:, 2]
     return EnergyHistory(*map(read_only, result))
 
 
@@ -108,7 +108,7 @@ def residuals(history: History) -> ConstraintResidual:
     """How far equations of joints are from zero."""
     largest = np.zeros((2, len(history.t)))
     for batch in history.system.constraint_batches:
-        largest = np.maximum(largest, over_time(history, batch.owners, _violation, _max).T)
+        largest = np.maximum(largest, over_time(history, batch.owners, _violation, partial(np.max, axis=1)).T)
     return ConstraintResidual(*map(read_only, largest))
 
 
@@ -123,14 +123,6 @@ def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) 
     rate = constraints.rate(batch, motion, phi, gradient, context)
     position = phi if batch.velocity is None else np.where(batch.velocity, 0.0, phi)
     return np.abs(np.stack([position, rate], axis=-1))
-
-
-def _sum(values: Array) -> Array:
-    return values.sum(axis=1)
-
-
-def _max(values: Array) -> Array:
-    return values.max(axis=1)
 
 
 class Impulse(NamedTuple):

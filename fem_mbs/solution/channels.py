@@ -7,7 +7,7 @@ these are called: ``name.quantity.column``. Quantities of the whole model have n
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -80,10 +80,6 @@ def _vector(unit: str, of: str = "") -> Callable[[Any], Columns]:
     return lambda part: columns
 
 
-def _matrix(part: Any) -> Columns:
-    return {f"{row}{column}": "" for row in "xyz" for column in "xyz"}
-
-
 def _reaction(part: Any) -> Columns:
     return _vector("N", "force.")(part) | _vector("N m", "moment.")(part)
 
@@ -96,22 +92,13 @@ def _coordinate(per: str) -> Callable[[Constraint], Columns]:
     return columns
 
 
-def _angle(joint: Constraint) -> Columns:
-    return {"": "rad"} if sum(own.angle for own in joint.coordinates) == 1 else {}
-
-
-def _multipliers(joint: Constraint) -> Columns:
-    return {f"{k}": "" for k in range(len(joint.equations))}
-
-
 def _internal_variables(part: Any) -> Columns:
     return {variable.name: variable.unit for variable in part.internal_variables}
 
 
-def _section_forces(element: Any) -> Columns:
-    if not isinstance(element, SectionForces):
-        return {}
-    return {f"{k}.{name}": unit for k in range(len(element.stations)) for name, unit in SECTION_FORCES.items()}
+def _numbered(places: Sized, columns: Columns) -> Columns:
+    """Columns of each place, by its number."""
+    return {f"{k}.{name}": unit for k in range(len(places)) for name, unit in columns.items()}
 
 
 def _of_shell(columns: Columns) -> Callable[[Any], Columns]:
@@ -120,16 +107,9 @@ def _of_shell(columns: Columns) -> Callable[[Any], Columns]:
     def of(element: Any) -> Columns:
         if not isinstance(element, Shell) or (columns is SHELL_STRESS and element.section.modulus is None):
             return {}
-        return {f"{k}.{name}": unit for k in range(len(element.cells)) for name, unit in columns.items()}
+        return _numbered(element.cells, columns)
 
     return of
-
-
-def _signal(element: Any) -> Columns:
-    if not isinstance(element, SignalSource):
-        return {}
-    count = len(element.outputs)
-    return {"": ""} if count == 1 else {f"{k}": "" for k in range(count)}
 
 
 def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Columns]:
@@ -148,11 +128,7 @@ def _nodal_forces(part: Any) -> Columns:
     """Of each node of an element, by its number."""
     if part.contacts and not part.yields:
         return {}
-    return {f"{k}.{name}": unit for k in range(len(part.nodes)) for name, unit in _reaction(part).items()}
-
-
-def _losses(part: Any) -> Columns:
-    return {"impacts": "J", "friction": "J"} if part.contacts and not part.yields else {}
+    return _numbered(part.nodes, _reaction(part))
 
 
 MOST = 1000
@@ -164,7 +140,7 @@ Quantities: TypeAlias = dict[str, Callable[[Any], Columns]]
 OF_NODE: Quantities = {
     "position": _vector("m"),
     "displacement": _vector("m"),
-    "rotation": _matrix,
+    "rotation": lambda _: dict.fromkeys((f"{row}{column}" for row in "xyz" for column in "xyz"), ""),
     "rotation_vector": _vector("rad"),
     "velocity": _vector("m/s"),
     "angular_velocity": _vector("rad/s"),
@@ -173,20 +149,26 @@ OF_NODE: Quantities = {
 OF_JOINT: Quantities = {
     "coordinate": _coordinate(""),
     "coordinate_rate": _coordinate("/s"),
-    "angle": _angle,
+    "angle": lambda joint: {"": "rad"} if sum(own.angle for own in joint.coordinates) == 1 else {},
     "reaction": _reaction,
-    "multipliers": _multipliers,
+    "multipliers": lambda joint: dict.fromkeys(map(str, range(len(joint.equations))), ""),
     "internal_variables": _internal_variables,
 }
 OF_ELEMENT: Quantities = {
     "nodal_forces": _nodal_forces,
-    "section_forces": _section_forces,
+    "section_forces": lambda element: (
+        _numbered(element.stations, SECTION_FORCES) if isinstance(element, SectionForces) else {}
+    ),
     "shell_forces": _of_shell(SHELL_FORCES),
     "shell_stress": _of_shell(SHELL_STRESS),
-    "signal": _signal,
+    "signal": lambda element: (
+        dict.fromkeys(map(str, range(count)) if (count := len(element.outputs)) > 1 else [""], "")
+        if isinstance(element, SignalSource)
+        else {}
+    ),
     "gap": _contacts("m"),
     "contact_force": _contacts("N", "xyz"),
-    "contact_losses": _losses,
+    "contact_losses": lambda part: {"impacts": "J", "friction": "J"} if part.contacts and not part.yields else {},
     "internal_variables": _internal_variables,
 }
 OF_MODEL: Quantities = {

@@ -186,8 +186,8 @@ class Solution(Queries):
             Of a picture, the time in s; the end by default.
         file : str or Path, optional
             Where to write it.
-        size
-            Of a picture, as of :meth:`fem_mbs.Model.plot`.
+        size : (int, int)
+            Of a picture, width and height in pixels.
 
         Returns
         -------
@@ -198,11 +198,15 @@ class Solution(Queries):
         Raises
         ------
         ModelError
-            If there is no such channel: says which there are.
+            If there is no such channel: says which there are; or a time is given for curves.
         MissingPackageError
             If matplotlib, or PyVista, is not installed.
         """
         if channels:
+            if t is not None:
+                raise ModelError(
+                    f"Solution.plot: t = {t:g} s is of a picture; curves go over the whole run, leave it out"
+                )
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
         return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size), file)
@@ -226,8 +230,8 @@ class Solution(Queries):
             Of the film, in s; by default that of the run, but at least 2 and at most 10.
         fps : float
             Frames a second.
-        size
-            As of :meth:`fem_mbs.Model.plot`.
+        size : (int, int)
+            Width and height in pixels.
 
         Returns
         -------
@@ -353,19 +357,15 @@ def _joined(first: Solution, second: Solution) -> Solution:
     arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
     history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays)
     events = [[*a, *b] for a, b in zip(first.event_states, second.event_states, strict=False)]
-    stats = _stats(first.stats, second.stats)
+    counts: dict[str, Any] = {name: getattr(first.stats, name) + getattr(second.stats, name) for name in COUNTS}
+    counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}
+    stats = replace(second.stats, **counts)
     return Solution(second.system, history, second.status, stats, events, second.checkpoint, _turns(first, second))
 
 
 def _array(run: Solution, name: str) -> Array:
     own: Any = getattr(run, "multipliers_all" if name == "multipliers" else name)
     return own - run.system.origin if name == "x" and run.system.origin.any() else own
-
-
-def _stats(first: Stats, second: Stats) -> Stats:
-    both: dict[str, Any] = {name: getattr(first, name) + getattr(second, name) for name in COUNTS}
-    listed: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in LISTED}
-    return replace(second, **both, **listed)
 
 
 COUNTS = ("residual_evaluations", "factorizations", "failed_steps", "rejected_steps", "wall_time", "steps")
@@ -382,11 +382,7 @@ def _turns(first: Solution, second: Solution) -> Turns | None:
         for run in (first, second):
             own = next(part for part in run.system.number.parts if part.name == name)
             known = run._turns.get(own)
-            counts.append(_counted(run, own) if known is None else np.asarray(known))
+            counts.append(whole_turns(own, run.t, *principal(run.history, own)) if known is None else np.asarray(known))
         here = next(part for part in second.system.number.parts if part.name == name)
         result[here] = np.concatenate([counts[0], counts[1][1:] - counts[1][0] + counts[0][-1]])
     return result
-
-
-def _counted(run: Solution, joint: Any) -> Array:
-    return whole_turns(joint, run.t, *principal(run.history, joint))

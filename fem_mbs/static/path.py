@@ -228,7 +228,8 @@ class EquilibriumPath:
 
     def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
-        planned = length = self._bearable(self.length)
+        # no node turns too far in it
+        planned = length = min(self.length, AIMED / max(self._turn(self.here.tangent), AIMED / self.length))
         if not self.arc_length and (stop := self._stop(stops, self.here.tangent.load * length)) is not None:
             length = abs(stop - self.here.point.load) / self.range
         tried = length
@@ -283,10 +284,6 @@ class EquilibriumPath:
             return place.unstable != self.here.unstable
         values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), "SR")
         return bool((values.real < -np.maximum(NEUTRAL, np.abs(values.imag) / REAL)).any())
-
-    def _bearable(self, length: float) -> float:
-        """The length, or a shorter one in which no node turns too far."""
-        return min(length, AIMED / max(self._turn(self.here.tangent), AIMED / length))
 
     def _stop(self, stops: Array, change: float) -> float | None:
         """The first of the load factors that a change of it reaches."""

@@ -6,9 +6,9 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, cast
 
@@ -156,7 +156,7 @@ def statics(
         started,
         system,
         begin,
-        None if output is None else partial(_at_loads, output),
+        None if output is None else lambda _, state: (state,) if (output == state.t).any() else (),
         unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
@@ -219,11 +219,6 @@ class PathSequence:
             "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
             for first, last in self.path.singular
         ]
-
-
-def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:
-    """The state, if it is at one of the load factors."""
-    return (state,) if (loads == state.t).any() else ()
 
 
 def _warn(solution: StaticSolution) -> None:

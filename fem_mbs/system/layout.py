@@ -6,7 +6,7 @@ The point from which a system measures positions, and the length that it judges 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
@@ -61,13 +61,16 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     return np.zeros(3), extent(list(nodes)) or 1.0
 
 
-def diameter(nodes: Sequence[Node], joints: Iterable[Constraint]) -> float:
-    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them; 1 m for none."""
+def diameter(nodes: Sequence[Node], joints: Iterable[Constraint], length: float) -> float:
+    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them.
+
+    The extent where all are at one place: units of length are the user's.
+    """
     places = _places(nodes, joints)
     if not len(places):
-        return 1.0
+        return length
     radius = float(np.linalg.norm(places - places.mean(axis=0), axis=1).max())
-    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else 1.0
+    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else length
 
 
 def _places(nodes: Sequence[Node], joints: Iterable[Constraint]) -> Array:
@@ -80,6 +83,10 @@ def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
     """Points of a joint in the frames of their nodes: on both nodes, for one between two points."""
     offsets = joint.offsets or (joint.offset,)
     return list(zip(joint.nodes[-len(offsets) :], offsets, strict=True))
+
+
+_SOLVERS = "solver", "ggl", "levels"
+"""What is made of the pattern, by whether constraints repeat each other."""
 
 
 class Layout:
@@ -97,7 +104,7 @@ class Layout:
         self.gravity = model.gravity.copy()
         self.end = end
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
-        self.diameter = diameter(self.nodes, model.constraints)
+        self.diameter = diameter(self.nodes, model.constraints, self.length)
         self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
@@ -130,8 +137,17 @@ class Layout:
         reading = [(self.components[k], rows) for k, rows in self.reads]
         self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self.blocks = self._number_blocks()
-        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self.blocks)
         self.redundant: Redundant | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is compiled or factorised, and what is of this process: all made anew where it is wanted."""
+        none, count = {"whole", "compiled", "workspace", "_identities", *_SOLVERS}, len(self.batches)
+        plain = {"batches": self.all_batches[:count], "constraint_batches": self.all_batches[count:]}
+        return {name: value for name, value in vars(self).items() if name not in none} | plain
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        moments.reach(self.frozen_as)
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes]) - self.origin
@@ -199,10 +215,14 @@ class Layout:
         return Workspace(self.batches, self.components, blocks, self.gradient_components, self.reads)
 
     @cached_property
+    def solver(self) -> LinearSolver:
+        """Solver of the equations; that of bands is compiled where kernels are in use."""
+        return self._make(self.pattern.rows, self.pattern.columns, self.blocks)
+
+    @cached_property
     def ggl(self) -> GGLMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
-        make = _regular if self.redundant is None else self._make_least_norm
-        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self.blocks, make)
+        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self.blocks, self._make)
 
     @cached_property
     def levels(self) -> ThreeLevelKKT:
@@ -228,10 +248,14 @@ class Layout:
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self.blocks)
         self.redundant = redundant
-        for made in ("ggl", "levels"):
+        for made in _SOLVERS:
             vars(self).pop(made, None)
+
+    @property
+    def _make(self) -> Callable[[IntArray, IntArray, IntArray], LinearSolver]:
+        """Makes a solver of rows, columns and blocks."""
+        return _regular if self.redundant is None else self._make_least_norm
 
     def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
         """A solver for ``copies`` of the components and any number of multipliers."""
@@ -244,7 +268,7 @@ class Layout:
         pairs = [np.broadcast_arrays(own[:, :, None], own[:, None]) for own in blocks]
         rows = np.concatenate([self.pattern.rows, *(a.ravel() for a, _ in pairs)])
         columns = np.concatenate([self.pattern.columns, *(b.ravel() for _, b in pairs)])
-        return (_regular if self.redundant is None else self._make_least_norm)(rows, columns, self.blocks)
+        return self._make(rows, columns, self.blocks)
 
     def stacked(self, count: int) -> Kinematics:
         """The kinematics of the nodes at several instants: all of the first, then all of the next."""
@@ -252,9 +276,9 @@ class Layout:
             self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
         return self._stacked[count]
 
-    def row(self, node: Node | str) -> int:
-        """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
+    def row(self, node: Node | str, label: str = "System.row: node") -> int:
+        """Row of a node, given by itself or its name, in the arrays of a state; ``label`` is what errors call it."""
+        return self.number(of_kind(self.find(node, label), Node, label))
 
     def find(self, part: Any, label: str) -> Any:
         """The node, element or joint of a name; what is not a name is returned as it is."""

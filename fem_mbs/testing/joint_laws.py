@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -198,7 +199,9 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> str | None:
         near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
         rows = [B[:, columns]]
         if trial.joint.coordinates and batch.own is None:
-            rows += _free_gradients(trial, motion, columns)
+            with suppress(MotionError):  # where coordinates end, which they name
+                gradients = np.concatenate([own.evaluate(motion).gradient for own in _batches(trial)])[:, columns]
+                rows.append(gradients[[c.name not in trial.joint.driven for c in trial.joint.coordinates]])
         singular = np.linalg.svd(stacked := np.concatenate(rows), compute_uv=False)
         if len(stacked) > len(own) or singular[-1] < REGULAR * singular[0]:
             raise ContractError(
@@ -325,15 +328,6 @@ def _equations(trial: JointTrial) -> NDArray[np.str_]:
 def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
     """Derivatives of a function of the motion against the increments of the joint's nodes and internal variables."""
     return jacobian(lambda d: function(neighbour(trial.motion, trial.increments(d))), trial.sizes()[trial.rows])
-
-
-def _free_gradients(trial: JointTrial, motion: Motion, columns: slice) -> list[Array]:
-    """Gradients of the coordinates that are free; none where these end, which they name."""
-    try:
-        gradients = np.concatenate([own.evaluate(motion).gradient for own in _batches(trial)])[:, columns]
-    except MotionError:
-        return []
-    return [gradients[[c.name not in trial.joint.driven for c in trial.joint.coordinates]]]
 
 
 def _stride(

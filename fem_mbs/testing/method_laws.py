@@ -211,20 +211,17 @@ def moving_everything_changes_nothing(bench: Bench) -> str | None:
 
     Of coordinates that depend on the axes of the world, it does so with their order.
     """
-    apart = [_moved_apart(bench, h) for h in bench.sizes[: 1 if bench.method.invariant else 2]]
+    apart = []
+    for h in bench.sizes[: 1 if bench.method.invariant else 2]:
+        here, there = (bench.run(h, pose=pose).state(-1) for pose in (HOME, AWAY))
+        x, R = here.x @ AWAY.Q.T + AWAY.c, AWAY.Q @ here.R
+        apart.append(max(_distance(there.x[1:], x[1:]), _distance(there.R[1:], R[1:])))
     if bench.method.invariant:
         near(f"{bench.name}: positions and rotations of the model moved rigidly", apart[0], 0.0, NEWTON_ERROR)
     elif apart[0] > 10.0 * NEWTON_ERROR:
         what = f"{bench.name}: order of the distance of the model from the one moved rigidly"
         _order(what, apart, bench.method.order, below=0.3, above=np.inf)
     return None
-
-
-def _moved_apart(bench: Bench, h: float) -> float:
-    """Distance at the end of a model from the one moved rigidly."""
-    here, there = (bench.run(h, pose=pose).state(-1) for pose in (HOME, AWAY))
-    moved = here.x @ AWAY.Q.T + AWAY.c, AWAY.Q @ here.R
-    return max(_distance(there.x[1:], moved[0][1:]), _distance(there.R[1:], moved[1][1:]))
 
 
 def constraints_hold_on_their_levels(bench: Bench) -> str | None:

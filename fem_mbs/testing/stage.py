@@ -168,7 +168,8 @@ def moved(motion: Motion, pose: RigidMotion) -> Motion:
 def neighbour(motion: Motion, d: Array, dV: Array | float = 0.0, dA: Array | float = 0.0) -> Motion:
     """Motion at increments ``d`` (N,) away, body increments first, with changed velocities and accelerations (N,)."""
     n, k = len(motion.x), len(motion.u)
-    (d, own), (dV, dudot), (dA, duddot) = (_split(np.broadcast_to(part, 6 * n + k), n) for part in (d, dV, dA))
+    changes = np.stack([np.broadcast_to(part, 6 * n + k) for part in (d, dV, dA)])
+    (d, dV, dA), (own, dudot, duddot) = changes[:, : 6 * n].reshape(3, n, 6), changes[:, 6 * n :]
     R, y = se3.exp(d)
     return replace(
         motion,
@@ -191,10 +192,6 @@ def later(motion: Motion, s: float) -> Motion:
     Vdot[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
     velocity, acceleration = np.append(motion.V, motion.udot), np.append(Vdot, motion.uddot)
     return neighbour(motion, s * velocity, dV=s * acceleration)
-
-
-def _split(values: Array, n: int) -> tuple[Array, Array]:
-    return values[: 6 * n].reshape(n, 6), values[6 * n :]
 
 
 COMPONENTS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")

@@ -401,6 +401,74 @@ def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
     assert (orders > 1.8).all(), (errors, orders)
 
 
+@pytest.mark.parametrize(("seed", "driven"), tuple(product((1, 6), (False, True))))
+def test_what_joints_hold_where_it_touches_pushes_nothing(seed: int, driven: bool) -> None:
+    """A box that a slider leads along a floor which it just touches, with friction, as the slider alone moves it."""
+    Q = Rotation.random(None, np.random.default_rng(seed)).as_matrix()
+    model = mbs.Model(group=GROUPS[seed % 2], gravity=Q @ (0, 0, -G))
+    box = model.add_node(Q @ (0.3, 0.2, 0.1), rotation=Q, velocity=Q[:, 0], name="box")
+    model.add(RigidBody(box, 1.0, (0.004, 0.004, 0.004)))
+    model.add(PrismaticJoint(model.ground, box, Q[:, 0], drive=np.sin if driven else None))
+    floor = Plane(Q[:, 2], point=(0, 0, 0))
+    model.add(Contact(model.ground, box, floor, Box((0.2, 0.2, 0.2)), friction=0.5), name="floor")
+    solution = mbs.simulate(model, 0.3, 0.01)
+    along = (solution.position("box") - solution.position("box")[0]) @ Q
+    assert along[:, 0] == pytest.approx(np.sin(solution.t) if driven else solution.t, abs=1e-12)
+    assert np.abs(solution.contact_force("floor")).max() == 0.0
+
+
+def driven_into_the_floor(free: bool, mu: float) -> mbs.Model:
+    """Two links, driven into a floor by both hinges or the first one; or a press on a ball."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    first, second = model.add_node((0.25, 0, 0.6)), model.add_node((0.75, 0, 0.6))
+    for node in (first, second):
+        model.add(RigidBody(node, 1.0, (0.001, 0.02, 0.02)))
+    model.add(
+        RevoluteJoint(model.ground, first, (0, 1, 0), (0, 0, 0.6), drive=lambda t: t * t * (3 - 2 * t)), name="base"
+    )
+    drive = None if free else lambda t: 0.3 * t * t
+    model.add(RevoluteJoint(first, second, (0, 1, 0), (0.5, 0, 0.6), drive=drive), name="elbow")
+    tip = Ball(0.03, center=(1, 0, 0.6))
+    model.add(Contact(model.ground, second, Plane(), tip, friction=mu), name="tip")
+    return model
+
+
+def pressed_ball() -> mbs.Model:
+    """Between a floor and a plate that comes down."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    plate, ball = model.add_node((0, 0, 0.22), velocity=(0, 0, -0.1)), model.add_node((0, 0, 0.1))
+    for node in (plate, ball):
+        model.add(RigidBody(node, 1.0, (0.004, 0.004, 0.004)))
+    model.add(PrismaticJoint(model.ground, plate, (0, 0, 1), drive=lambda t: -0.1 * t), name="press")
+    model.add(Contact(model.ground, ball, Plane(), Ball(0.1)), name="floor")
+    model.add(Contact(plate, ball, Plane((0, 0, -1)), Ball(0.1)), name="plate")
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    (
+        (lambda: driven_into_the_floor(False, 0.3), ("tip", "base", "elbow")),
+        (lambda: driven_into_the_floor(True, 0.8), ("tip", "base")),
+        pytest.param(pressed_ball, ("press",), marks=pytest.mark.slow),
+    ),
+)
+def test_what_drives_force_into_each_other_is_named(model: Callable[[], mbs.Model], names: tuple[str, ...]) -> None:
+    """Both hinges, the one whose lever jams by friction, and what presses a ball from both sides."""
+    with pytest.raises(mbs.ConvergenceError) as caught:
+        mbs.simulate(model(), 1.5, 0.01)
+    for name in names:
+        assert f"'{name}'" in str(caught.value)
+    assert "use motors" in str(caught.value)
+
+
+def test_a_lever_whose_end_slides_is_driven_into_the_floor() -> None:
+    """With little friction: it lies on its end, and nothing is deep."""
+    solution = mbs.simulate(driven_into_the_floor(True, 0.2), 0.6, 0.02)
+    assert solution.gap("tip").min() > -1e-10
+    assert solution.contact_force("tip")[-1, 0, 2] > 1.0
+
+
 def test_a_box_is_held_on_a_slope() -> None:
     """Forces of its four corners share what holds it: all in their cones, where ``tan(angle) < mu``; else it slides."""
     a, mu, t = np.radians(10.0), 0.2, 0.5
@@ -702,6 +770,19 @@ def test_a_stop_is_met_between_two_steps(length: float) -> None:
     stop = model.add(JointStop(hinge, None, highest + 0.2 * beyond, restitution=0.5))
     (hit,) = mbs.simulate(model, 0.6, 0.02).impulses(stop)
     assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
+
+
+def test_units_change_no_stop() -> None:
+    """A swing between two stops in m and in um, as near as instants of impacts are found."""
+    found = []
+    for length, mass in ((1.0, 1.0), (1e6, 1.0)):
+        model = mbs.Model(gravity=(0, 0, -G * length))
+        bob = model.add_node((0.5 * length, 0, 0), name="bob")
+        model.add(RigidBody(bob, mass, [0.004 * mass * length**2] * 3))
+        hinge = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), (0, 0, 0)))
+        model.add(JointStop(hinge, -0.4, 0.7, restitution=0.5))
+        found.append(mbs.simulate(model, 1.0, 0.02).position("bob") / length)
+    assert found[0] == pytest.approx(found[1], abs=1e-8)
 
 
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:

@@ -97,7 +97,7 @@ def test_fmpy_runs_it(tmp_path: Path) -> None:
     """The program sets inputs before each communication step, and reads outputs after it: as :func:`led` does."""
     import fmpy
 
-    file = exported(tmp_path / "arm.fmu")
+    file = exported(tmp_path / "random.v2.fmu")  # a module of this name there is
     description = fmpy.read_model_description(str(file))
     causes = {variable.name: variable.causality for variable in description.modelVariables}
     assert causes == {
@@ -128,8 +128,10 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
             (tmp_path / "a.fmu", model, {"push": 3.0}, outputs, 0.01),
             r"inputs\['push'\] must be an ExternalInput, received 3",
         ),
-        ((tmp_path / "a.fmu", model, {}, {"x": "angle"}, 0.01), r"outputs\['x'\] must be a sensor, a block or a sum"),
+        ((tmp_path / "a.fmu", model, {}, {"x": "no"}, 0.01), r"outputs\['x'\]: nothing in the model is called 'no'"),
         ((tmp_path / "a.fmu", model, {}, outputs, -1), "export_fmu: step must be"),
+        ((tmp_path / "a.fmu", model, {"angle": push}, outputs, 0.01), "'angle' is an input and an output"),
+        ((tmp_path / "a.fmu", model, {"": push}, outputs, 0.01), "name of a variable must"),
     ):
         with pytest.raises(mbs.ModelError, match=words):
             mbs.export_fmu(*arguments)  # type: ignore[arg-type]

@@ -73,6 +73,19 @@ def test_short_contacts_are_not_silent(h: float) -> None:
     assert solution.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=3e-3)
 
 
+def test_units_change_nothing() -> None:
+    """A steel ball in m, kg, s and, to rounding, in mm, t, s."""
+    found = []
+    for length, mass in ((1.0, 1.0), (1e3, 1e-3)):
+        model = mbs.Model()
+        ball = model.add_node((0, 0, length * (R + 1e-5)), velocity=(0, 0, -length), name="ball")
+        model.add(RigidBody(ball, mass * M, np.full(3, 0.4 * mass * M * (length * R) ** 2)))
+        stiffness = K * mass / length**0.5
+        model.add(Contact(model.ground, ball, Plane(), Ball(length * R), stiffness=stiffness, restitution=0.7))
+        found.append(mbs.simulate(model, 2e-3, 1e-4).position("ball") / length)
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
 def sliding_block(friction: float, v: float) -> mbs.Model:
     """On a yielding floor, at the depth at which it rests."""
     model = mbs.Model(gravity=(0, 0, -9.81))

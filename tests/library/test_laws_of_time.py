@@ -71,6 +71,26 @@ def test_derivatives_belong_to_the_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAWS)
+def test_of_an_array_of_times_they_are_an_array(name: str) -> None:
+    t = np.linspace(0.1, 0.9, 6).reshape(2, 3)
+    half = LAWS[name] / 2
+    for part, of_half in (("__call__", half), ("velocity", half.velocity), ("acceleration", half.acceleration)):
+        law = getattr(LAWS[name], part)
+        each = np.array([[law(float(own)) for own in row] for row in t])
+        np.testing.assert_array_equal(law(t), each)
+        np.testing.assert_allclose(of_half(t), 0.5 * each, rtol=1e-15)
+
+
+def test_times_that_are_none_and_divisors_are_refused() -> None:
+    law = LAWS["harmonic"]
+    with pytest.raises(mbs.ModelError, match="t must be a time in s, or an array of times, received 'a'"):
+        law("a")
+    for other in (0.0, law, "a", (1, 2, 3)):
+        with pytest.raises(mbs.ModelError, match="can be divided by a finite number other than zero, received"):
+            law / other  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", LAWS)
 def test_laws_have_no_jumps(name: str) -> None:
     law, t = LAWS[name], np.linspace(0.0, 1.0, 4001)
     parts: list[Callable[[float], float]] = [law, law.velocity, *([law.acceleration] if name in SMOOTH else [])]
@@ -274,6 +294,8 @@ def test_a_table_from_a_file(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
+        ("0,1\n1,2\n2,3,4\n", {}, r"force.csv', line 3: has 3 cells, the first line 2"),
+        ("t,F,F\n0,1,2\n1,2,3\n", {"value": "F"}, r"has 2 columns 'F': give the number of one"),
         ("0,1\n1,2\n2\n", {}, r"force.csv', line 3: column 1 is missing, received \['2'\]"),
         ("t,F\n0,1\n1,two\n", {}, r"line 3: column 1 must be a finite number, received 'two'"),
         ("t,F\n0,1\n1,nan\n", {"value": "F"}, r"line 3: column 'F' must be a finite number, received 'nan'"),

@@ -37,8 +37,12 @@ class Database:
     """A file of a run that is open: to be read, or to be written to by this run alone."""
 
     def __init__(self, path: Path, write: bool = False) -> None:
-        self.path = path
-        _check_kind(path)
+        self.path, status = path, os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
+            raise StoreError(f"'{path}' is {what}, and no run")
+        if not status.st_size:
+            raise StoreError(f"'{path}' is empty")
         mode = "rw" if write or os.access(path, os.W_OK) else "ro"
         self._connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
@@ -125,15 +129,12 @@ class Database:
                 self._ask(f"REPLACE INTO {table} VALUES (?, ?, ?)", number, content, check)
             self._ask("COMMIT")
         except BaseException:
-            self._roll_back()
+            with contextlib.suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._ask("ROLLBACK")
+                self._begin()
             raise
         self._begin()
-
-    def _roll_back(self) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            if self._connection.in_transaction:
-                self._ask("ROLLBACK")
-            self._begin()
 
 
 def check_sum(table: str, number: int, content: bytes) -> int:
@@ -216,14 +217,6 @@ def guarded(path: Path, own: bool = True) -> Iterator[None]:
             f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
             f"({type(error).__name__}: {shown(str(error))})"
         ) from error
-
-
-def _check_kind(path: Path) -> None:
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        raise StoreError(f"'{path}' is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, and no run")
-    if not os.stat(path).st_size:
-        raise StoreError(f"'{path}' is empty")
 
 
 def _what_it_is(path: Path, error: sqlite3.Error) -> str:

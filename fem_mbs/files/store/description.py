@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import FemMbsError, LawError, ModelError
@@ -102,7 +101,8 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
     if id(one) in seen or isinstance(one, Node):
         return ""
     if isinstance(one, np.ndarray | float | int | str | np.generic | None):
-        return "" if _equal(one, other) else name or "its value"
+        value = np.asarray(one)
+        return "" if np.array_equal(value, other, equal_nan=value.dtype.kind == "f") else name or "its value"
     seen.add(id(one))
     pairs: list[tuple[Any, Any, str]]
     if isinstance(one, list | tuple | Mapping):
@@ -120,14 +120,6 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
     else:
         return ""
     return next(filter(None, (difference(*pair, seen) for pair in pairs)), "")
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        if not isinstance(other, np.ndarray) or one.shape != other.shape:
-            return False
-        return bool((one == other).all() or ((one == other) | ((one != one) & (other != other))).all())
-    return bool(one == other or (one != one and other != other))
 
 
 def check_same(model: dict[str, Any], other: dict[str, Any], label: str) -> None:
@@ -234,6 +226,7 @@ class _Builder:
 
     def _add_nodes(self, text: dict[str, Any]) -> None:
         x, R, v = (self._reader.value(text[name]) for name in ("positions", "rotations", "velocities"))
+        R.flags.writeable = False
         names, groups = text["names"], text["groups"]
         plain = (R == np.eye(3)).all(axis=(1, 2)) & ~v.any(axis=1) & (np.array(groups) == self.model.group)
         ends = np.flatnonzero(np.diff(plain, prepend=~plain[:1], append=~plain[-1:]))
@@ -244,7 +237,7 @@ class _Builder:
                 continue
             for k in rows:
                 node = self.model.add_node(x[k], R[k], v[k, :3], v[k, 3:], group=groups[k], name=names[k])
-                vars(node)["rotation"] = _read_only(R[k])  # not freed of rounding again
+                vars(node)["rotation"] = R[k]  # not freed of rounding again
 
     def _move(self, moved: list[Any], stage: int | None) -> list[Any]:
         """Make the moves before a stage; returns those after it."""
@@ -279,8 +272,3 @@ class _Builder:
             kind = f"{own['of script'][1]} of the script" if "of script" in own else "no element or joint"
             raise ModelError(f"{own['name']} is {kind}, or is built on itself; give the model of the script as model")
         return part
-
-
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array

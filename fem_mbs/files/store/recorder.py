@@ -124,27 +124,23 @@ class FileRecorder:
                 self.steps.write()
         else:
             try:
-                self._end(outcome)
+                rows = since = None
+                if not self._kept_last and outcome is not Outcome.FINISHED:  # its last state, selected or not
+                    self._flush(None)
+                    rows, since = self.steps.rows, self._since
+                    self._keep([self.last], self.last)
+                self._flush(outcome, rows, since)
             except StoreError as error:
                 trouble, outcome = None if outcome is Outcome.FAILED else error, Outcome.FAILED
         self.steps.database.close()
         file = RunFile(self.steps.database.path)
         with guarded(file.path):
             file.stand(self._stands(outcome))
-            result = file.solution(self.system, self.integration.checkpoint(), events)
+            result = file.solution(self.system, self.integration.checkpoint(ended=True), events)
         if trouble is not None:
             trouble.solution = result
             raise trouble
         return result
-
-    def _end(self, outcome: Outcome) -> None:
-        """Write how the run has ended; one that ended before it should has its last state, selected or not."""
-        rows = since = None
-        if not self._kept_last and outcome is not Outcome.FINISHED:
-            self._flush(None)
-            rows, since = self.steps.rows, self._since
-            self._keep([self.last], self.last)
-        self._flush(outcome, rows, since)
 
     def _time(self) -> float:
         return self._wall if math.isnan(self._started) else self._wall + time.perf_counter() - self._started

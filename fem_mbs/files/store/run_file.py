@@ -25,7 +25,7 @@ from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.history import Accuracy, ChannelHistory, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import Turns, turning_joints
+from fem_mbs.solution.turns import turning_joints
 from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system.system import System
 
@@ -128,7 +128,10 @@ class RunFile:
         rows = self.rows(system)
         instant, states = LOADINGS.get(self.run["loading"]), history(rows, system, self.channels(system))
         states.instant = instant
-        turns, stats = turns_of(rows, turning_joints(system)), self._stats(rows)
+        stats, joints, turns = self._stats(rows), turning_joints(system), None
+        if "turns" in rows.shapes:
+            ends = np.cumsum([len(joint.coordinates) for joint in joints])[:-1]
+            turns = dict(zip(joints, np.split(rows.array("turns")[:], ends, axis=1), strict=True))
         found = self.events() if events is None else events
         if instant is not None:
             return StaticSolution(system, states, self.outcome, stats, found, instant, rows.unstable, turns)
@@ -206,22 +209,17 @@ class StoredRows:
             ends.append(first + size // (8 * self._width))
         self.firsts, self.count = np.array(ends[:-1]), ends[-1]
         known = np.empty((3, self.count))
+        numbers = max((place.stop for name, place in self._places.items() if name in ARRAYS), default=3)
         for k, first in enumerate(ends[:-1]):
             block = self.block(k)
-            self._check(block, first)
+            if not (finite := np.isfinite(block[:, :numbers]).all(axis=1)).all():
+                row = int((~finite).argmax())
+                raise StoreError(f"'{database.path}': its state {first + row}, t = {block[row, 0]:g} s, is not finite")
             known[:, first : ends[k + 1]] = block[:, :3].T
         self.t, iterations, unstable = known
         self.iterations, self.unstable = iterations.astype(np.intp), unstable.astype(np.intp)
         if rising and (wrong := np.diff(self.t) <= 0.0).any():
             raise StoreError(f"'{database.path}': its times do not rise after t = {self.t[wrong.argmax()]:g} s")
-
-    def _check(self, block: Array, first: int) -> None:
-        """Refuse states with numbers that are none."""
-        end = max((place.stop for name, place in self._places.items() if name in ARRAYS), default=3)
-        finite = np.isfinite(block[:, :end]).all(axis=1)
-        if not finite.all():
-            row = int((~finite).argmax())
-            raise StoreError(f"'{self.database.path}': its state {first + row}, t = {block[row, 0]:g} s, is not finite")
 
     def block(self, k: int) -> Array:
         """The rows ``(r, width)`` of a block."""
@@ -272,14 +270,6 @@ class StoredArray:
 
     def __reduce__(self) -> Any:
         return np.asarray, (self[:],)
-
-
-def turns_of(rows: StoredRows, joints: Sequence[Any]) -> Turns | None:
-    """Turns of all states of a file, by joint."""
-    if "turns" not in rows.shapes:
-        return None
-    ends = np.cumsum([len(joint.coordinates) for joint in joints])[:-1]
-    return dict(zip(joints, np.split(rows.array("turns")[:], ends, axis=1), strict=True))
 
 
 def history(

@@ -240,36 +240,33 @@ class Reader:
         if not isinstance(value, dict):
             return value
         if "class" in value:
-            return self._made(value)
+            kind = find_class(value["class"])
+            if kind is None:
+                raise ModelError(f"it holds an object of the class {shown(value['class'])}, {missing(value['class'])}")
+            named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
+            return kind(*map(self.value, value["arguments"]), **named)
         if len(value) == 1:
-            ((kind, content),) = value.items()
-            if kind == "tuple":
+            ((name, content),) = value.items()
+            if name == "tuple":
                 return tuple(map(self.value, content))
-            if kind == "dict":
+            if name == "dict":
                 return {self.value(key): self.value(own) for key, own in content}
-            if kind == "array":
+            if name == "array":
                 return _array(*content)
-            if kind == "state":
+            if name == "state":
                 return State(*map(self.value, content))
-            if kind == "section":
+            if name == "section":
                 return self._section(content)
-            if kind == "reduction" and isinstance(content, dict):
+            if name == "reduction" and isinstance(content, dict):
                 return Reduction.of_arrays({name: np.asarray(self.value(own)) for name, own in content.items()})
-            if kind == "mesh":
+            if name == "mesh":
                 import meshio  # which takes long to import
 
                 points, cells = content
                 return meshio.Mesh(self.value(points), [(own, self.value(data)) for own, data in cells])
-            if (find := self._of_number.get(kind)) is not None:
+            if (find := self._of_number.get(name)) is not None:
                 return find(content)
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
-
-    def _made(self, value: dict[str, Any]) -> Any:
-        kind = find_class(value["class"])
-        if kind is None:
-            raise ModelError(f"it holds an object of the class {shown(value['class'])}, {missing(value['class'])}")
-        named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
-        return kind(*map(self.value, value["arguments"]), **named)
 
     def _section(self, steps: Sequence[Any]) -> Any:
         made: Any = BeamSection

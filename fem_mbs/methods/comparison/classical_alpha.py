@@ -37,22 +37,8 @@ from fem_mbs.methods.comparison.classical_runge_kutta import (
     rotations_of,
     to_world,
 )
-from fem_mbs.newton import ConvergenceHistory, Iterate, Newton, solve
+from fem_mbs.newton import ConvergenceHistory, Newton, solve
 from fem_mbs.system.system import System
-
-
-class End(NamedTuple):
-    """Where a step has led to; ``N`` counts classical coordinates and internal variables."""
-
-    state: State
-    c: Array
-    """Coordinates of the rotations ``(n, l)``."""
-    rates: Array
-    """First rates ``(N,)``."""
-    highest: Array
-    """Highest derivatives ``(N,)``."""
-    a: Array
-    """Algorithmic accelerations ``(N,)``."""
 
 
 class ClassicalEquations(StepEquations):
@@ -84,14 +70,6 @@ class ClassicalEquations(StepEquations):
         """For ``H`` as if it were constant."""
         one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
         return self.chart.inverse(self.of_nodes(unknown.D)), self.factors * one
-
-    def end(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> End:
-        """The state at the end of the step, and its coordinates."""
-        system, unknown = self.system, solution.unknown
-        D, _, rates, x, R, lifted = self.place(unknown)
-        state = State(self.t, x, R, *from_world(system, R, lifted[:2]), unknown.multipliers, *self.own(unknown, rates))
-        highest = np.append(rates[1, : self.first], system.own_of(highest_derivatives(system, state)))
-        return End(state, self.chart.rotations(D), rates[0], highest, rates[2])
 
 
 class ClassicalMemory(NamedTuple):
@@ -199,13 +177,21 @@ class ClassicalAlpha(Method):
             kept = self._kept(system, memory)
             unknown = equations.predict(guess.D, guess.multipliers)
             solution = solve(equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed)
-        end = equations.end(solution)
-        change = equations.of_nodes(end.highest - memory.highest)
-        self._check(system, equations, memory, end, change)
-        new = system.accept(end.state)
-        missed = solution.unknown.D - plain, new.multipliers - state.multipliers
+        unknown = solution.unknown
+        D, _, rates, x, R, lifted = equations.place(unknown)
+        own = equations.own(unknown, rates)
+        new = State(equations.t, x, R, *from_world(system, R, lifted[:2]), unknown.multipliers, *own)
+        highest = np.append(rates[1, : equations.first], system.own_of(highest_derivatives(system, new)))
+        c, change = equations.chart.rotations(D), equations.of_nodes(highest - memory.highest)
+        if self.kind is TaitBryan:
+            check_step(system, equations.t, h, (memory.c, c), change[:, 3:])
+        else:
+            of_rotations = (equations.of_nodes(part)[:, 3:] for part in (rates[0], highest))
+            check_norm(system, equations.t, self.rho_inf, memory.c, (c, *of_rotations))
+        new = system.accept(new)
+        missed = unknown.D - plain, new.multipliers - state.multipliers
         # the defect of Newmark's formulas, from the last two accelerations
-        defect = np.matvec(equations.chart.matrix(equations.of_nodes(solution.unknown.D)), change)
+        defect = np.matvec(equations.chart.matrix(equations.of_nodes(unknown.D)), change)
         error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
         matrix = memory.matrix
         if solution.linearization is not None:
@@ -213,18 +199,8 @@ class ClassicalAlpha(Method):
         places = system.nodes_of(system.weight)[:, :3]
         weight = np.append(np.hstack([places, np.ones_like(memory.c)]), system.own_of(system.weight))
         history = guess.missed(*missed, weight), solution.history, matrix
-        here = end.c, end.rates, end.highest, end.a, error
+        here = c, rates[0], highest, rates[2], error
         return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
-
-    def _check(
-        self, system: System, equations: ClassicalEquations, memory: ClassicalMemory, end: End, change: Array
-    ) -> None:
-        """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
-        if self.kind is TaitBryan:
-            check_step(system, equations.t, equations.h, (memory.c, end.c), change[:, 3:])
-        else:
-            of_rotations = (equations.of_nodes(part)[:, 3:] for part in (end.rates, end.highest))
-            check_norm(system, equations.t, self.rho_inf, memory.c, (end.c, *of_rotations))
 
     def equations(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalEquations:
         """The equations of a step."""

@@ -117,9 +117,11 @@ class OverdeterminedEquations(StepEquations):
         Y = RateSensitivities(nothing, 0.0 * own[0]), RateSensitivities(by_Y[1], own[1])
         level = AccelerationLevel(system, evaluation, self.h)
         metric = leading_entries(system, self.start)
+        # B Z = 0 for equations of velocities
+        held_rows = [level[:, None] * B for B, level in self._with_level(self.start.gradients)]
         entries = {
             (0, 0): values,
-            (0, 1): self._with_rows(tangent.rate_entries(system, evaluation, *Z, squared), self._held_rows()),
+            (0, 1): self._with_rows(tangent.rate_entries(system, evaluation, *Z, squared), held_rows),
             (0, 2): tangent.rate_entries(system, evaluation, *Y, squared),
             (1, 1): self._with_rows(metric, tangent.gradients_after(system, evaluation.gradients, Z[0]), self.h),
             (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
@@ -131,10 +133,6 @@ class OverdeterminedEquations(StepEquations):
     def constraint_rows(self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The rows of positions; equations of velocities have none."""
         return [~level[:, None] * B for B, level in self._with_level(residual.evaluation.gradients)]
-
-    def _held_rows(self) -> list[Array]:
-        """Rows of ``B Z = 0`` for equations of velocities."""
-        return [level[:, None] * B for B, level in self._with_level(self.start.gradients)]
 
     def _with_level(self, gradients: list[Array]) -> list[tuple[Array, BoolArray]]:
         slices = self.system.constraint_slices
@@ -291,12 +289,10 @@ class LieEuler(Method):
         guess = h * v + np.where(order == 2, h * h, h) * highest_derivatives(system, state)
         chart = system.kinematics if self.coordinates == "first" else SecondKindChart(system.kinematics)
         formulas = Newmark(factors, constants, guess)
-        return self._kind(system)(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
-
-    def _kind(self, system: System) -> type[StepEquations]:
-        """Without constraints the forms are one; those of velocities have no multipliers ``eta``."""
+        # without constraints the forms are one; those of velocities have no multipliers eta
         plain = not system.m or (self.form == "index2" and bool(system.velocity_level.all()))
-        return StepEquations if plain else IMPLICIT[self.form]
+        kind = StepEquations if plain else IMPLICIT[self.form]
+        return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 1, that joints have drifted open."""

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.alpha.step import Linearization
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
 from fem_mbs.lie import se3
-from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
@@ -110,13 +110,6 @@ class SymplecticResidual(NamedTuple):
     """Largest of these forces against the largest that made them up."""
 
 
-class SymplecticLinearization(NamedTuple):
-    """The factorised matrix, and ``dD/d(increment)``."""
-
-    factors: Factors
-    T_inv: Array
-
-
 class SymplecticProblem:
     """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
 
@@ -127,10 +120,15 @@ class SymplecticProblem:
             if not group.coupled:
                 self.coupled[rows, :3] = 0.0
         v = state.rates
-        self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
+        # just after anything that jumps there
+        V, A = system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v]))
+        motion = Motion(state.t, state.x, state.R, V, A, system.gravity, state.u, state.udot, np.zeros(system.k))
+        self.start = system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
+        """The equations at the start of the step."""
         self.momentum = self._mass(v)
         turned = system.from_body(state.R, self.start.force - self._reactions(self.start, state.multipliers))
-        applied = -turned - system.with_own(self._dual(state.v, self.momentum), 0.0 * v)
+        dual = np.vecmat(self.coupled * system.nodes_of(self.momentum), se3.bracket(self.coupled * state.v))
+        applied = -turned - system.with_own(dual, 0.0 * v)
         self.applied = system.spread(system.at_free(applied))
         """``f_0``: forces without accelerations, but for those with which momenta turn, ``ad^T(v) M v``."""
         self.prescribed_at_end = system.prescribe(state.t + h)
@@ -170,8 +168,8 @@ class SymplecticProblem:
         return trial.relative, float(gaps.max(initial=0.0))
 
     def linearize(
-        self, unknown: Unknown, trial: SymplecticResidual, first: SymplecticLinearization | None = None
-    ) -> SymplecticLinearization:
+        self, unknown: Unknown, trial: SymplecticResidual, first: Linearization | None = None
+    ) -> Linearization:
         """``[[(T^-T(-D) M D)' , B^T(q_0)], [B(q_1), 0]]`` from increments at the end to forces at the start."""
         system, D, R = self.system, self.system.nodes_of(unknown[0]), trial.evaluation.motion.R
         kinematics, own = system.kinematics, np.ones(system.k)
@@ -186,23 +184,23 @@ class SymplecticProblem:
                 share = np.matvec(mass, unknown[0][rows])
                 for k in range(batch.nodes.shape[1]):
                     at, place = batch.nodes[:, k], slice(6 * k, 6 * k + 6)
-                    block[:, place, place] -= self._bend(at, -D[at], share[:, place])
+                    # the derivative of T^-T(D) p; that of R3xSO3 is that of SE(3) without moves
+                    operator = se3.InverseTangent.of(-self.coupled[at] * D[at])
+                    momentum = self.coupled[at] * share[:, place]
+                    block[:, place, place] -= operator.derivative(momentum, transposed=True)
                 block = right.after(block, batch.nodes, batch.own)
             blocks.append(block)
         bending = [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
         gradients = [*trial.evaluation.gradients, *self.start.gradients]
         values = flat([*blocks, *bending, *gradients])
         values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
-        return SymplecticLinearization(system.solver.factorized(values), T_inv)
+        return Linearization(system.solver.factorized(values), T_inv)
 
-    def correction(
-        self, unknown: Unknown, trial: SymplecticResidual, linearization: SymplecticLinearization
-    ) -> Unknown:
+    def correction(self, unknown: Unknown, trial: SymplecticResidual, linearization: Linearization) -> Unknown:
         """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)``."""
-        system, squared = self.system, self.h * self.h
-        force, constraint = trial.force, trial.evaluation.constraint
-        d, multipliers = solve_with_constraints(system, linearization.factors, force, constraint)
-        return d, multipliers / squared
+        gaps = trial.evaluation.constraint
+        d, multipliers = solve_with_constraints(self.system, linearization.factors, trial.force, gaps)
+        return d, multipliers / self.h**2
 
     def length(self, correction: Unknown) -> float:
         """Largest increment of the configuration, weighted."""
@@ -212,7 +210,7 @@ class SymplecticProblem:
         self,
         unknown: Unknown,
         trial: SymplecticResidual,
-        linearization: SymplecticLinearization,
+        linearization: Linearization,
         correction: Unknown,
         step_length: float,
     ) -> Unknown:
@@ -238,13 +236,6 @@ class SymplecticProblem:
         rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
         return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
 
-    def _evaluation(self, body: Array) -> Evaluation:
-        """The equations at the start of the step, just after anything that jumps there."""
-        system, state = self.system, self.state
-        u = state.u, state.udot, np.zeros(system.k)
-        motion = Motion(state.t, state.x, state.R, body[0], body[1], system.gravity, *u)
-        return system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
-
     def _mass(self, d: Array) -> Array:
         """``M d`` (N,)."""
         return mass_product(self.system, self.start, d)
@@ -255,30 +246,17 @@ class SymplecticProblem:
         T_inv = system.kinematics.inverse_tangent(system.nodes_of(D))
         return system.with_own(np.matvec(T_inv.mT, system.nodes_of(momentum)), momentum)
 
-    def _dual(self, v: Array, momentum: Array) -> Array:
-        """``ad^T(v)`` times momenta of the nodes, ``(n, 6)``."""
-        return np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
-
-    def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
-        """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""
-        return se3.InverseTangent.of(self.coupled[nodes] * D).derivative(
-            self.coupled[nodes] * momentum, transposed=True
-        )
-
     def _reactions(self, at: Evaluation, multipliers: Array) -> Array:
         return constraints.gradient_transpose_product(self.system, at.gradients, multipliers)
 
     def _relative(self, force: Array, parts: Array) -> float:
         """Largest residual against the largest force, moment and own term that made them up."""
-        system, largest = self.system, 0.0
-        for values, terms in (
-            (force[: 6 * system.n].reshape(-1, 2, 3), parts[:, : 6 * system.n].reshape(-1, 2, 3)),
-            (system.own_of(force)[:, None], parts[:, 6 * system.n :].reshape(-1, 1, 1)),
-        ):
-            for k in range(values.shape[1]):
-                size = float(np.abs(terms[:, k]).max(initial=TINY))
-                largest = max(largest, float(np.abs(values[:, k]).max(initial=0.0)) / size)
-        return largest
+        kind = np.append(np.tile([0, 0, 0, 1, 1, 1], self.system.n), np.full(self.system.k, 2))
+        largest, sizes = (
+            [np.abs(values[..., kind == k]).max(initial=least) for k in range(3)]
+            for values, least in ((force, 0.0), (parts, TINY))
+        )
+        return float(np.max(np.divide(largest, sizes)))
 
 
 def solve_symplectic(problem: SymplecticProblem, newton: Newton) -> tuple[State, Report]:
