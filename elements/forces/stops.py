@@ -182,7 +182,7 @@ class RigidStopBatch(UnilateralBatch):
         lower = [name.startswith("lower") for name in elements[0].contacts]
         self._sign = np.where(lower, 1.0, -1.0)
         self._ends = np.array([[e.lower if low else e.upper for low in lower] for e in elements], float)
-        self._angle = elements[0].is_angle
+        self.angle = elements[0].is_angle
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
         self._last: tuple[Array | None, Array | None, Any] = None, None, None
@@ -198,7 +198,7 @@ class RigidStopBatch(UnilateralBatch):
     def gaps(self, motion: Motion) -> Array:
         """Angles count with their turns, near each end where contacts are closed."""
         value = self._measured(motion).value[:, None]
-        if self._angle:
+        if self.angle:
             value = continued(value, self._ends if self.closed else motion.u[self.follows])
         return self._sign * (value - self._ends)
 
@@ -228,7 +228,7 @@ class RigidStopBatch(UnilateralBatch):
         return self._sign[:, None] * motion.u[self.carried[..., FORCES]]
 
     def followed(self, motion: Motion, before: Motion) -> Array:
-        if not self._angle:
+        if not self.angle:
             return super().followed(motion, before)
         rate = np.vecdot(self._measured(before).gradient, self._coordinates.velocities(before))
         expected = motion.u[self.follows] + (motion.t - before.t) * rate[:, None]

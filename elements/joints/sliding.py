@@ -175,8 +175,10 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return phi.ravel(), B.reshape(-1, B.shape[-1]), context
 
     def second(self, context: SlidingContext) -> Array:
-        compact, columns = context.bent
-        return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
+        (compact, columns), size = context.bent, 6 * self.nodes.shape[1] + 1
+        result = np.zeros((len(compact), size, size))
+        result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
+        return result
 
     def stiffness(self, context: SlidingContext, multipliers: Array) -> Array:
         """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
@@ -248,10 +250,4 @@ def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
     result[:, z[:, None], node] = G.mT @ H[:, :6, 6:]
     result[:, node[:, None], z] = H[:, 6:, :6] @ G
     result[:, node[:, None], node] = H[:, 6:, 6:]
-    return result
-
-
-def _spread(compact: Array, columns: IntArray, size: int) -> Array:
-    result = np.zeros((len(compact), size, size))
-    result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
     return result

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, BoolArray, IntArray, places_in
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contact.many import FEW, MANY, Matrix
+from fem_mbs.contact.memory import still
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
@@ -41,6 +42,9 @@ class Contacts:
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
         self._round = np.concatenate([np.zeros(0, np.bool_), *(b.round for b in self._wholes)])
+        sizes = [np.full(b.friction.shape, 1.0 if b.angle else system.length) for b in self._wholes]
+        self.size = _flat(sizes)
+        """What is small is so against it, ``(C,)``: the extent for gaps that are lengths, 1 for angles."""
         self.friction = _flat([b.friction for b in self._wholes])
         self.restitution = _flat([b.restitution for b in self._wholes])
         self.closed = ClosedSystems(system, self.named, self.friction)
@@ -292,6 +296,11 @@ class Selection:
             if len(cell):
                 elements = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(own), -1)
                 self.parts.append(SelectedPart(part.batch, cell, number, own[cell, number], elements))
+
+    def still(self, state: State, h: float) -> Array:
+        """Rates of gaps that count as none, ``(k,)``."""
+        system = self.contacts.system
+        return still(system, state, h) / system.length * self.contacts.size[self.numbers]
 
     def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""

@@ -66,6 +66,8 @@ class UnilateralBatch(ElementBatch):
 
     unilateral = True
     sifts: bool = False
+    angle: bool = False
+    """Whether gaps are angles."""
     friction: Array
     restitution: Array
     reach: Array | float = math.inf

@@ -76,8 +76,8 @@ def _split(rates: Array, n: int, varies: str) -> SteadyAxes:
 def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first: bool) -> tuple[Array, str]:
     """The axes of each displacement, rotation and internal variable, ``(2n + k, 3)``, and what varies all the same."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
-    rates, looks = bodies.copy(), list[_Changes]()
-    still = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds)
+    still, looks = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds), list[_Changes]()
+    rates = np.where(still.free[:, None] | (not first), bodies, 0.0)  # what the model holds is seen from anywhere
     label = still.coupled()
     left = np.unique(label[still.free])
     tried = (np.zeros(3), spins, *speeds) if first else (spins, np.zeros(3), *speeds)

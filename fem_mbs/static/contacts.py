@@ -151,7 +151,11 @@ class ContactPath:
 
         As long as these move little they get longer; where what pulls gets less its equilibrium is looked for.
         """
-        begins, shift, pull, failed = self.here, self._stiffest(), np.inf, False
+        equations, evaluation = self.equations, self.equations.evaluate(self.here.point)
+        mass = tangent.mass_entries(equations.system, evaluation)[: equations.system.pattern.force_entries]
+        # the square of the highest angular frequency, about
+        shift = 1.0 / (equations.force_factor * max(float(np.abs(mass).max()), np.finfo(float).tiny))
+        begins, pull, failed = self.here, np.inf, False
         with suppress(*FAILURES):
             for _ in range(SINKS):
                 try:
@@ -167,7 +171,8 @@ class ContactPath:
                 if slows and step.moved < STANDS:
                     with suppress(*FAILURES):
                         place, _, report = self._solve(load, FARTHEST)
-                        if self._is_loose(place.state):
+                        equations, point = self._held(place.state)
+                        if "without resistance" in equations.mechanism(point, ""):  # no contact holds it
                             break
                         self.here = place
                         return report
@@ -175,12 +180,6 @@ class ContactPath:
                     break
         self.here = begins
         return None
-
-    def _stiffest(self) -> float:
-        """The square of the highest angular frequency, about."""
-        equations, evaluation = self.equations, self.equations.evaluate(self.here.point)
-        mass = tangent.mass_entries(equations.system, evaluation)[: equations.system.pattern.force_entries]
-        return 1.0 / (equations.force_factor * max(float(np.abs(mass).max()), np.finfo(float).tiny))
 
     def _say_where(self, before: State) -> None:
         """Log that no equilibrium was near, and how far the model went."""
@@ -250,11 +249,6 @@ class ContactPath:
     def _unstable(self, state: State) -> int:
         """Number of unstable motions, which is not known with friction."""
         return UNKNOWN if self.contacts.friction.any() else unstable_motions(*self._held(state))
-
-    def _is_loose(self, state: State) -> bool:
-        """Whether something moves without resistance, which no contact holds."""
-        equations, point = self._held(state)
-        return "without resistance" in equations.mechanism(point, "")
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """The error that says how far the path was followed, and which contacts are about to slide there."""

@@ -772,6 +772,19 @@ def test_a_stop_is_met_between_two_steps(length: float) -> None:
     assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
 
 
+def test_units_change_no_stop() -> None:
+    """A swing between two stops in m and in um, as near as instants of impacts are found."""
+    found = []
+    for length, mass in ((1.0, 1.0), (1e6, 1.0)):
+        model = mbs.Model(gravity=(0, 0, -G * length))
+        bob = model.add_node((0.5 * length, 0, 0), name="bob")
+        model.add(RigidBody(bob, mass, [0.004 * mass * length**2] * 3))
+        hinge = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), (0, 0, 0)))
+        model.add(JointStop(hinge, -0.4, 0.7, restitution=0.5))
+        found.append(mbs.simulate(model, 1.0, 0.02).position("bob") / length)
+    assert found[0] == pytest.approx(found[1], abs=1e-8)
+
+
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:
     """What is refused, and what the message names."""
     model = bouncing()
