@@ -211,7 +211,7 @@ class CamBatch(FramesBatch, of=CamJoint):
             if len(off := curves.off(s[:, end], BEYOND)):
                 raise MotionError(self._left(int(off[0]), end, t))
         a, b = (curves.at(self._every, own) for curves, own in zip(self._curves, s.T, strict=True))
-        S, plane, (B, B1, B2, _) = frames.S, self._plane, b
+        S, plane, (B, B1, B2, B3) = frames.S, self._plane, b
         # the normal of a and its derivatives, and the axes, seen from b
         normal, turning, third = (np.vecmat(np.matvec(self._across, part), S) for part in a[1:])
         seen = plane @ S
@@ -224,22 +224,20 @@ class CamBatch(FramesBatch, of=CamJoint):
         c = np.empty((len(S), 3, 2))
         c[:, :2, 0], c[:, :2, 1] = -np.matvec(plane, a[1]), np.matvec(seen, B1)
         c[:, 2, 0], c[:, 2, 1] = np.vecdot(turning, B1), np.vecdot(normal, B2)
-        return First(phi, gradient, c, (a, b, third, turning, normal))
 
-    def second_order(self, frames: Frames, more: tuple) -> Second:  # type: ignore[type-arg]
-        """Curvatures, and how directions of one node turn against the other."""
-        a, (B, B1, B2, B3), third, turning, normal = more
-        n = len(B)
-        seen = self._plane @ frames.S
-        bend, mixed, curved = np.zeros((n, 3, 6, 6)), np.zeros((n, 3, 2, 6)), np.zeros((n, 3, 2, 2))
-        bend[:, :2] = bend_along(seen, B[:, None])
-        bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
-        mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
-        mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)
-        curved[:, :2, 0, 0], curved[:, :2, 1, 1] = -np.matvec(self._plane, a[2]), np.matvec(seen, B2)
-        curved[:, 2, 0, 0], curved[:, 2, 1, 1] = np.vecdot(third, B1), np.vecdot(normal, B3)
-        curved[:, 2, 0, 1] = curved[:, 2, 1, 0] = np.vecdot(turning, B2)
-        return Second(bend, mixed, curved)
+        def second() -> Second:
+            # curvatures, and how directions of one node turn against the other
+            bend, mixed, curved = (np.zeros((len(S), 3, *shape)) for shape in ((6, 6), (2, 6), (2, 2)))
+            bend[:, :2] = bend_along(seen, B[:, None])
+            bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
+            mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
+            mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)
+            curved[:, :2, 0, 0], curved[:, :2, 1, 1] = -np.matvec(plane, a[2]), np.matvec(seen, B2)
+            curved[:, 2, 0, 0], curved[:, 2, 1, 1] = np.vecdot(third, B1), np.vecdot(normal, B3)
+            curved[:, 2, 0, 1] = curved[:, 2, 1, 0] = np.vecdot(turning, B2)
+            return Second(bend, mixed, curved)
+
+        return First(phi, gradient, c, second)
 
     def astray(self, end: StepEnd) -> str:
         """Profiles that end or separate."""
