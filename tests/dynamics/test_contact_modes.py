@@ -107,7 +107,7 @@ def test_from_a_run() -> None:
 
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_what_slides_on_a_belt(way: float) -> None:
-    """Of 2 kg on springs: one at ``a`` against the belt changes the friction, ``m x'' = -k cos a (cos a - mu sin a) x``.
+    """On a spring at ``a`` against the belt, which changes the friction: ``m x'' = -k cos a (cos a - mu sin a) x``.
 
     Across the belt friction turns with the slip ``v``, ``m y'' = -mu N/v y' - k' y``.
     """
