@@ -113,7 +113,7 @@ def test_a_run_of_a_group_goes_on_to_the_bit(tmp_path: Path) -> None:
 
 
 def test_islands_of_contacts_keep_their_matrices() -> None:
-    """Of chains of 1 to 80 contacts, in any order: no set leaves out what its contacts move, small ones are together."""
+    """Of chains of 1 to 80 contacts in any order: no set leaves out what its contacts move, small ones are one."""
     chance = np.random.default_rng(5)
     lengths = [1, 1, 3, 80, 20, 61, 30, 2]
     number, first, edges = chance.permutation(sum(lengths)), 0, []
