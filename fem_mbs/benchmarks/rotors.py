@@ -49,7 +49,6 @@ from fem_mbs.static.statics import statics
 
 DISK_MASS, DISK_INERTIA, OFFSET = 5.0, 0.05, 1e-3
 BEARING_STIFFNESS, BEARING_DAMPING, DRIVE = 2e4, 20.0, 6.0
-TIMES = (0.5, 0.75, 1.0)
 
 
 def jeffcott(group: str = "R3xSO3") -> Model:
@@ -67,12 +66,13 @@ def jeffcott(group: str = "R3xSO3") -> Model:
     return model
 
 
-def read_jeffcott(solution: Solution) -> Array:
-    """Place of the disk over the offset, and its speed ``(nt, 3)``."""
-    return np.concatenate([solution.position("disk")[:, :2] / OFFSET, solution.angular_velocity("disk")[:, 2:]], -1)
-
-
-JEFFCOTT = BenchmarkProblem("Jeffcott rotor", jeffcott, read_jeffcott, TIMES)
+JEFFCOTT = BenchmarkProblem(
+    "Jeffcott rotor",
+    jeffcott,
+    lambda s: np.concatenate([s.position("disk")[:, :2] / OFFSET, s.angular_velocity("disk")[:, 2:]], axis=-1),
+    (0.5, 0.75, 1.0),
+)
+"""Place of the disk over the offset, and its speed."""
 
 
 @case("Jeffcott rotor", "machines", slow=True, refine=(500, 1000, 2000))

@@ -279,7 +279,12 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     state = None if state is None else from_user(system, state, "linearize: state")
     system, state = as_joints(system, state, "linearize")
     state = consistent_start(system) if state is None else state
-    _check_held(system, state)
+    moving = held_velocity(system, state.R, state.v).any(axis=1)
+    if moving.any():
+        raise ModelError(
+            f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
+            "state from a run of the model as it is now"
+        )
     evaluation = system.evaluate_at(state)
     V_d, A_d, A_rate = deviations(evaluation.motion)
     one = tangent.unit(system.n, system.k)
@@ -353,16 +358,6 @@ def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
                 "that is zero at the state, and has no derivative there: take a state in which the joint carries a "
                 "load, or leave the reactions out of the friction, reactions=False"
             )
-
-
-def _check_held(system: System, state: State) -> None:
-    """Refuse a state in which nodes move that the model holds."""
-    moving = held_velocity(system, state.R, state.v).any(axis=1)
-    if moving.any():
-        raise ModelError(
-            f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
-            "state from a run of the model as it is now"
-        )
 
 
 def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array) -> csc_array:
