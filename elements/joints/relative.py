@@ -225,12 +225,12 @@ class RelativeJoint(Constraint):
         return weights
 
     def _check_closed(self) -> None:
-        for name in self.closes:
-            if name not in TRANSLATIONS + ROTATIONS:
-                raise ModelError(
-                    f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', received "
-                    f"{shown(name)}"
-                )
+        known = [name for name in self.closes if name in TRANSLATIONS + ROTATIONS]
+        if not known or len({*known}) < len(self.closes):
+            raise ModelError(
+                f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', each once, "
+                f"received {shown(self.closes)}"
+            )
 
     def _cosines(self) -> tuple[tuple[int, int], ...]:
         closed = [k for k, name in enumerate(ROTATIONS) if name in self.closes]

@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
+from fem_mbs.errors import MissingMethodError
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
@@ -135,11 +136,11 @@ class UnilateralBatch(ElementBatch):
 
     def measure(self, motion: Motion) -> Gaps:
         """Gaps and the gradients of gap and slip."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(motion)")
+        raise MissingMethodError(f"{type(self).__name__} must define measure(motion)")
 
     def second(self, gaps: Gaps) -> Array:
         """Derivatives of the gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(gaps)")
 
     def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         """Gaps ``(k,)`` and gradients ``(k, 3, 6p)`` of some contacts: ``places`` of ``rows``."""
