@@ -326,9 +326,9 @@ def _rounding(system: System, state: State, M: csc_array, K: csc_array) -> BoolA
     rounding, mass = np.zeros((2, system.N))
     rounding[system.free_rows] = ROUNDING * (abs(K) @ sizes[system.free_rows])
     mass[system.free_rows] = M.diagonal()
-    noise, mass = (system.nodes_of(own).reshape(-1, 2, 3).max(axis=2) for own in (rounding, mass))
-    a = np.linalg.norm(state.vdot.reshape(-1, 2, 3), axis=2)
-    return np.asarray((a > 0.0) & (a * mass <= noise))
+    noise = system.nodes_of(rounding).reshape(-1, 2, 3).max(axis=2)
+    forces = np.linalg.norm((system.nodes_of(mass) * state.vdot).reshape(-1, 2, 3), axis=2)
+    return np.asarray((forces > 0.0) & (forces <= noise))
 
 
 def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
