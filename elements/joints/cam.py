@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,21 +42,17 @@ CONFORMAL = 1e-6
 ROUNDS, SETTLED, LONGEST = 100, 1e-14, 0.05
 
 
-class Touch(NamedTuple):
-    """Where curves touch."""
-
-    s: Array
-    """Places on both, ``(2,)``."""
-    side: float
-    """1 or -1: curve b is pushed along this times ``n x P_a'``; 0 where both curves are open."""
-
-
 PARALLEL = 1e-6
 """Sine of the angle of tangents that touch."""
 
 
-def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -> Touch:
+def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -> tuple[Array, float]:
     """Nearest points of two curves, of which b stands to a at ``frames``, in the plane with the ``axes`` (3, 3).
+
+    Returns
+    -------
+    (2,), float
+        Places on both, and 1 or -1: curve b is pushed along this times ``n x P_a'``; 0 where both curves are open.
 
     Raises
     ------
@@ -101,7 +96,7 @@ def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -
     # b is pushed out of a, into b
     pushes = [-_turns(P) * curves[0].closed, same * _turns(Q) * curves[1].closed]
     first = pushes[1] == 0.0 or (pushes[0] != 0.0 and abs(bent[0]) >= abs(bent[1]))
-    return Touch(s, pushes[0] if first else pushes[1])
+    return s, pushes[0] if first else pushes[1]
 
 
 def _turns(outline: Array) -> float:
@@ -170,7 +165,7 @@ class CamJoint(TrackJoint):
                     f"{label}: {name}: point {k}, {points[k]}, is {abs(out[k]):.3g} m out of the plane through the "
                     f"first point of profile_a with the normal {n}; profiles are planar, in one plane"
                 )
-        self.side = self._touch(label).side
+        _, self.side = self._touch(label)
         if self.side == 0.0 and not pulls:
             raise ModelError(
                 f"{label}: both profiles are open, so that nothing tells on which side the bodies are; close one "
@@ -180,14 +175,14 @@ class CamJoint(TrackJoint):
     @property
     def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc lengths, where the profiles touch now."""
-        s = self._touch(str(self)).s
+        s, _ = self._touch(str(self))
         rates, lengths = consistent_rates(self, s), [curve.length for curve in self.curves]
         parts = zip(("a", "b"), s.tolist(), rates.tolist(), lengths, strict=True)
         return tuple(
             InternalVariable(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts
         )
 
-    def _touch(self, label: str) -> Touch:
+    def _touch(self, label: str) -> tuple[Array, float]:
         return touch(self.curves, self.plane, relative(*poses(self.nodes)), label)
 
 
