@@ -47,17 +47,11 @@ def _package() -> Any:
     return skfem
 
 
-class NamedMesh(NamedTuple):
-    """A mesh of scikit-fem, and what its file names: cells and faces by their numbers, nodes by their places."""
+def read(mesh: Any) -> tuple[Any, dict[str, IntArray], dict[str, IntArray], dict[str, Array]]:
+    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`; and its named sets.
 
-    mesh: Any
-    cells: dict[str, IntArray]
-    faces: dict[str, IntArray]
-    nodes: dict[str, Array]
-
-
-def read(mesh: Any) -> NamedMesh:
-    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`."""
+    These are cells and faces by their numbers, nodes by their places.
+    """
     skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
     solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
@@ -94,7 +88,7 @@ def read(mesh: Any) -> NamedMesh:
     for tag, names in (vars(mesh).get("point_tags") or {}).items():  # of MED, whose families have several names
         own = points[mesh.point_data["point_tags"] == tag]
         nodes |= {name: np.concatenate([nodes.get(name, own[:0]), own]) for name in names}
-    return NamedMesh(m, inner, faces, nodes)
+    return m, inner, faces, nodes
 
 
 def _named(mesh: Any) -> dict[str, dict[str, IntArray]]:

@@ -189,10 +189,6 @@ class RelativeJoint(Constraint):
     def shapes(self, size: float) -> Sequence[Placed]:
         return shapes_of(self, size)
 
-    def axis(self, R_a: Array) -> Array:
-        """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
-        return np.matvec(R_a, self.axes[0][:, self.free_axis])
-
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""

@@ -197,18 +197,14 @@ def _factor(P: csc_array, L: csc_array, rows: csc_array) -> Callable[..., Array]
 
 def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
     """With ``M = F F^T`` the symmetric matrix ``F^T solve(F)`` has the eigenvalues ``1/(square + shift)``."""
-    F = _root(M.toarray())
+    # right for small masses beside large ones
+    units = np.sqrt(M.diagonal())
+    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    values, vectors = np.linalg.eigh(inverse[:, None] * M.toarray() * inverse)
+    F = units[:, None] * vectors * np.sqrt(values.clip(0.0))
     operator = F.T @ solve(F)
     values, y = eigh(0.5 * (operator + operator.T))
     return solve(F @ y[:, np.argsort(-np.abs(values))[:count]])
-
-
-def _root(M: Array) -> Array:
-    """``F`` with ``M = F F^T`` for a positive semidefinite ``M``, right for small masses beside large ones."""
-    units = np.sqrt(np.diag(M))
-    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
-    values, vectors = np.linalg.eigh(inverse[:, None] * M * inverse)
-    return np.asarray(units[:, None] * vectors * np.sqrt(values.clip(0.0)))
 
 
 def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, count: int) -> tuple[Array, Array]:

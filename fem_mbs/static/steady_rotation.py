@@ -206,7 +206,9 @@ def _refuse_torque(equations: TurningEquations, point: Point) -> None:
 def _shape(
     model: Model, equations: TurningEquations, first: Point, newton: Newton, begun: float
 ) -> tuple[Point, Report]:
-    """The solution near a configuration by Newton's method, or else one found on other ways.
+    """The solution near a configuration by Newton's method at the full speed, or else one found on other ways.
+
+    Where that is unstable, the one that the model comes to from rest, if that is not.
 
     Raises
     ------
@@ -217,8 +219,9 @@ def _shape(
     ConvergenceError
         If none is found.
     """
+    problem, still = StepProblem(equations, first, None, not newton.line_search), Direction.none(equations.system)
     try:
-        shape, report = _near(equations, first, newton)
+        _, (shape, _), report = problem.solve(equations.evaluate(first), still, newton)
     except LawError:
         raise
     except FAILURES as failure:
@@ -227,13 +230,6 @@ def _shape(
     if report.iterations and (text := equations.mechanism(shape, f"in {equations.what}")):
         refuse_unsteady(equations, shape)
         raise SingularSystemError(text)
-    return _stable(model, equations, shape, report, newton)
-
-
-def _stable(
-    model: Model, equations: TurningEquations, shape: Point, report: Report, newton: Newton
-) -> tuple[Point, Report]:
-    """The shape that was found, or where it is unstable the one that the model comes to from rest, if that is not."""
     if not _runs_away(model, equations, shape):
         return shape, report
     try:
@@ -268,13 +264,6 @@ def _solution(equations: TurningEquations, point: Point, outcome: Outcome, repor
     iterations, seconds = np.array([report.iterations]), time.perf_counter() - begun
     stats = Stats(iterations, report.evaluations, report.factorizations, 0, 0, np.zeros(1), seconds)
     return Solution(equations.system, [equations.state(point)], outcome, stats)
-
-
-def _near(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
-    """Newton's method at the full speed."""
-    problem = StepProblem(equations, first, None, not newton.line_search)
-    _, reached, report = problem.solve(equations.evaluate(first), Direction.none(equations.system), newton)
-    return reached.point, report
 
 
 def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:

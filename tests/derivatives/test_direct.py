@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from fem_mbs.lie import so3
 from fem_mbs.run import simulate
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
-from fem_mbs.solution.copies import LocalNumbering, copies
+from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
 from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, FOLLOWS_HISTORY, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
@@ -385,6 +386,25 @@ def test_laws_beside_their_rows_are_copied(name: str) -> None:
     assert len(many.nodes) == 3 * len(batch.nodes) and len(many.owners) == 3 * len(batch.owners)
     t, rows = 0.3, len(batch.at(0.3))
     np.testing.assert_array_equal(many.at(t)[2 * rows :], batch.at(t))
+
+
+def test_numbers_that_count_grow_from_copy_to_copy() -> None:
+    """Of a user's batch; of others that change with what is in it nothing tells how they go on."""
+
+    class Counted(SpringDamper):
+        share: float
+
+        @classmethod
+        def batch(cls, elements: Any, number: Any) -> Any:
+            batch = SpringDamper.batch(elements, number)
+            batch.count, batch.other = len(elements), len(elements) * cls.share
+            return batch
+
+    for Counted.share, refused in ((0, False), (0.5, True)):
+        model = two()
+        parts = [model.add(Counted(model.ground, node, 3.0)) for node in model.nodes[1:]]
+        with pytest.raises(UnlikeError, match="1.0 and 2.0") if refused else nullcontext():
+            assert copies(parts, LocalNumbering(mbs.System(model).number))(3).count == 6
 
 
 def two(count: int = 2, mass: float = 1.0) -> mbs.Model:
