@@ -158,6 +158,8 @@ class System(Layout, FrozenModel):
     """Classes of elements and joints whose kernels are compiled (``fem_mbs.compiled``)."""
     whole: Any = None
     """How its steps are compiled as a whole, if they are."""
+    contacts: Any = None
+    """What opens and closes, numbered by ``fem_mbs.contact`` when it is first asked for."""
     from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
