@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Energy,
     Gaps,
@@ -202,11 +202,11 @@ class RigidStopBatch(UnilateralBatch):
             value = continued(value, self._ends if self.closed else motion.u[self.follows])
         return self._sign * (value - self._ends)
 
-    def measure(self, motion: Motion) -> Gaps:
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         measured = self._measured(motion)
-        G = np.zeros((*self._ends.shape, 3, measured.gradient.shape[1]))
-        G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
-        return Gaps(self.gaps(motion), G, measured.context)
+        G = np.zeros((len(rows), 3, measured.gradient.shape[1]))
+        G[:, 0] = self._sign[places, None] * measured.gradient[rows]
+        return Gaps(self.gaps(motion)[rows, places], G, (measured.context, rows, places))
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
@@ -218,9 +218,10 @@ class RigidStopBatch(UnilateralBatch):
         return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
-        H = self._coordinates.second(gaps.context)
-        result = np.zeros((*self._ends.shape, 3, *H.shape[1:]))
-        result[:, :, 0] = self._sign[:, None, None] * H[:, None]
+        context, rows, places = gaps.context
+        H = self._coordinates.second(context)
+        result = np.zeros((len(rows), 3, *H.shape[1:]))
+        result[:, 0] = self._sign[places, None, None] * H[rows]
         return result
 
     def forces_on_b(self, motion: Motion) -> Array:

@@ -211,12 +211,13 @@ class CurveBatch(FramesBatch, of=CurveJoint):
             raise MotionError(self._left(int(off[0]), float(s[off[0], 0]), t))
         P, P1, P2, _ = self._curves.at(self._every, s[:, 0])
         phi = frames.r + np.matvec(frames.S, self._offset) - P
-        return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], P2)
 
-    def second_order(self, frames: Frames, more: Array) -> Second:
-        """The section turns with b, the curve bends."""
-        bend = bend_along(frames.S, self._offset[:, None])
-        return Second(bend, np.zeros((*bend.shape[:2], 1, 6)), -more[..., None, None])
+        def second() -> Second:
+            # the section turns with b, the curve bends
+            bend = bend_along(frames.S, self._offset[:, None])
+            return Second(bend, np.zeros((*bend.shape[:2], 1, 6)), -P2[..., None, None])
+
+        return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], second)
 
     def astray(self, end: StepEnd) -> str:
         """A point that has left its curve."""

@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -241,13 +240,11 @@ class ContactForces(NamedTuple):
 NO_FORCES = ContactForces(np.zeros(0, np.intp), np.zeros((0, 3)))
 
 
-_CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
-
-
 def contacts_of(system: System) -> Contacts:
     """The contacts of a system, numbered once."""
-    if (found := _CONTACTS.get(system)) is None:
-        found = _CONTACTS[system] = Contacts(system)
+    if system.contacts is None:
+        system.contacts = Contacts(system)
+    found: Contacts = system.contacts
     return found
 
 
@@ -305,7 +302,7 @@ class Selection:
     def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""
         return MeasuredContacts(
-            self, motion, [part.batch.measure_some(motion, part.cell, part.place) for part in self.parts]
+            self, motion, [part.batch.measure(motion, part.cell, part.place) for part in self.parts]
         )
 
     def here(self, state: State) -> MeasuredContacts:
@@ -351,7 +348,7 @@ class MeasuredContacts:
     @cached_property
     def _bent(self) -> list[Array]:
         """Derivatives ``(n, 3, b, b)`` of the gradients of each part."""
-        return [part.batch.second_of(gaps) for part, gaps in self._parts]
+        return [part.batch.second(gaps) for part, gaps in self._parts]
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(k, 3)``."""

@@ -16,9 +16,8 @@ located: of order 2 in positions, in closed contact in velocities and forces, to
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -183,8 +182,8 @@ class NonsmoothAlpha(Method):
         report: Report | None = None
         for count in range(self.locate + 1):
             begin, most, there = point, self.locate - count, None
-            smooth = whole = smooth_part(contacts, method, begin, left)
-            part = self._part_from(contacts, begin)
+            part = partial(smooth_part, contacts, method, begin)
+            smooth = whole = part(left)
             hit = hits(contacts, begin, smooth, left)
             if hit is not None and not smooth.impulsive:
                 there = located(contacts, part, begin.state, smooth, hit, most)
@@ -218,9 +217,6 @@ class NonsmoothAlpha(Method):
         memory = point.memory
         memory = ContactMemory(*memory[:5], memory.steps + 1, max(memory.longest, h), *memory[7:])
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
-
-    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:
-        return lambda h, damped: smooth_part(contacts, self.smooth_method, point, h, damped)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end.

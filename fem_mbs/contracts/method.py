@@ -260,16 +260,14 @@ class Method(Public):
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """``init`` or ``step``, which also users call: with states as they see them (see ``system/states.py``)."""
+    begins = function.__name__ == "init"
 
     @wraps(function)
-    def init(method: Method, system: System, state: State, h: float) -> Any:
-        label = f"{type(method).__name__}.init"
-        return function(method, *_taken(system, state, h, label))
-
-    @wraps(function)
-    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
-        label = f"{type(method).__name__}.step"
+    def guarded(method: Method, system: System, state: State, h: float, memory: Any = None) -> Any:
+        label = f"{type(method).__name__}.{function.__name__}"
         inner = _taken(system, state, h, label)
+        if begins:
+            return function(method, *inner)
         if not isinstance(memory, method.Memory):
             raise ModelError(
                 f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
@@ -280,7 +278,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             return result
         return check_step(result, method)._replace(state=system.to_user(result.state))
 
-    return init if function.__name__ == "init" else step
+    return guarded
 
 
 def _taken(system: System, state: State, h: float, label: str) -> tuple[Any, State, float]:

@@ -322,7 +322,10 @@ def _copies(
     model: Model, variations: list[Variation], t_end: float, step: float | VariableStep, method: Method
 ) -> tuple[Solution, list[Beside]]:
     """A run, and those of the models beside, in the same steps."""
-    models, tight = [model, *(each for own in variations for each in own.models)], _tightened(method)
+    models, tight = [model, *(each for own in variations for each in own.models)], method
+    if isinstance(method, GeneralizedAlpha):  # with tolerances at rounding, runs differ by what parameters make alone
+        limits = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
+        tight = replace(method, newton=replace(method.newton, **limits))
     lengths = step if isinstance(step, VariableStep) else FixedStep(step, narrow=True)
     if all((each.gravity == model.gravity).all() for each in models):
         solutions = simulate_many(models, t_end, lengths, tight)
@@ -339,14 +342,6 @@ def _copies(
         )
     rest = iter(solutions[1:])
     return solutions[0], [(own, list(islice(rest, len(own.models)))) for own in variations]
-
-
-def _tightened(method: Method) -> Method:
-    """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
-    if not isinstance(method, GeneralizedAlpha):
-        return method
-    tight = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
-    return replace(method, newton=replace(method.newton, **tight))
 
 
 def _along(run: DirectIntegration, solution: Solution) -> Callable[[Variation], list[Solution]]:

@@ -65,15 +65,6 @@ class ContactPlace(NamedTuple):
     """Number of unstable motions; not known with friction, which holds what would move and takes what moves."""
 
 
-class ContactStep(NamedTuple):
-    """An equilibrium found from the last one, and how."""
-
-    place: ContactPlace
-    moved: float
-    """Largest increment, over the extent of the model or in rad."""
-    report: Report
-
-
 class ContactPath:
     """A path under way: its last equilibrium, and the length of the next step over the range of loads."""
 
@@ -100,10 +91,10 @@ class ContactPath:
         gaps = self.contacts.gaps(system.motion(state))
         self.here = ContactPlace(point, state, self.contacts.forces(state), gaps)
         try:
-            found = self._solve(point.load, np.inf if ramp else FARTHEST)
-            if initial is not None and found.moved > RESTS:
+            place, moved, _ = self._solve(point.load, np.inf if ramp else FARTHEST)
+            if initial is not None and moved > RESTS:
                 refuse_turning(system, state, "statics")
-            self.here = found.place
+            self.here = place
         except FAILURES as failure:
             if initial is not None:
                 refuse_turning(system, state, "statics")
@@ -159,16 +150,15 @@ class ContactPath:
         with suppress(*FAILURES):
             for _ in range(SINKS):
                 try:
-                    step = self._solve(load, LARGEST, shift)
+                    self.here, moved, _ = self._solve(load, LARGEST, shift)
                 except FAILURES:
                     shift, failed = LONGER * shift, True
                     continue
-                self.here = step.place
-                slows, pull = step.moved * shift < pull, step.moved * shift
-                if step.moved < MOVES and not failed:
+                slows, pull = moved * shift < pull, moved * shift
+                if moved < MOVES and not failed:
                     shift /= LONGER
                 failed = False
-                if slows and step.moved < STANDS:
+                if slows and moved < STANDS:
                     with suppress(*FAILURES):
                         place, _, report = self._solve(load, FARTHEST)
                         equations, point = self._held(place.state)
@@ -193,8 +183,11 @@ class ContactPath:
             far[row],
         )
 
-    def _solve(self, load: float, farthest: float, shift: float = 0.0) -> ContactStep:
-        """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not."""
+    def _solve(self, load: float, farthest: float, shift: float = 0.0) -> tuple[ContactPlace, float, Report]:
+        """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not.
+
+        And the largest increment, over the extent of the model or in rad.
+        """
         (point, last, forces, gaps, _), equations, system = self.here, self.equations, self.equations.system
         deep = TOUCHING * system.length
         touches = gaps <= deep
@@ -235,7 +228,7 @@ class ContactPath:
         system.check_end(start, load, point.R, point.u, point.multipliers)
         state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
-        return ContactStep(place, moved, found.report)
+        return place, moved, found.report
 
     def _held(self, state: State) -> tuple[Equations, Point]:
         """The model in which contacts that push are joints, and its equilibrium; those with friction stick."""

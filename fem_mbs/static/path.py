@@ -82,16 +82,6 @@ def growth_after(iterations: int) -> float:
     return min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(iterations, 1)))))
 
 
-def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
-    """The error for a path that does not reach its end in the steps it may take."""
-    return ConvergenceError(
-        f"the path has not reached load factor {end:g} in {steps} steps: it is at {loads[-1]:.6g}, and was between "
-        f"{loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a load_end that is nearer, or a callback that "
-        "ends the run where you want it; the error has the path so far as its solution",
-        end,
-    )
-
-
 def _attempt(path: EquilibriumPath, failure: NotConvergedError) -> str:
     """The worst equations of an attempt, if it was not solved, and what it moved most."""
     system, evaluation = path.equations.system, failure.value.evaluation

@@ -19,7 +19,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import one_thread
@@ -35,7 +35,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
 from fem_mbs.static.equations import Equations, Loading, unstable_motions
-from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_length
+from fem_mbs.static.path import SAME_LOAD, EquilibriumPath
 from fem_mbs.static.start import start
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
@@ -202,7 +202,14 @@ class PathSequence:
         if self.loads[-1] == self.end:
             return None
         if len(self.loads) > self.max_steps:
-            raise explain_length(self.end, self.max_steps, np.array(self.loads))
+            loads = np.array(self.loads)
+            raise ConvergenceError(
+                f"the path has not reached load factor {self.end:g} in {self.max_steps} steps: it is at "
+                f"{loads[-1]:.6g}, and was between {loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a "
+                "load_end that is nearer, or a callback that ends the run where you want it; the error has the path so "
+                "far as its solution",
+                self.end,
+            )
         accepted = self.path.go_on(self.stops)
         self.loads.append(accepted.state.t)
         return accepted

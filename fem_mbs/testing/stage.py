@@ -315,16 +315,15 @@ class JointTrial(LawTrial):
         return result
 
 
-def shapes_are_right(trial: LawTrial) -> str | None:
+def shapes_are_right(trial: LawTrial) -> None:
     """Forces, gradients and matrices have the shapes that nodes and internal variables ask for."""
     try:
         check_shapes(trial.system, trial.motion, trial.system.prescribe(trial.motion.t))
     except FemMbsError as error:
         raise ContractError(str(error)) from error
-    return None
 
 
-def evaluation_is_pure(trial: LawTrial) -> str | None:
+def evaluation_is_pure(trial: LawTrial) -> None:
     """The same motion gives the same equations, and nothing of the motion is changed."""
     kept = {name: np.copy(getattr(trial.motion, name)) for name in ("x", "R", "V", "A", "u", "udot", "uddot")}
     system = trial.system
@@ -336,4 +335,3 @@ def evaluation_is_pure(trial: LawTrial) -> str | None:
     for name, value in kept.items():
         if not np.array_equal(getattr(trial.motion, name), value):
             raise ContractError(f"{trial.name} changes motion.{name}; work on a copy")
-    return None

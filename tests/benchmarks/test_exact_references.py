@@ -158,7 +158,7 @@ EXACT: dict[str, Callable[[], object]] = {
     "IFToMM A01, simple pendulum": lambda: few.turning(np.pi, 0.0, 9.81, (1, 5, 10)).T,
     "IFToMM A02, N-four-bar": lambda: [*windows(2).ravel(), 0.0],
     "IFToMM A02 with 40 windows": lambda: [*windows(40).ravel(), 0.0],
-    "IFToMM A05, flyball governor": lambda: few.governor_motion(np.array(linkages.GOVERNOR_TIMES)).T,
+    "IFToMM A05, flyball governor": lambda: few.governor_motion(np.array(linkages.GOVERNOR.times)).T,
     "IFToMM spatial slider-crank": lambda: few.slider_crank_motion().T,
     "Bennett's linkage": bennett,
     "hydraulic arm": lambda: few.arm_motion((0.2, 0.4)).T,
