@@ -218,16 +218,15 @@ class CoordinateLawBatch(ElementBatch):
 
     def accept(self, context: Acting) -> Array:
         """Angles with their turns."""
-        assert self.own is not None
-        result, own = np.zeros(self.own.shape), self._own.shape[1]
-        result[:, -own] = context.q
-        return result
+        return self._of_angles(context.q)
 
     def history_rates(self, context: Acting) -> Array | None:
-        if not self._angle or self.own is None:
-            return None
-        result, own = np.zeros(self.own.shape), self._own.shape[1]
-        result[:, -own] = np.vecdot(context.measured.gradient, context.V)
+        return self._of_angles(np.vecdot(context.measured.gradient, context.V)) if self._angle else None
+
+    def _of_angles(self, values: Array) -> Array:
+        assert self.own is not None
+        result = np.zeros(self.own.shape)
+        result[:, -self._own.shape[1]] = values
         return result
 
     def _rows(self, G: Array, by_nodes: Array, by_state: Array) -> Array:

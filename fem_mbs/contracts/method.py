@@ -266,21 +266,18 @@ def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """``init`` or ``step``, which also users call: with states as they see them (see ``system/states.py``)."""
 
     @wraps(function)
-    def init(method: Method, system: System, state: State, h: float) -> Any:
-        label = f"{type(method).__name__}.init"
-        return _memory(function(method, *_taken(system, state, h, label)), method, f"{label} must return its memory")
-
-    @wraps(function)
-    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
-        label = f"{type(method).__name__}.step"
+    def guarded(method: Method, system: System, state: State, h: float, memory: Any = None) -> Any:
+        label = f"{type(method).__name__}.{name}"
         inner = _taken(system, state, h, label)
+        if name == "init":
+            return _memory(function(method, *inner), method, f"{label} must return its memory")
         _memory(memory, method, f"{label}: memory must be what init or the last step returned")
         result = function(method, *inner, memory)
         if state.source is None:
             return result
         return check_step(result, method, *inner[1:])._replace(state=system.to_user(result.state))
 
-    return init if name == "init" else step
+    return guarded
 
 
 def _memory(memory: Any, method: Method, label: str) -> Any:

@@ -228,7 +228,7 @@ def sensitivities(
         "copies" runs models beside each other, at two values of each parameter, in steps that all of them take: for any
         method, and small models. "direct" solves linear equations for each parameter in every step of a run, by the
         matrix of the step: for :class:`GeneralizedAlpha` in its formulations "stabilized" and "index3". By default
-        direct for models of more than 30 unknowns, where it can be.
+        direct for models of more than 30 unknowns, and of laws with kinks, where it can be.
     scale : dict, optional
         Sizes that tell how far parameters are varied, by 1e-5 of them: by default their values, which may be zero.
         Where the model at the start bends over that, less is taken.
@@ -276,7 +276,8 @@ def sensitivities(
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     variations = smooth_variations(own, system)
-    if how != "copies" and not (how is None and (system.size <= SMALL or no_direct(system, method))):
+    by_copies = system.size <= SMALL and not system.watched  # which cross a kink in different steps
+    if how != "copies" and not (how is None and (by_copies or no_direct(system, method))):
         try:
             run = DirectIntegration(system, method, step, t_end, variations)
             solution = run.finished()
@@ -322,7 +323,10 @@ def _copies(
     model: Model, variations: list[Variation], t_end: float, step: float | VariableStep, method: Method
 ) -> tuple[Solution, list[Beside]]:
     """A run, and those of the models beside, in the same steps."""
-    models, tight = [model, *(each for own in variations for each in own.models)], _tightened(method)
+    models, tight = [model, *(each for own in variations for each in own.models)], method
+    if isinstance(method, GeneralizedAlpha):  # with tolerances at rounding, runs differ by what parameters make alone
+        limits = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
+        tight = replace(method, newton=replace(method.newton, **limits))
     lengths = step if isinstance(step, VariableStep) else FixedStep(step, narrow=True)
     if all((each.gravity == model.gravity).all() for each in models):
         solutions = simulate_many(models, t_end, lengths, tight)
@@ -339,14 +343,6 @@ def _copies(
         )
     rest = iter(solutions[1:])
     return solutions[0], [(own, list(islice(rest, len(own.models)))) for own in variations]
-
-
-def _tightened(method: Method) -> Method:
-    """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
-    if not isinstance(method, GeneralizedAlpha):
-        return method
-    tight = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
-    return replace(method, newton=replace(method.newton, **tight))
 
 
 def _along(run: DirectIntegration, solution: Solution) -> Callable[[Variation], list[Solution]]:

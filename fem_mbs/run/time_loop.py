@@ -38,6 +38,7 @@ from fem_mbs.run.interfaces import (
     StepControl,
     StepSequence,
     check_checkpoint,
+    equations_about,
     has_changed,
     names_of,
 )
@@ -194,7 +195,7 @@ class TimeIntegration:
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             check_checkpoint(initial, system, method)
-            if has_changed(initial.system, system, initial.state):
+            if has_changed(initial, system):
                 LOG.info("simulate: the model has changed since the checkpoint: the method starts anew from its state")
                 initial = initial.state
         if isinstance(initial, Checkpoint):
@@ -357,10 +358,11 @@ class TimeIntegration:
         """Estimated error since the run began."""
         return self._error.at(self.state.t, self.method.carried(self.system, self.memory))
 
-    def checkpoint(self) -> Checkpoint:
-        """Where the run stands."""
-        system = self.system
-        return Checkpoint(frozen(self.state), self.memory, self.control, self.control_memory, names_of(system), system)
+    def checkpoint(self, ended: bool = False) -> Checkpoint:
+        """Where the run stands; of one that has ended, with its equations."""
+        system, equations = self.system, equations_about(self.system, self.state) if ended else None
+        stands = frozen(self.state), self.memory, self.control, self.control_memory
+        return Checkpoint(*stands, names_of(system), system, equations)
 
     def counts(self) -> tuple[int, int, int, str, tuple[Any, ...]]:
         """What was counted so far, beside the checkpoint: for :meth:`resume`."""

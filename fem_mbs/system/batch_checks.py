@@ -72,13 +72,13 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
             getattr(motion, name).flags.writeable = False
     for batch, data, rows in zip(system.batches, prescribed.elements, system.components, strict=True):
         force, context = several(batch, "force", batch.force(motion, data), "forces", "context")
-        _check(batch, "force", force, _force_shape(batch, rows))
+        check_shape(batch, "force", force, _force_shape(batch, rows))
         for name in ("stiffness", "damping", "mass"):
             matrix = getattr(batch, name)(context)
             if matrix is not None or name == "stiffness":
-                _check(batch, name, matrix, (*rows.shape, rows.shape[1]))
+                check_shape(batch, name, matrix, (*rows.shape, rows.shape[1]))
         if batch.reads is not None:
-            _check(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
+            check_shape(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
         energies_of(batch, motion)
         if real(jump := batch.next_jump(motion.t, motion.u)) is None or np.ndim(jump) or np.isnan(jump):
             raise ModelError(f"{_of(batch, 'next_jump')} must be a time in s or infinity, received {shown(jump)}")
@@ -86,15 +86,15 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
     joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, blocks, strict=True)
     for joints, data, rows, (r, c) in joined:
         phi, gradient, context = several(joints, "evaluate", joints.evaluate(motion, data), "Phi", "B", "context")
-        _check(joints, "evaluate: Phi", phi, rows.shape[:1])
-        _check(joints, "evaluate: B", gradient, rows.shape)
+        check_shape(joints, "evaluate: Phi", phi, rows.shape[:1])
+        check_shape(joints, "evaluate: B", gradient, rows.shape)
         b, cells = rows.shape[1], len(joints.nodes)
         if type(joints).second is not ConstraintBatch.second:
-            _check(joints, "second", joints.second(context), (*rows.shape, b))
-        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
-        _check(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
+            check_shape(joints, "second", joints.second(context), (*rows.shape, b))
+        check_shape(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
+        check_shape(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
         for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
-            _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
+            check_shape(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
 
 
 def several(batch: ElementBatch | ConstraintBatch, what: str, result: Any, *names: str) -> Any:
@@ -111,27 +111,10 @@ def energies_of(batch: ElementBatch, motion: Motion) -> Energy:
         raise ModelError(f"{_of(batch, 'energy')} must be an Energy, received {shown(result)}")
     for name, values in zip(Energy._fields, result, strict=True):
         if np.ndim(values) or not isinstance(values, int | float):
-            _check(batch, f"energy: {name}", values, (len(batch.nodes),))
+            check_shape(batch, f"energy: {name}", values, (len(batch.nodes),))
         if not np.isfinite(values).all():
             raise ModelError(f"{_of(batch, f'energy: {name}')} must be finite numbers, received {shown(values)}")
     return result
-
-
-def wrong_shapes(system: System, motion: Motion, prescribed: Prescribed) -> ModelError:
-    """The error for forces and gradients of which one has a wrong shape."""
-    parts: list[Any] = [
-        batch.force(motion, data)[0] for batch, data in zip(system.batches, prescribed.elements, strict=True)
-    ]
-    pairs = zip(system.constraint_batches, prescribed.constraints, strict=True)
-    parts += [joints.evaluate(motion, data)[1] for joints, data in pairs]
-    expected = [_force_shape(batch, rows) for batch, rows in zip(system.batches, system.components, strict=True)]
-    expected += [rows.shape for rows in system.gradient_components]
-    try:
-        for batch, part, shape in zip(system.all_batches, parts, expected, strict=True):
-            _check(batch, "force" if isinstance(batch, ElementBatch) else "evaluate: B", part, shape)
-    except ModelError as error:
-        return error
-    return ModelError("the forces of the elements do not fit the model")
 
 
 def not_finite(system: System, evaluation: Evaluation) -> str:
@@ -174,9 +157,10 @@ def _of(batch: ElementBatch | ConstraintBatch, what: str) -> str:
     return f"{type(batch).__name__}.{what} of {batch.owners[0]} and its kind"
 
 
-def _check(
+def check_shape(
     batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike | None, expected: tuple[int, ...]
 ) -> None:
+    """Refuse what a batch says if it has not the shape that is expected."""
     received = None if value is None else np.shape(value)
     if received != expected:
         own = "" if batch.own is None else f" and {batch.own.shape[1]} internal variables"

@@ -140,7 +140,7 @@ class Layout:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is compiled or factorised, and what is of this process: all made anew where it is wanted."""
-        none, count = {"whole", "compiled", "workspace", "_identities", *_SOLVERS}, len(self.batches)
+        none, count = {"whole", "compiled", "contacts", "workspace", "_identities", *_SOLVERS}, len(self.batches)
         plain = {"batches": self.all_batches[:count], "constraint_batches": self.all_batches[count:]}
         return {name: value for name, value in vars(self).items() if name not in none} | plain
 

@@ -315,7 +315,7 @@ class JointTrial(LawTrial):
         return result
 
 
-def shapes_are_right(trial: LawTrial) -> str | None:
+def shapes_are_right(trial: LawTrial) -> None:
     """Forces, gradients and matrices have the shapes that nodes and variables ask for; the motion stays as it is."""
     system, motion = trial.system, trial.motion
     try:
@@ -327,10 +327,9 @@ def shapes_are_right(trial: LawTrial) -> str | None:
         if failure is None:
             raise
         raise ContractError(str(failure)) from error
-    return None
 
 
-def evaluation_is_pure(trial: LawTrial) -> str | None:
+def evaluation_is_pure(trial: LawTrial) -> None:
     """The same motion gives the same equations."""
     system = trial.system
     first, second = (
@@ -338,4 +337,3 @@ def evaluation_is_pure(trial: LawTrial) -> str | None:
     )
     near(f"{trial.name}: forces of the same motion, asked twice", second.force, first.force, 0.0)
     near(f"{trial.name}: Phi of the same motion, asked twice", second.constraint, first.constraint, 0.0)
-    return None

@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, name_of, real, shaped
 from fem_mbs.elements.laws.table import Table
 from fem_mbs.errors import FemMbsError
-from fem_mbs.testing.differences import ContractError, LawReport, derivative, hold, laws, near
+from fem_mbs.testing.differences import ContractError, DoesNotApplyError, LawReport, derivative, hold, laws, near
 
 WHILE = 1e-3
 """Time in s over which derivatives are taken."""
@@ -55,19 +55,18 @@ class TimeLawTrial(NamedTuple):
             raise ContractError(str(error)) from error
 
 
-def values_are_finite_and_of_one_shape(trial: TimeLawTrial) -> str | None:
+def values_are_finite_and_of_one_shape(trial: TimeLawTrial) -> None:
     """A number, or a vector of ``size``, at each time, and the same again."""
     for t in trial.times:
         first, second = (trial.value(trial.law, t) for _ in range(2))
         near(f"{trial.name} at t = {t:g} s, asked twice", second, first, 0.0)
-    return None
 
 
-def derivatives_are_those_of_the_value(trial: TimeLawTrial) -> str | None:
+def derivatives_are_those_of_the_value(trial: TimeLawTrial) -> None:
     """``velocity`` and ``acceleration`` against differences."""
     law = trial.law
     if not isinstance(law, Differentiable):
-        return "it has no derivatives, which follow from differences"
+        raise DoesNotApplyError("it has no derivatives, which follow from differences")
     for name, function, of in (("velocity", law.velocity, law), ("acceleration", law.acceleration, law.velocity)):
         rates = [_rates(partial(trial.value, of), t, trial.step) for t in trial.times[1:]]
         values = [trial.value(function, t) for t in trial.times[1:]]
@@ -75,7 +74,6 @@ def derivatives_are_those_of_the_value(trial: TimeLawTrial) -> str | None:
         for t, value, (expected, *sides) in zip(trial.times[1:], values, rates, strict=True):
             if all(np.abs(value - own).max() > size for own in sides):
                 near(f"{trial.name}: {name} at t = {t:g} s, against differences", value, expected, float(size))
-    return None
 
 
 def _rates(function: Callable[[float], Array], t: float, step: float) -> list[Array]:
@@ -87,14 +85,13 @@ def _rates(function: Callable[[float], Array], t: float, step: float) -> list[Ar
     return [derivative(lambda s: function(t + s), step), *map(np.asarray, sides)]
 
 
-def jumps_are_instants(trial: TimeLawTrial) -> str | None:
+def jumps_are_instants(trial: TimeLawTrial) -> None:
     """``jumps`` are finite times."""
     law = trial.law
     if not isinstance(law, Jumping) or not len(law.jumps):
-        return "it says of no instant that it jumps there"
+        raise DoesNotApplyError("it says of no instant that it jumps there")
     if not np.isfinite(np.asarray(law.jumps, dtype=float)).all():
         raise ContractError(f"{trial.name}: jumps must be finite times in s, received {law.jumps}")
-    return None
 
 
 TIME_LAWS = laws(values_are_finite_and_of_one_shape, derivatives_are_those_of_the_value, jumps_are_instants)

@@ -122,6 +122,17 @@ def test_slender_beams_are_those_of_euler_and_bernoulli() -> None:
         np.testing.assert_allclose(pairs[pairs > 0].reshape(-1, 2), speed * np.transpose([numbers] * 2) ** 2, rtol=4e-4)
 
 
+def test_foils_beyond_the_digits_of_krylov_vectors() -> None:
+    """Stretching is 1e10 times as stiff as bending: what ARPACK does not find is found at once."""
+    t = 1e-5
+    model = mbs.Model()
+    foil = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(0.01, t, E=210e9, nu=0.3, rho=7850.0), 20)
+    model.fix(foil.nodes[0])
+    exact = np.array([1.87510407, 4.69409113]) ** 2 * np.sqrt(210e9 * t**2 / 12.0 / 7850.0)
+    # the mesh adds (beta h)^2/12 and more, rounding 3e-5
+    np.testing.assert_allclose(mbs.modes(model, 2).angular, exact, rtol=8e-3)
+
+
 def test_rigid_motions_and_mechanisms_have_no_frequency() -> None:
     """Zeros are exactly zero: six of a free body, one more for every motion that hinges free."""
     model = mbs.Model()
@@ -150,6 +161,34 @@ def chain(links: int, length: float = 1.0) -> mbs.Model:
         model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=(0, 0, -k * length / links)))
         last = node
     return model
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("falls", [False, True])
+def test_free_ring(falls: bool, group: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A thin one has six rigid motions, not more or fewer, whose frequencies are zero; so it has where it falls.
+
+    ``omega^2 = EI/(m R^4) n^2 (n^2 - 1)^2/(n^2 + 1)`` in the plane, across it with the divisor ``n^2 + EI/GJ``
+    (Timoshenko, *Vibration Problems in Engineering*). Rounding of forces makes light sections accelerate.
+    """
+    section, R = BeamSection.rectangle(0.01, 0.002, E=210e9, nu=0.3, rho=7850.0), 1.0
+    _, _, _, GJ, EI_y, EI_z = np.diag(section.stiffness)
+    n, found = np.repeat([2.0, 3.0, 4.0], 2), []
+    for elements in (24, 48):
+        model = mbs.Model(group, gravity=(0, 0, -9.81 * falls))
+        angles = 2.0 * np.pi / elements * np.arange(elements)
+        nodes = [model.add_node((R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
+        model.add(Beam([*nodes, nodes[0]], section, y_axis=(0, 0, 1)))
+        modes = mbs.modes(model, 14)
+        assert not modes.eigenvalues[:6].any() and not np.iscomplexobj(modes.shapes)
+        found.append(modes.angular[6:])
+    limit = (4.0 * found[1] - found[0]) / 3.0
+    plane, across = (
+        np.sqrt(EI / section.mass * n**2 * (n**2 - 1.0) ** 2 / divisor) / R**2
+        for EI, divisor in ((EI_y, n**2 + 1.0), (EI_z, n**2 + EI_z / GJ))
+    )
+    np.testing.assert_allclose(limit, np.sort([*plane, *across])[:8], rtol=3e-3)
+    assert ("neither at rest" in caplog.text) == falls and "not stable" not in caplog.text
 
 
 @pytest.mark.parametrize("links", [1, 2, 5, 40])

@@ -249,6 +249,23 @@ def test_a_batch_is_of_the_class() -> None:
         mbs.simulate(model, 0.1, 0.01)
 
 
+@pytest.mark.parametrize(
+    ("make", "method", "message"),
+    [(lambda of: spring_whose("force", of), 0, "MyBatch.force"), (lambda of: joint_whose("evaluate", of), 1, "B")],
+)
+def test_wrong_shapes_are_refused_later(make: Any, method: int, message: str) -> None:
+    """Of what was in order at the start."""
+    calls = iter(range(1_000_000))
+
+    def later(result: Any) -> Any:
+        parts = list(result)
+        parts[method] = parts[method][:, :6] if next(calls) > 30 else parts[method]
+        return tuple(parts)
+
+    with pytest.raises(mbs.ModelError, match=rf"{message} must have the shape .*, received \({method + 1}, 6\)"):
+        mbs.simulate(make(later), 1.0, 0.01)
+
+
 class Exploding:
     """A law whose force over its delay is too large for a number from 0.05 s on."""
 
