@@ -9,6 +9,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import Ball, Box, Contact, Force, Plane, PrismaticJoint, RigidBody, hertz_stiffness
+from fem_mbs.elements.contact.yielding import damping_number
 
 R = 0.02
 M = 7800 * 4 / 3 * np.pi * R**3
@@ -56,6 +57,12 @@ def test_what_comes_back(e: float, law: tuple[float, float]) -> None:
     model = steel_ball(e, *law)
     solution = mbs.simulate(model, 2e-3, 2e-5, mbs.RadauIIA())
     assert solution.velocity("ball")[-1, 2] == pytest.approx(e, abs=2e-3)
+
+
+@pytest.mark.parametrize("e", [0.999001, 0.99909, 0.9999, 0.999999])
+def test_what_comes_back_almost_whole(e: float) -> None:
+    """``y (1 + e) = log((1 + y)/(1 - e y))``, whose digits cancel: its series is ``3/2 (1 - e) (1 + O(1 - e))``."""
+    assert damping_number(e) == pytest.approx(1.5 * (1.0 - e), rel=1.1 * (1.0 - e))
 
 
 @pytest.mark.slow

@@ -177,6 +177,14 @@ def test_a_grid_ends_at_its_edges(place: tuple[int, int]) -> None:
         plate.node(*place)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_shells_may_have_any_size(size: float) -> None:
+    plate = Shell.rectangle(mbs.Model(), (0, 0, 0), (2 * size, 0, 0), (0, size, 0), SHEET, (2, 1))
+    np.testing.assert_allclose(plate.nodes[-1].position, (2 * size, size, 0))
+    with pytest.raises(ModelError, match="must span a plane"):
+        Shell.rectangle(mbs.Model(), (0, 0, 0), (size, 0, 0), (size, 0, 0), SHEET, (2, 1))
+
+
 def quad(model: mbs.Model, *places: tuple[float, ...]) -> list[mbs.Node]:
     return [model.add_node(place) for place in places]
 
