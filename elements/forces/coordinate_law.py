@@ -27,7 +27,7 @@ from fem_mbs.contracts import (
     own_rows,
     shown,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 def check_joint(value: object, label: object) -> Constraint:
@@ -162,7 +162,7 @@ class CoordinateLawBatch(ElementBatch):
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Any) -> Law:
         """What resists the coordinates, and the states."""
-        raise NotImplementedError(f"{type(self).__name__} must define law(q, rate, state, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define law(q, rate, state, prescribed)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
         """``G^T N``, then ``u' - f`` of each state."""

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Component, ConstraintBatch, Motion, Node
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 from fem_mbs.lie import se3, so3
 
 PERPENDICULAR = 1e-8
@@ -109,7 +109,7 @@ class FramesBatch(ConstraintBatch):
 
     def first(self, frames: Frames, s: Array, t: float) -> First:
         """Equations at internal variables ``s`` (n, k)."""
-        raise NotImplementedError(f"{type(self).__name__} must define first(frames, s, t)")
+        raise MissingMethodError(f"{type(self).__name__} must define first(frames, s, t)")
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, tuple[Array, First]]:
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)

@@ -137,12 +137,12 @@ class RelativeJoint(Constraint):
         self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)
-        for name in self.closes:
-            if name not in TRANSLATIONS + ROTATIONS:
-                raise ModelError(
-                    f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', received "
-                    f"{shown(name)}"
-                )
+        known = [name for name in self.closes if name in TRANSLATIONS + ROTATIONS]
+        if not known or len({*known}) < len(self.closes):
+            raise ModelError(
+                f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', each once, "
+                f"received {shown(self.closes)}"
+            )
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
         self.free_axis = free[0] if len(free) == 1 else 2
         self.drive, self.displacement = drive, displacement

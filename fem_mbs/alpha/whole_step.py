@@ -32,7 +32,7 @@ from fem_mbs.alpha.newmark import (
     weights_of_missed,
     weights_of_third,
 )
-from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
+from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -85,7 +85,7 @@ def _step(
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        errors, sizes = lines.look(solution.value.rows, solution.unknown, end, carried)
+        errors, sizes = lines.look(solution.value.rows, solution.unknown, carried)
         carried = None if carried is None else errors
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
@@ -204,9 +204,9 @@ class StepLines:
             [made.matrix, *made.trials, made.end, made.look], system.ends if made.in_parts else None
         )
         arrays, at = program.arrays, made.places
-        starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
+        starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
         self._numbers = arrays[first]
-        self._start, self._linear, self._unknown, self._ended, self._errors = map(program.whole, starts[1:].tolist())
+        self._start, self._linear, self._unknown, self._errors = map(program.whole, starts[1:].tolist())
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
@@ -386,16 +386,16 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, last: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
+    def look(self, rows: Array, last: Array, errors: Array | None) -> tuple[Array, Array]:
         """Errors ``(5, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
 
-        From the rows of the last trial, those of the solution and its state; see ``StepErrorEstimate``.
+        From the rows of the last trial and those of the solution, whose state has been asked for last; see
+        ``StepErrorEstimate``.
         """
         if errors is not None:
             self._errors[: errors.size] = errors.reshape(-1)
             if self._closes:
                 self._errors[errors.size :] = self.plain(last).Z
-        self._ended[...] = end.state
         self._run(self._look, rows)
         return self._carried.reshape(5, -1).copy(), self._lasting.copy()
 

@@ -35,7 +35,7 @@ from fem_mbs.contracts.public import (
     received,
     snapshot,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import FemMbsError, ModelError, users_failure
 
 
 class PartNames(Public):
@@ -221,10 +221,13 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
                 )
                 return object.__setattr__(given[0], "__class__", Deferred)
             result = function(*values, **named)
-        except TypeError:
-            if why := misfit(function, values, named, method):
-                raise ModelError(f"{Label(function, given, named, method, len(given)).call}: {why}") from None
+        except FemMbsError:
             raise
+        except Exception as error:
+            called = Label(function, given, named, method, len(given)).call
+            if isinstance(error, TypeError) and (why := misfit(function, values, named, method)):
+                raise ModelError(f"{called}: {why}") from None
+            raise users_failure(error, called) or error  # noqa: B904 - whose cause it is
         if outer is call:
             complete(given[0], raw)
         return result

@@ -29,7 +29,7 @@ from fem_mbs.contracts.public import (
     same,
     snapshot,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 ORIGIN = np.zeros(3)
 Shared = TypeVar("Shared")
@@ -235,7 +235,7 @@ class Component(ModelPart):
     @classmethod
     def batch(cls, components: Sequence[Any], number: Numbering) -> Any:
         """One batch of all ``components``, which have equal keys."""
-        raise NotImplementedError(
+        raise MissingMethodError(
             f"{cls.__name__} must define batch(components, number), or a batch be of={cls.__name__}"
         )
 
@@ -320,7 +320,7 @@ class Batch:
 
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
+        raise MissingMethodError(
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
 

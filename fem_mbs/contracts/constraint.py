@@ -16,7 +16,7 @@ from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.public import received
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 class Coordinate(NamedTuple):
@@ -55,11 +55,11 @@ class CoordinateBatch:
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
         """Values and gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(x, R, u)")
+        raise MissingMethodError(f"{type(self).__name__} must define measure(x, R, u)")
 
     def second(self, context: Any) -> Array:
         """Derivatives of the gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(context)")
 
     def evaluate(self, motion: Motion) -> Measured:
         """Values and gradients in a motion; asked again by others for the same motion, they are not measured again."""
@@ -215,11 +215,11 @@ class ConstraintBatch(Batch):
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
         """``Phi``, its gradient ``B`` and the context of further derivatives."""
-        raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
 
     def second(self, context: Any) -> Array:
         """``H = DB``, ``(m, b, b)``."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(context)")
 
     def astray(self, end: StepEnd) -> str:
         """What is wrong with how a step has ended, though the equations hold."""

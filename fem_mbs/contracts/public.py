@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 
 class Moments:
-    """Counts the moments at which models were frozen and nodes moved, and how often parts were changed."""
+    """Counts the moments at which models were frozen and nodes moved, and how often models were changed."""
 
     def __init__(self) -> None:
         self.now = self.changes = 0

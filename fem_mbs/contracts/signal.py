@@ -20,7 +20,7 @@ from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element, ElementBatch
 from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.public import Public
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 Part = Element | Constraint
 Law = Callable[[float], Any]
@@ -44,7 +44,7 @@ class Combines(Public):
 
     def as_signal(self) -> Signal:
         """The signal that it stands for."""
-        raise NotImplementedError(f"{type(self).__name__} must define as_signal()")
+        raise MissingMethodError(f"{type(self).__name__} must define as_signal()")
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""

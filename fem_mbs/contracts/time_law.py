@@ -17,7 +17,7 @@ from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 class TimeLaw(Public):
@@ -55,7 +55,7 @@ class TimeLaw(Public):
 
     def derivative(self, k: int, t: float) -> Any:
         """The derivative of order ``k``, 0 for the value."""
-        raise NotImplementedError(f"{type(self).__name__} must define {('__call__', 'velocity', 'acceleration')[k]}(t)")
+        raise MissingMethodError(f"{type(self).__name__} must define {('__call__', 'velocity', 'acceleration')[k]}(t)")
 
     @checked
     def after(self, delay: float) -> TimeLaw:

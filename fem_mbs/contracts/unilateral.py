@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
+from fem_mbs.errors import MissingMethodError
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
@@ -133,15 +134,15 @@ class UnilateralBatch(ElementBatch):
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)`` alone."""
-        raise NotImplementedError(f"{type(self).__name__} must define gaps(motion)")
+        raise MissingMethodError(f"{type(self).__name__} must define gaps(motion)")
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         """Some contacts, ``places`` of ``rows``: their gaps, and the gradients of gap and slip."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(motion, rows, places)")
+        raise MissingMethodError(f"{type(self).__name__} must define measure(motion, rows, places)")
 
     def second(self, gaps: Gaps) -> Array:
         """Derivatives of the gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(gaps)")
 
     def points(self, motion: Motion) -> Array | None:
         """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""

@@ -228,7 +228,7 @@ def sensitivities(
         "copies" runs models beside each other, at two values of each parameter, in steps that all of them take: for any
         method, and small models. "direct" solves linear equations for each parameter in every step of a run, by the
         matrix of the step: for :class:`GeneralizedAlpha` in its formulations "stabilized" and "index3". By default
-        direct for models of more than 30 unknowns, where it can be.
+        direct for models of more than 30 unknowns, and of laws with kinks, where it can be.
     scale : dict, optional
         Sizes that tell how far parameters are varied, by 1e-5 of them: by default their values, which may be zero.
         Where the model at the start bends over that, less is taken.
@@ -277,7 +277,8 @@ def sensitivities(
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     variations = smooth_variations(own, system)
-    if how != "copies" and not (how is None and (system.size <= SMALL or no_direct(system, method))):
+    by_copies = system.size <= SMALL and not system.watched  # which cross a kink in different steps
+    if how != "copies" and not (how is None and (by_copies or no_direct(system, method))):
         try:
             run = DirectIntegration(system, method, step, t_end, variations)
             solution = run.finished()

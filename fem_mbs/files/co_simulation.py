@@ -42,7 +42,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
-from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.run.time_loop import TimeIntegration, refuse_changes
 from fem_mbs.system.system import System
 
 ROUNDING = 1e-6
@@ -130,6 +130,7 @@ class CoSimulation:
             If a step fails for good.
         """
         label = "CoSimulation: inputs"
+        refuse_changes(self._system, "CoSimulation: changed since it was made", "make one of the model as it is now")
         set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
         begin = self.state.t
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))

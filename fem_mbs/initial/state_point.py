@@ -45,7 +45,8 @@ def without_accelerations(system: System, place: StatePoint) -> Evaluation:
     motion = _motion(system, place)
     with np.errstate(over="ignore", invalid="ignore"):
         evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(place.t))
-    if not np.isfinite(evaluation.force).all() and (text := not_finite(system, evaluation)):
+    finite = np.isfinite(evaluation.force).all() and np.isfinite(evaluation.constraint).all()
+    if not finite and (text := not_finite(system, evaluation)):
         raise MotionError(text)
     return evaluation
 

@@ -321,14 +321,16 @@ def _rounding(system: System, state: State, M: csc_array, K: csc_array) -> BoolA
 
     Light nodes accelerate by much then, which turns what is symmetric into what is not.
     """
-    sizes = np.ones(system.N)
-    sizes[: 6 * system.n] = np.tile(np.repeat([np.abs(state.x).max() + system.length, 1.0], 3), system.n)
-    rounding, mass = np.zeros((2, system.N))
-    rounding[system.free_rows] = ROUNDING * (abs(K) @ sizes[system.free_rows])
-    mass[system.free_rows] = M.diagonal()
-    noise, mass = (system.nodes_of(own).reshape(-1, 2, 3).max(axis=2) for own in (rounding, mass))
-    a = np.linalg.norm(state.vdot.reshape(-1, 2, 3), axis=2)
-    return np.asarray((a > 0.0) & (a * mass <= noise))
+    rows, sizes = system.free_rows, np.ones(system.N)
+    sizes[: 6 * system.n].reshape(-1, 6)[:, :3] = np.linalg.norm(state.x, axis=1)[:, None]
+    rounding, forces = np.zeros((2, system.N))
+    rounding[rows] = ROUNDING * (abs(K) @ sizes[rows])
+    parts = M.tocoo()  # of a node alone, as what neighbours accelerate by may be more than rounding
+    i, j = rows[parts.row], rows[parts.col]
+    alone = (i // 3 == j // 3) & (j < 6 * system.n)
+    np.add.at(forces, i[alone], parts.data[alone] * state.vdot.ravel()[j[alone]])
+    noise, forces = (np.linalg.norm(system.nodes_of(own).reshape(-1, 2, 3), axis=2) for own in (rounding, forces))
+    return np.asarray((forces > 0.0) & (forces <= noise))
 
 
 def _refuse_kinks(system: System, evaluation: Evaluation) -> None:

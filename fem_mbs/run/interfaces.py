@@ -250,12 +250,12 @@ def equations_about(system: System, state: State) -> Sequence[tuple[Evaluation, 
 
     Forces, gaps of joints and what their accelerations lack, gaps of contacts and their friction.
     """
-    speed = system.largest_of_nodes(state.v.ravel())
-    h = AHEAD / speed if speed else 0.0
-    x, R = system.kinematics.retract(state.x, state.R, h * state.v)
-    ahead = replace(state, x=x, R=R, u=state.u + np.where(system.order > 0, h * state.udot, 0.0))
     try:
-        with system.as_frozen():
+        with system.as_frozen(), np.errstate(over="ignore", invalid="ignore"):  # of a run that has failed
+            speed = system.largest_of_nodes(state.v.ravel())
+            h = AHEAD / speed if speed else 0.0
+            x, R = system.kinematics.retract(state.x, state.R, h * state.v)
+            ahead = replace(state, x=x, R=R, u=state.u + np.where(system.order > 0, h * state.udot, 0.0))
             return [_equations(system, at) for at in (state, ahead)]
     except (FemMbsError, *FAILURES):
         return None

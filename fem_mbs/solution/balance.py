@@ -16,6 +16,7 @@ from fem_mbs.lie import so3
 from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
+from fem_mbs.system.batch_checks import energies_of
 from fem_mbs.system.states import in_world, read_only
 
 MOST = 50_000_000
@@ -114,7 +115,7 @@ def residuals(history: History) -> ConstraintResidual:
 
 def _energy(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """Of each cell ``(n, 3)``."""
-    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, batch.energy(motion))), axis=-1)
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, energies_of(batch, motion))), axis=-1)
 
 
 def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

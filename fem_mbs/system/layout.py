@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.linear.constrained import LEVELS, GGLMatrix, LeastNormSolver, Redundant, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription, extent, idle_rotations
-from fem_mbs.system.batch_checks import check_batch
+from fem_mbs.system.batch_checks import batch_of, check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, Workspace, components, free_components, number_constraints, triplets
 
@@ -114,9 +115,7 @@ class Layout:
         self._stacked: dict[int, Kinematics] = {}
         self._initial_values()
         self._number_components(model)
-        self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in grouped(model.constraints)
-        ]
+        self.constraint_batches = [batch_of(g, self.number, ConstraintBatch) for g in grouped(model.constraints)]
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
         self.number.equations = {joint: np.arange(own.rows.start, own.rows.stop) for joint, own in numbers.rows.items()}
@@ -171,7 +170,7 @@ class Layout:
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: ModelDescription) -> None:
-        self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in grouped(model.elements)]
+        self.batches = [batch_of(g, self.number, ElementBatch) for g in grouped(model.elements)]
         self.reads = [(k, batch.reads) for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.readers = [k for k, _ in self.reads]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
@@ -328,5 +327,9 @@ def grouped(parts: Iterable[Any]) -> list[list[Any]]:
     """Elements or joints that share a batch."""
     groups: dict[Hashable, list[Any]] = {}
     for part in parts:
+        if not isinstance(type(part).batch, MethodType):
+            raise ModelError(
+                f"{type(part).__name__}.batch must be a class method: @classmethod, batch(cls, parts, number)"
+            )
         groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)
     return list(groups.values())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import FemMbsError
 
 STEP = 1e-5
 """Central differences over this step of quantities of order one are exact to about 1e-10."""
@@ -19,7 +20,7 @@ NOISE = 1e-9
 SHOWN = 3
 
 
-class ContractError(AssertionError):
+class ContractError(FemMbsError, AssertionError):
     """An element, a joint or a method breaks a law of its contract; the message says which, and how."""
 
 

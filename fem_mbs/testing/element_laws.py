@@ -195,9 +195,12 @@ def jumps_are_told(trial: ElementTrial) -> None:
     batch = trial.batch
     if type(batch).next_jump is ElementBatch.next_jump and type(batch).jump is ElementBatch.jump:
         raise DoesNotApplyError("nothing in it jumps")
-    if np.isnan(instant := batch.next_jump(0.0, trial.motion.u)):
-        raise ContractError(f"{trial.name}: next_jump must return a time in s or infinity, received {instant}")
-    after = batch.jump(trial.force()[1])
+    after, u = batch.jump(trial.force()[1]), trial.motion.u.copy()
+    if after is not None and batch.own is not None:
+        u[batch.own] = after
+    due = batch.next_jump(0.0, trial.motion.u) <= 0.0
+    if due and not (instant := batch.next_jump(0.0, u)) > 0.0:
+        raise ContractError(f"{trial.name}: next_jump after a jump at t = 0 s must be later, received {instant} s")
     if after is not None and batch.own is not None:
         near(f"{trial.name}: shape of what jump returns", np.shape(after), batch.own.shape, 0.0)
         d, context = np.random.default_rng(trial.seed).normal(size=batch.own.shape), trial.force()[1]

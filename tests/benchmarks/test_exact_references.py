@@ -175,6 +175,6 @@ SLOW = ("rotating shaft", "IFToMM A05, flyball governor", "heavy top without joi
 )
 def test_exact(name: str) -> None:
     expected = np.concatenate([np.ravel(part) for part in EXACT[name]()])
-    rows = [own for own in references()[name] if own.source.startswith("exact") and "order in " not in own.quantity]
-    allowed = np.array([own.tolerance * (own.scale or abs(own.value)) for own in rows])
-    assert (np.abs([own.value for own in rows] - expected) <= 0.01 * allowed).all()
+    rows = [own for own in references()[name] if own.source.startswith("exact") and "order in " not in own.name]
+    allowed = np.array([own.tolerance * (own.scale or abs(own.reference)) for own in rows])
+    assert (np.abs([own.reference for own in rows] - expected) <= 0.01 * allowed).all()

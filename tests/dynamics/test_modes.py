@@ -122,6 +122,17 @@ def test_slender_beams_are_those_of_euler_and_bernoulli() -> None:
         np.testing.assert_allclose(pairs[pairs > 0].reshape(-1, 2), speed * np.transpose([numbers] * 2) ** 2, rtol=4e-4)
 
 
+def test_foils_beyond_the_digits_of_krylov_vectors() -> None:
+    """Stretching is 1e10 times as stiff as bending: what ARPACK does not find is found at once."""
+    t = 1e-5
+    model = mbs.Model()
+    foil = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(0.01, t, E=210e9, nu=0.3, rho=7850.0), 20)
+    model.fix(foil.nodes[0])
+    exact = np.array([1.87510407, 4.69409113]) ** 2 * np.sqrt(210e9 * t**2 / 12.0 / 7850.0)
+    # the mesh adds (beta h)^2/12 and more, rounding 3e-5
+    np.testing.assert_allclose(mbs.modes(model, 2).angular, exact, rtol=8e-3)
+
+
 def test_rigid_motions_and_mechanisms_have_no_frequency() -> None:
     """Zeros are exactly zero: six of a free body, one more for every motion that hinges free."""
     model = mbs.Model()
@@ -266,6 +277,23 @@ def test_string() -> None:
 
 
 SLENDER = BeamSection(1e5, 1e5, 4.0, 4.0, MU, (1e-5, 5e-6, 5e-6))
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.1])
+def test_a_point_mass_on_springs(offset: float) -> None:
+    """Its rotation, on which nothing acts, is held; one that pulls at a lever turns it, and there is no inertia."""
+    model = mbs.Model()
+    mass = model.add_node((1, 0, 0), name="bob")
+    model.add(PointMass(mass, 2.0))
+    for x in (0.0, 3.0):
+        end = model.add_node((x, 0, 0))
+        model.fix(end)
+        model.add(SpringDamper(end, mass, 400.0, point_b=(1, offset, 0)))
+    if offset:
+        with pytest.raises(mbs.SingularSystemError, match=r"node 'bob' \(rotation.*\) can move without mass"):
+            mbs.modes(model)
+    else:
+        np.testing.assert_allclose(mbs.modes(model).angular, [0.0, 0.0, 20.0], rtol=1e-12)
 
 
 def test_follower_force() -> None:

@@ -164,6 +164,15 @@ def test_runs_do_not_see_the_inputs_of_others() -> None:
     assert first.output("angle") == angle == pytest.approx(0.015, rel=1e-6)
 
 
+def test_a_model_that_was_changed_is_told() -> None:
+    torque, model, outputs = spun()
+    run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    run.advance(0.1)
+    model.gravity = (0, 0, -1)
+    with pytest.raises(mbs.ModelError, match="CoSimulation: changed since it was made: its gravity.*make one of the"):
+        run.advance(0.1)
+
+
 def test_an_advance_that_is_refused_leaves_no_trace() -> None:
     torque, model, outputs = spun()
     run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)

@@ -26,6 +26,7 @@ from fem_mbs.elements import (
     TimeLaw,
     Vector,
 )
+from fem_mbs.testing import ContractError, check_law
 
 close = np.testing.assert_allclose
 TIMES = np.linspace(0.0, 1.0, 21)
@@ -367,8 +368,28 @@ def test_a_law_that_is_not_finished_says_what_is_missing() -> None:
         def __call__(self, t: float) -> float:
             return t
 
-    with pytest.raises(NotImplementedError, match=r"Half must define velocity\(t\)"):
+    with pytest.raises(mbs.FemMbsError, match=r"Half must define velocity\(t\)"):
         (Half() + 1.0).velocity(0.0)
+
+
+@pytest.mark.parametrize(
+    "law", [PointToPoint(1.0, 2.0, 0.5, order=7), SCurve(1.0, 2.0, 4.0), SmoothStep(1.0, 0.5), Table([2, 2.5], [0, 1])]
+)
+def test_laws_are_looked_at_where_they_have_corners_and_values(law: TimeLaw) -> None:
+    check_law(law)
+
+    class Wrong(TimeLaw):
+        def __call__(self, t: float) -> float:
+            return float(law(t))
+
+        def velocity(self, t: float) -> float:
+            return 1.001 * float(law.velocity(t)) + 1e-3
+
+        def acceleration(self, t: float) -> float:
+            return float(law.acceleration(t))
+
+    with pytest.raises(ContractError, match="Wrong: velocity at t ="):
+        check_law(Wrong(), (2.1, 2.2) if isinstance(law, Table) else (0.11, 0.5))
 
 
 # Drives
