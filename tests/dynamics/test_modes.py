@@ -279,6 +279,23 @@ def test_string() -> None:
 SLENDER = BeamSection(1e5, 1e5, 4.0, 4.0, MU, (1e-5, 5e-6, 5e-6))
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.1])
+def test_a_point_mass_on_springs(offset: float) -> None:
+    """Its rotation, on which nothing acts, is held; one that pulls at a lever turns it, and there is no inertia."""
+    model = mbs.Model()
+    mass = model.add_node((1, 0, 0), name="bob")
+    model.add(PointMass(mass, 2.0))
+    for x in (0.0, 3.0):
+        end = model.add_node((x, 0, 0))
+        model.fix(end)
+        model.add(SpringDamper(end, mass, 400.0, point_b=(1, offset, 0)))
+    if offset:
+        with pytest.raises(mbs.SingularSystemError, match=r"node 'bob' \(rotation.*\) can move without mass"):
+            mbs.modes(model)
+    else:
+        np.testing.assert_allclose(mbs.modes(model).angular, [0.0, 0.0, 20.0], rtol=1e-12)
+
+
 def test_follower_force() -> None:
     """Beck's column flutters above 20.0509 EI/L^2: the stiffness is not symmetric."""
     growth = []
