@@ -65,7 +65,7 @@ def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility
 
 
 def strike(
-    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, still: Array
+    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array
 ) -> tuple[State, float]:
     """The state after an impact of all that touch, and what it took; ``before`` (k, 3) are rates.
 
@@ -78,7 +78,7 @@ def strike(
     P, solved = push(mobility.delassus, c, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
-    if not solved or (after[:, 0] < -still)[mobility.held].any():
+    if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
         raise NotConvergedError(_no_impulses(contacts, state, touching, mobility, P, after[:, 0]))
     size = np.abs(P).max(axis=1, initial=0.0)
     u, some = state.u.copy(), size > NO_HIT * size.max(initial=0.0)

@@ -116,7 +116,7 @@ class NonsmoothAlpha(Method):
         slow = own.still(state, np.inf)
         rates = own.here(state).rates()
         if (rates[:, 0] < -slow).any():
-            state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers], slow)
+            state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers])
             rates = own.here(state).rates()
         touches[own.numbers] = rates[:, 0] <= slow
         return settled(contacts, state, touches, np.inf)
@@ -284,7 +284,7 @@ class NonsmoothAlpha(Method):
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        state, lost = strike(contacts, state, touches, rates, back, touches.still(state, h))
+        state, lost = strike(contacts, state, touches, rates, back)
         memory = memory._replace(approach=approach, brought=memory.brought + max(-lost, 0.0))
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
