@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from fem_mbs.alpha.carried_errors import begun, carried_on
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
@@ -110,8 +111,9 @@ class GeneralizedAlpha(Method):
         """Starting values where accelerations have jumped."""
         started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
         if errors is not None and system.has_history:
-            errors = errors.copy()
-            system.own_of(errors[0])[:] = system.jump_change(before, system.own_of(errors[0]))
+            values = errors.values.copy()
+            system.own_of(values[0])[:] = system.jump_change(before, system.own_of(values[0]))
+            errors = errors._replace(values=values)
         return started._replace(errors=errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
@@ -188,9 +190,7 @@ class GeneralizedAlpha(Method):
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         carried = memory.errors
         if carried is not None and errors.velocities is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                rates = newmark(scheme.parameters, h, carried[1:4], system.order).constants
-                carried = equations.carried(solution, carried, rates, errors.increment, errors.velocities)
+            carried = carried_on(scheme, equations, solution, new, carried, errors)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -251,22 +251,19 @@ class GeneralizedAlpha(Method):
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
         return Scheme(system, system.kinematics, self.coefficients, kind)
 
-    def carrying(self, system: System, memory: AlphaMemory, on: bool) -> AlphaMemory:
+    def carrying(self, system: System, state: State, memory: AlphaMemory) -> AlphaMemory:
         """On the group, with the exact matrix of each step, and without the second multipliers of index 2."""
         scheme = self.scheme(system)
         able = scheme.chart is system.kinematics and scheme.kind is not Index2Equations and self.quadratic
-        if not (on and able and not self.newton.modified):
-            return memory._replace(errors=None)
-        return memory if memory.errors is not None else memory._replace(errors=np.zeros((5, system.N)))
+        if not able or self.newton.modified:
+            return memory
+        return memory._replace(errors=begun(system, state))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
-        """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""
+        """By the tangents of blocks of steps (``carried_errors.py``)."""
         if memory.errors is None:
             return None
-        parts = memory.errors[0, : 6 * system.n].reshape(-1, 2, 3)
-        with np.errstate(over="ignore", invalid="ignore"):
-            sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
-        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
+        return np.nan_to_num(np.maximum.reduce(memory.errors.largest), nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
 from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
@@ -45,13 +45,15 @@ class StepErrors(NamedTuple):
     increment: Array
     """Defect ``(N,)`` of the increment,"""
     velocities: Array | None
-    """and that of velocities, by differences of accelerations, where errors are carried along."""
+    """and that of velocities, by differences of accelerations, where errors are to be carried on."""
     accelerations: AccelerationHistory
     """What the next step is compared with."""
     branches: Array | None
     """On which side of their kinks laws are at the end, where there are such."""
     crossed: bool
     """Whether that has changed in the step."""
+    sudden: bool
+    """Whether the local error tells nothing of the steps around."""
 
 
 def errors_of_step(
@@ -78,6 +80,7 @@ def errors_of_step(
     sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0 or after_rest(memory, local))
     if system.watched:
         report.branches, report.local_error = branches, left
+    carries = due(memory.errors, new.t, local)
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
             led = left  # where Newton's method had nothing to solve, nothing is taken back
@@ -91,14 +94,21 @@ def errors_of_step(
             if system.follows_time:
                 missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
             report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
-    third = None
-    if memory.errors is not None:
-        ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
-        third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
+    third = third_of(scheme.parameters, h, recent.t_old < state.t, memory, now) if carries else None
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
-    return StepErrors(local, left, third, history, branches, crossed)
+    return StepErrors(local, left, third, history, branches, crossed, sudden)
+
+
+def third_of(parameters: Parameters, h: float, known: bool, memory: AlphaMemory, now: Array) -> Array:
+    """Defect ``C_v h^3 v_ttt`` (N,) of velocities, by accelerations at the end of a step, ``now``, and before.
+
+    Nothing where what was before is not ``known``.
+    """
+    before, ratio = memory.accelerations, round(memory.h / h, DIGITS) if known else 0.0
+    result: Array = h * weights_of_third(parameters, ratio) @ np.array([now, before.now, before.old])
+    return result
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -247,3 +257,8 @@ def looked_at(k: int) -> bool:
     size = 6 if k < 60 else 12 if k < 240 else 24
     block, place = divmod(k, size)
     return k < FIRST or place == int(block * block * GOLDEN % 1.0 * size)
+
+
+def due(errors: CarriedErrors | None, t: float, local: float) -> bool:
+    """Whether a block ends with a step to ``t``, with a local error: as planned, or as the motion bends more."""
+    return errors is not None and (t > errors.until or local > errors.expected)

@@ -28,6 +28,31 @@ def restarted(now: Array, t: float, error: float = 0.0) -> AccelerationHistory:
     return AccelerationHistory(now, t, now, t, now, error)
 
 
+class CarriedErrors(NamedTuple):
+    """Errors of a run that are carried along (``carried_errors.py``), and where to."""
+
+    values: Array
+    """Of the configuration, velocities, accelerations, algorithmic ones and ``Z/h^3``, ``(5, N)``."""
+    t: float
+    """Time up to which they were carried,"""
+    x: Array
+    R: Array
+    """the configuration there,"""
+    flow: Array
+    """and how the state changes there ``(3, N)``."""
+    step: float
+    """Time over which they were carried last; 0 at first."""
+    until: float
+    """Time after which they are carried on, at the latest,"""
+    expected: float
+    """and the local error that no step before has."""
+    largest: Array
+    """Length in m and angle in rad of the worst node, the largest ones ``(2, 2)`` before a time and since then."""
+    began: float
+    since: float
+    """When errors began, and that time: half as long after it, or more."""
+
+
 class AlphaMemory(NamedTuple):
     """What the method goes on with, beside the state.
 
@@ -55,8 +80,8 @@ class AlphaMemory(NamedTuple):
     """At a start that a trial is still to correct: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
-    errors: Array | None = None
-    """Errors ``(5, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    errors: CarriedErrors | None = None
+    """Errors of the run, where they are carried along."""
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""
@@ -68,4 +93,5 @@ def named(memory: AlphaMemory) -> AlphaMemory:
         accelerations=AccelerationHistory(*memory.accelerations),
         predictor=None if memory.predictor is None else PredictorHistory(*memory.predictor),
         convergence=None if memory.convergence is None else ConvergenceHistory(*memory.convergence),
+        errors=None if memory.errors is None else CarriedErrors(*memory.errors),
     )

@@ -16,13 +16,14 @@ errors and what they ask of Newton's method (``local_error.py``), starting value
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, RateSensitivities, State
+from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate
@@ -148,22 +149,26 @@ class StepEquations:
     def __init__(
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
     ) -> None:
-        self.system, self.state, self.h = system, state, h
-        self.formulas, self.chart, self.matrix = formulas, chart, matrix
+        self.system, self.chart, self.matrix = system, chart, matrix
         self.t = state.t + h
         self.prescribed = system.prescribe(self.t)
-        self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
-        """``gamma'`` and ``beta'``."""
-        self.gamma, self.beta = formulas.factors[:2, 0].tolist()
-        """The same, as numbers."""
         self.first = chart.width * system.n
         """Number of the first internal variable in increments."""
-        self.own_factors = formulas.factors[:2, self.first :]
-        """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.begin_at(state, h, formulas)
         self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
         """Whether the rows of the constraints in the matrix are others than ``B``."""
         self.u = system.ahead(state, h) if system.has_history else state.u
         """Internal variables ``(k,)`` to which increments are added."""
+
+    def begin_at(self, state: State, h: float, formulas: Newmark) -> None:
+        """Have the step begin at a state, as long before its end as ``h``, with these formulas."""
+        self.state, self.h, self.formulas = state, h, formulas
+        self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
+        """``gamma'`` and ``beta'``."""
+        self.gamma, self.beta = formulas.factors[:2, 0].tolist()
+        """The same, as numbers."""
+        self.own_factors = formulas.factors[:2, self.first :]
+        """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -333,6 +338,21 @@ class StepEquations:
         return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     # errors
+
+    def block(
+        self, start: State, h: float, formulas: Newmark, unknown: Unknowns, residual: StepResidual
+    ) -> tuple[StepEquations, Iterate[Unknowns, StepResidual, Linearization]]:
+        """One step of ``h`` from a state before to where this one leads, and its solution: that of all steps between.
+
+        ``Z`` is that of this step, as many times as it is shorter.
+        """
+        block = copy(self)
+        block.begin_at(start, h, formulas)
+        D = residual.place.D.copy()
+        D[...] = self.chart.kinematics.relative(start.x, start.R, residual.place.x, residual.place.R)
+        residual = residual._replace(place=residual.place._replace(D=D))
+        unknown = unknown._replace(Z=unknown.Z * (h / self.h))
+        return block, Iterate(unknown, residual, block.linearize(unknown, residual), Report())
 
     def carried(
         self,

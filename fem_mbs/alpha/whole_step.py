@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fem_mbs.alpha.carried_errors import over_block, planned
 from fem_mbs.alpha.local_error import (
     SUDDEN,
     after_rest,
+    due,
     looked_at,
+    third_of,
     tolerances,
     unseen_forces,
 )
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors
 from fem_mbs.alpha.newmark import (
-    DIGITS,
     PLAIN,
     SAME,
     Parameters,
     PredictorHistory,
     newmark,
     weights_of_missed,
-    weights_of_third,
 )
 from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
@@ -78,22 +79,27 @@ def _step(
     report.end_checked = lines.end_checked
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
-    looks, carried = sudden or looked_at(memory.steps), memory.errors
-    if looks or carried is not None:
+    errors, carries = memory.errors, due(memory.errors, new.t, local)
+    now, matrix = new.vdot.reshape(-1), memory.matrix if solution.linearization is None else lines.kept()
+    looks = sudden or looked_at(memory.steps)
+    if looks or carries:
         if solution.linearization is None:  # nothing to look by
             return None
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        errors, sizes = lines.look(solution.value.rows, solution.unknown, end, carried)
-        carried = None if carried is None else errors
+        sizes, left = lines.look(solution.value.rows, end)
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
-    accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
-    matrix = memory.matrix if solution.linearization is None else lines.kept()
+        if carries and errors is not None:
+            third = third_of(scheme.parameters, h, before.t_old < state.t, memory, now)
+            wrong = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
+            carry = partial(lines.carry, scheme.parameters, solution, new, h, errors, wrong)
+            errors = planned(scheme, over_block(system, errors, new, h, carry), local, h, new)
+    accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
-        errors=carried,
+        errors=errors,
         resolves=memory.resolves,
     )
     return Step(new, memory, report, local)
@@ -167,7 +173,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
-    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -198,8 +204,8 @@ class StepLines:
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look = program.kernels(
-            [made.matrix, *made.trials, made.end, made.look], system.ends if made.in_parts else None
+        self._matrix, *trials, self._end, self._look, self._carry = program.kernels(
+            [made.matrix, *made.trials, made.end, made.look, made.carry], system.ends if made.in_parts else None
         )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
@@ -208,8 +214,8 @@ class StepLines:
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._carried = (
-            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "carried")
+        self._tried, self._after, self._row, self._judged, self._lasting, self._left, self._carried = (
+            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "left", "carried")
         )
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
@@ -230,6 +236,7 @@ class StepLines:
         self._given: Array | None = None
         self._evaluated: Array | None = None
         """The rows that kernels read, and those of the last trial."""
+        self._block: Array | None = None
         self._count = 0
 
     # the beginning of a step
@@ -242,9 +249,6 @@ class StepLines:
             self._key, self._formulas = key, _formulas(*key)
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
-        if memory.errors is not None:
-            ratio = round(memory.h / h, DIGITS) if last.t_old < state.t else 0.0
-            numbers[-4:-1] = (h * weights_of_third(parameters, ratio)).tolist()
         x, a, *parts = self._last
         if x is state.x and a is memory.a:
             np.concatenate(parts, out=self._start)
@@ -380,18 +384,56 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, last: Array, end: StepResult, errors: Array | None) -> tuple[Array, Array]:
-        """Errors ``(5, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
+    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
+        """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``, and its defect ``(N,)``.
 
-        From the rows of the last trial, those of the solution and its state; see ``StepErrorEstimate``.
+        From the rows of the last trial and the state of the solution.
         """
-        if errors is not None:
-            self._errors[: errors.size] = errors.reshape(-1)
-            if self._closes:
-                self._errors[errors.size :] = self.plain(last).Z
         self._ended[...] = end.state
         self._run(self._look, rows)
-        return self._carried.reshape(5, -1).copy(), self._lasting.copy()
+        return self._lasting.copy(), self._left.copy()
+
+    def carry(
+        self,
+        parameters: Parameters,
+        solution: Iterate[Array, Trial, int],
+        new: State,
+        h: float,
+        errors: CarriedErrors,
+        wrong: Array,
+        H: float,  # noqa: N803
+        values: Array,
+    ) -> Array:
+        """Errors ``(5, N)`` over a block of ``H`` that ends with a step of ``h``, with its defects ``wrong`` (2, N).
+
+        As :func:`~fem_mbs.alpha.carried_errors.carried_on`; the step is not under way any more.
+        """
+        rows, N, last = solution.value.rows, self._linear.shape[1], self.plain(solution.unknown)
+        Z = last.Z * (H / h) if self._closes else np.zeros(N)
+        if not isclose(H, h, rel_tol=SAME):
+            formulas = newmark(parameters, H, np.eye(3), np.empty(0, np.intp))
+            self._key, (factors, constants, _) = None, formulas
+            self._numbers[1:5], self._numbers[9:18] = (H, *factors[:, 0]), constants.ravel()
+            for name, own in (("x", errors.x), ("R", errors.R), ("v", errors.flow[0])):
+                self._start[self._columns.of[name]] = own.ravel()
+            rows = rows.copy()
+            D = rows[:N] = self._system.kinematics.relative(errors.x, errors.R, new.x, new.R).ravel()
+            if self._closes:
+                rows[N + len(self._multipliers) : -1] = Z
+            rates = np.stack([new.v.ravel(), new.vdot.ravel()])
+            self._linear[:2] = rates - factors[:2] * (D - Z)
+            solver = self._system.solver
+            assert isinstance(solver, CompiledBand)
+            self._block, place = solver.memory()  # held until the next
+            self._program.put(self._lu[0], place)
+            self._program.put(self._lu[1], place)
+            self._use(0)
+            self._run(self._matrix, rows)
+            if self._seen[0]:
+                raise OtherBranchError
+        self._errors[...] = np.concatenate([values.ravel(), Z, wrong.ravel()])
+        self._run(self._carry, rows)
+        return self._carried.reshape(5, -1).copy()
 
     # the same by NumPy
 
