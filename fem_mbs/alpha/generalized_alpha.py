@@ -13,10 +13,17 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.carried_errors import begun, carried_on
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
-from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
+from fem_mbs.alpha.local_error import (
+    begun,
+    block_ended,
+    errors_of_step,
+    highest_derivatives,
+    over_block,
+    tolerances,
+    worst,
+)
 from fem_mbs.alpha.memory import AlphaMemory, named, restarted
 from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
@@ -173,7 +180,7 @@ class GeneralizedAlpha(Method):
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps else equations.calmer(state.multipliers)
-        plain, scheme = equations.formulas.guess, self.scheme(system)
+        scheme, plain = Scheme(system, equations.chart, self.coefficients, type(equations)), equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         if kept is not None and not len(kept.T_inv):
@@ -189,8 +196,18 @@ class GeneralizedAlpha(Method):
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         carried = memory.errors
-        if carried is not None and errors.velocities is not None:
-            carried = carried_on(scheme, equations, solution, new, carried, errors)
+        if carried is not None and errors.of_block is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = carried.values
+                ended = block_ended(scheme, carried, new, errors.accelerations.now, h, errors.local)
+                if isclose(new.t - carried.t, h, rel_tol=SAME):
+                    rates = newmark(scheme.parameters, h, values[1:4], system.order).constants
+                    values = equations.carried(solution, values, rates, *errors.of_block)
+                else:
+                    v = carried.flow[0, : state.v.size].reshape(state.v.shape)
+                    carry = partial(equations.over_block, solution, v, scheme.parameters, errors.of_block)
+                    values = over_block(system, carried, ended, new, carry)
+            carried = ended._replace(values=values)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -260,10 +277,12 @@ class GeneralizedAlpha(Method):
         return memory._replace(errors=begun(system, state))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
-        """By the tangents of blocks of steps (``carried_errors.py``)."""
+        """By the tangents of blocks of steps."""
         if memory.errors is None:
             return None
-        return np.nan_to_num(np.maximum.reduce(memory.errors.largest), nan=np.inf, posinf=np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = np.maximum.reduce([*memory.errors.largest, worst(system, memory.errors.values[0])])
+        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

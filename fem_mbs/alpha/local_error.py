@@ -6,6 +6,7 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -33,6 +35,11 @@ NOTHING = 1e-10
 EARLY, UNSEEN = 0.25, 0.1
 """About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
 over how much they change, they are such that a step does not see."""
+BENT, LEAST, MOST = 0.3, 8, 128
+"""How long blocks of steps are over which errors are carried: in rad of an oscillation that changes velocities as much,
+and in steps. Shorter ones cost more than single steps do."""
+FASTER = 4.0
+"""A local error so many times that of the step before a block ends it."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 
@@ -42,18 +49,14 @@ class StepErrors(NamedTuple):
 
     local: float
     """Size of the local error."""
-    increment: Array
-    """Defect ``(N,)`` of the increment,"""
-    velocities: Array | None
-    """and that of velocities, by differences of accelerations, where errors are to be carried on."""
+    of_block: Array | None
+    """Defects ``(2, N)`` of increment and velocities, of all steps of a block that ends here."""
     accelerations: AccelerationHistory
     """What the next step is compared with."""
     branches: Array | None
     """On which side of their kinks laws are at the end, where there are such."""
     crossed: bool
     """Whether that has changed in the step."""
-    sudden: bool
-    """Whether the local error tells nothing of the steps around."""
 
 
 def errors_of_step(
@@ -80,35 +83,29 @@ def errors_of_step(
     sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0 or after_rest(memory, local))
     if system.watched:
         report.branches, report.local_error = branches, left
-    carries = due(memory.errors, new.t, local)
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
             led = left  # where Newton's method had nothing to solve, nothing is taken back
             if (matrix := solution.linearization) is not None:
                 led = response(scheme, solution.value.evaluation, left, matrix.factors)
             if memory.steps:
-                oscillating = unresolved(system, h, state, new, now + before.now)
+                lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, now + before.now, led)
             else:
+                lasting = scheme.parameters.both_defects * worst(system, led)
                 oscillating = set_off(scheme, h * (new.v - state.v), left, led)
             missed = None
             if system.follows_time:
                 missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
-            report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
-    third = third_of(scheme.parameters, h, recent.t_old < state.t, memory, now) if carries else None
+            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
+    of_block = None
+    if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
+        ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
+        third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
+        of_block = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
-    return StepErrors(local, left, third, history, branches, crossed, sudden)
-
-
-def third_of(parameters: Parameters, h: float, known: bool, memory: AlphaMemory, now: Array) -> Array:
-    """Defect ``C_v h^3 v_ttt`` (N,) of velocities, by accelerations at the end of a step, ``now``, and before.
-
-    Nothing where what was before is not ``known``.
-    """
-    before, ratio = memory.accelerations, round(memory.h / h, DIGITS) if known else 0.0
-    result: Array = h * weights_of_third(parameters, ratio) @ np.array([now, before.now, before.old])
-    return result
+    return StepErrors(local, of_block, history, branches, crossed)
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -122,12 +119,6 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     earlier = system.own_of(recent.now - recent.old) / ((t - recent.t_old - h) or h)
     # before there are three values, that of a fast state which has not begun to settle
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
-
-
-def lasting_error(scheme: Scheme, led: Array) -> Array:
-    """Length and angle ``(2,)`` of what lasts of a step, ``led`` (N,), and of the defect that velocities have."""
-    parts = led[: 6 * scheme.system.n].reshape(-1, 2, 3)
-    return scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
 def missed_velocities(
@@ -220,17 +211,22 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     return np.append(nodes, error[n:]) if system.k else nodes
 
 
-def unresolved(system: System, h: float, before: State, state: State, both_ends: Array) -> Array:
-    """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
+def lasting_and_unresolved(
+    scheme: Scheme, h: float, before: State, state: State, both_ends: Array, led: Array
+) -> tuple[Array, Array]:
+    """Length in m and angle in rad ``(2,)`` of the worst node: of what lasts of a step of ``h``, and of oscillations.
 
-    Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
-    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it. No
-    more of it is there than velocities change: after a start accelerations may be those of vibrations that never come.
+    What lasts is ``led`` (N,), and the defect that velocities have. Oscillations too fast for the step show as
+    velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates
+    from step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of
+    it. No more of it is there than velocities change: after a start accelerations may be those of vibrations that never
+    come.
     """
-    change = (state.v - before.v).reshape(-1, 2, 3)
-    missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
+    parts, change = led[: 6 * scheme.system.n].reshape(-1, 2, 3), (state.v - before.v).reshape(-1, 2, 3)
+    missing = change - 0.5 * h * both_ends[: 6 * scheme.system.n].reshape(-1, 2, 3)
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    return h * np.sqrt(np.maximum.reduce(squares))
+    lasting = scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    return lasting, h * np.sqrt(np.maximum.reduce(squares))
 
 
 def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
@@ -245,7 +241,8 @@ def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
     both = np.stack([left, led])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
     change = change.reshape(-1, 2, 3)
     squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
-    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change)))) - lasting_error(scheme, led)
+    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change))))
+    beyond -= scheme.parameters.both_defects * worst(scheme.system, led)
     return np.maximum(beyond, 0.0)
 
 
@@ -259,6 +256,70 @@ def looked_at(k: int) -> bool:
     return k < FIRST or place == int(block * block * GOLDEN % 1.0 * size)
 
 
-def due(errors: CarriedErrors | None, t: float, local: float) -> bool:
-    """Whether a block ends with a step to ``t``, with a local error: as planned, or as the motion bends more."""
-    return errors is not None and (t > errors.until or local > errors.expected)
+def begun(system: System, state: State) -> CarriedErrors:
+    """No errors yet, at a state."""
+    values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
+    flow = np.stack([np.append(state.v, state.udot), now, np.zeros_like(now)])
+    return CarriedErrors(values, t, flow, t, 0.0, np.zeros((2, 2)), began=t, since=t)
+
+
+def block_ended(scheme: Scheme, errors: CarriedErrors, new: State, now: Array, h: float, local: float) -> CarriedErrors:
+    """Errors, still those at the start of a block, with what is known at its end, a new state after a step of ``h``.
+
+    ``now`` are the highest derivatives there. How long the next block may be tells the local error of the step: in an
+    oscillation it is ``C_q (w h)^2`` of the path ``h v``.
+    """
+    system, H, then, since = scheme.system, new.t - errors.t, errors.flow, errors.since
+    rates, rate_before, first = new.v.ravel(), then[1], False
+    if system.k:
+        rates, first = np.append(rates, new.udot), system.orders == 1
+        rate_before = np.where(first, then[0], then[1])
+    third = (now - rate_before) / H
+    earlier, recent = errors.largest
+    parts = errors.values[0, : 6 * system.n].reshape(-1, 2, 3)
+    recent = np.maximum(recent, np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))))
+    if new.t - errors.began >= 2.0 * (since - errors.began):
+        earlier, recent, since = recent, np.zeros(2), new.t
+    path = h * float(np.maximum.reduce(np.abs(system.weight * rates)))
+    bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
+    most = 1.0 if system.has_history else min(MOST, 2.0 * H / h + 1.0)  # what jumps is told of its errors in each step
+    count = BENT / (bent + TINY)
+    until = new.t + ((min(count, most) // 1.0 if count >= LEAST else 1.0) - 0.5) * h
+    flow = np.array([rates, np.where(first, third, now) if system.k else now, third])
+    largest = np.array([earlier, recent])
+    return CarriedErrors(errors.values, new.t, flow, until, FASTER * local, largest, errors.began, since)
+
+
+def over_block(
+    system: System, errors: CarriedErrors, end: CarriedErrors, new: State, carry: Callable[[float, Array], Array]
+) -> Array:
+    """Errors ``(5, N)`` at the end of a block of several steps: ``carry(H, values)`` leads them there.
+
+    A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
+    grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
+    its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in
+    time, is taken out before the block and put back after it.
+    """
+    values, late = errors.values.copy(), 0.0
+    follows = system.has_history or any(batch.driven for batch in system.constraint_batches)
+    if system.follows_time and not follows:
+        before, after = system.forces_over_time(system.motion(new), (errors.t, new.t))
+        follows = bool((before != after).any())
+    if not follows:
+        (q, r), (e, v) = system.weight * errors.flow[:2], system.weight * values[:2]
+        rate = np.dot(r, r) / (np.dot(q, q) + TINY)
+        late = float((rate * np.dot(q, e) + np.dot(r, v)) / (rate * np.dot(q, q) + np.dot(r, r) + TINY))
+        values[:3] -= late * errors.flow
+        values[3] -= late * errors.flow[2]
+    values = carry(new.t - errors.t, values)
+    if late:
+        values[:3] += late * end.flow
+        values[3] += late * end.flow[2]
+    return values
+
+
+def worst(system: System, values: Array) -> Array:
+    """Length and angle ``(2,)`` of the node of which they are largest in increments ``(N,)``."""
+    parts = values[: 6 * system.n].reshape(-1, 2, 3)
+    sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    return sizes

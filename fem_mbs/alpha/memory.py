@@ -29,19 +29,14 @@ def restarted(now: Array, t: float, error: float = 0.0) -> AccelerationHistory:
 
 
 class CarriedErrors(NamedTuple):
-    """Errors of a run that are carried along (``carried_errors.py``), and where to."""
+    """Errors of a run that are carried along over blocks of steps, and where to."""
 
     values: Array
     """Of the configuration, velocities, accelerations, algorithmic ones and ``Z/h^3``, ``(5, N)``."""
     t: float
     """Time up to which they were carried,"""
-    x: Array
-    R: Array
-    """the configuration there,"""
     flow: Array
     """and how the state changes there ``(3, N)``."""
-    step: float
-    """Time over which they were carried last; 0 at first."""
     until: float
     """Time after which they are carried on, at the latest,"""
     expected: float
@@ -81,7 +76,7 @@ class AlphaMemory(NamedTuple):
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: CarriedErrors | None = None
-    """Errors of the run, where they are carried along."""
+    """Errors of the run, where they are carried along: :func:`~fem_mbs.alpha.local_error.carried_on`."""
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
+from fem_mbs.alpha.local_error import defect, lasting_and_unresolved, response
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -65,7 +65,9 @@ class Recording(NamedTuple):
     look: str
     """of the error that lasts,"""
     carry: str
-    """and of those that are carried along."""
+    """of those that are carried along,"""
+    start: str
+    """and of where a block has begun that leads by an increment to a state."""
     specs: list[Any]
     """Arrays, see :class:`~fem_mbs.compiled.program.Program`."""
     places: dict[str, int]
@@ -229,15 +231,18 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     of_end = program.line(outputs + sinks("judged", [(ALL, 4)], [[*squares, local]]))
     new = _state(step.t, given.ended)
     left = local_error(new)
-    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
-    oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
+    led = response(scheme, residual.evaluation, left, kept.factors)
+    both_ends = (new.vdot + state.vdot).reshape(-1)
+    lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, both_ends, led)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
     of_look = program.line(outputs + sinks("left", [(NODES, 6)], [left]))
     errors, (Z, *defects) = given.errors[:5], given.errors[5:]
     solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], *defects)
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
-    lines = of_matrix, trials, of_end, of_look, of_carry
+    x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
+    of_start = program.line(sinks("start", [STATE["x"], STATE["R"]], [x, R.reshape(-1)]))
+    lines = of_matrix, trials, of_end, of_look, of_carry, of_start
     return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
 
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark, Parameters
+from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
@@ -149,26 +150,22 @@ class StepEquations:
     def __init__(
         self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
     ) -> None:
-        self.system, self.chart, self.matrix = system, chart, matrix
+        self.system, self.state, self.h = system, state, h
+        self.formulas, self.chart, self.matrix = formulas, chart, matrix
         self.t = state.t + h
         self.prescribed = system.prescribe(self.t)
-        self.first = chart.width * system.n
-        """Number of the first internal variable in increments."""
-        self.begin_at(state, h, formulas)
-        self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
-        """Whether the rows of the constraints in the matrix are others than ``B``."""
-        self.u = system.ahead(state, h) if system.has_history else state.u
-        """Internal variables ``(k,)`` to which increments are added."""
-
-    def begin_at(self, state: State, h: float, formulas: Newmark) -> None:
-        """Have the step begin at a state, as long before its end as ``h``, with these formulas."""
-        self.state, self.h, self.formulas = state, h, formulas
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
         self.gamma, self.beta = formulas.factors[:2, 0].tolist()
         """The same, as numbers."""
+        self.first = chart.width * system.n
+        """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
+        """Whether the rows of the constraints in the matrix are others than ``B``."""
+        self.u = system.ahead(state, h) if system.has_history else state.u
+        """Internal variables ``(k,)`` to which increments are added."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -339,20 +336,29 @@ class StepEquations:
 
     # errors
 
-    def block(
-        self, start: State, h: float, formulas: Newmark, unknown: Unknowns, residual: StepResidual
-    ) -> tuple[StepEquations, Iterate[Unknowns, StepResidual, Linearization]]:
-        """One step of ``h`` from a state before to where this one leads, and its solution: that of all steps between.
+    def over_block(
+        self,
+        solution: Iterate[Unknowns, StepResidual, Linearization],
+        v: Array,
+        parameters: Parameters,
+        defects: Array,
+        h: float,
+        values: Array,
+    ) -> Array:
+        """Errors ``(5, N)`` at the end of a block of ``h`` that ends with this step: those of one large step there.
 
-        ``Z`` is that of this step, as many times as it is shorter.
+        It comes from a state with velocities ``v`` (n, 6), has the ``defects`` (2, N) and so many times ``Z``.
         """
-        block = copy(self)
-        block.begin_at(start, h, formulas)
-        D = residual.place.D.copy()
-        D[...] = self.chart.kinematics.relative(start.x, start.R, residual.place.x, residual.place.R)
+        formulas = newmark(parameters, h, values[1:4], self.system.order)
+        block, residual = copy(self), solution.value
+        block.state, block.h, block.formulas = replace(self.state, v=v), h, formulas
+        block.gamma, block.beta = formulas.factors[:2, 0].tolist()
+        block.factors, block.own_factors = formulas.factors[:2, :1, None, None], formulas.factors[:2, self.first :]
+        D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
+        unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
         residual = residual._replace(place=residual.place._replace(D=D))
-        unknown = unknown._replace(Z=unknown.Z * (h / self.h))
-        return block, Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        there = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        return block.carried(there, values, formulas.constants, *defects)
 
     def carried(
         self,

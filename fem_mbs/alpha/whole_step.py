@@ -14,24 +14,25 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.carried_errors import over_block, planned
 from fem_mbs.alpha.local_error import (
     SUDDEN,
     after_rest,
-    due,
+    block_ended,
     looked_at,
-    third_of,
+    over_block,
     tolerances,
     unseen_forces,
 )
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import (
+    DIGITS,
     PLAIN,
     SAME,
     Parameters,
     PredictorHistory,
     newmark,
     weights_of_missed,
+    weights_of_third,
 )
 from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
@@ -79,7 +80,8 @@ def _step(
     report.end_checked = lines.end_checked
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
-    errors, carries = memory.errors, due(memory.errors, new.t, local)
+    errors = memory.errors
+    carries = errors is not None and (new.t > errors.until or local > errors.expected)
     now, matrix = new.vdot.reshape(-1), memory.matrix if solution.linearization is None else lines.kept()
     looks = sudden or looked_at(memory.steps)
     if looks or carries:
@@ -92,10 +94,17 @@ def _step(
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
-            third = third_of(scheme.parameters, h, before.t_old < state.t, memory, now)
-            wrong = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
-            carry = partial(lines.carry, scheme.parameters, solution, new, h, errors, wrong)
-            errors = planned(scheme, over_block(system, errors, new, h, carry), local, h, new)
+            ratio = round(memory.h / h, DIGITS) if before.t_old < state.t else 0.0
+            third = h * weights_of_third(scheme.parameters, ratio) @ np.stack([now, before.now, before.old])
+            defects = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
+            carry = partial(lines.carry, scheme.parameters, solution, new, h, errors.flow[0], defects)
+            with np.errstate(over="ignore", invalid="ignore"):
+                ended = block_ended(scheme, errors, new, now, h, local)
+                if isclose(new.t - errors.t, h, rel_tol=SAME):
+                    values = carry(h, errors.values)
+                else:
+                    values = over_block(system, errors, ended, new, carry)
+            errors = ended._replace(values=values)
     accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
@@ -204,8 +213,9 @@ class StepLines:
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look, self._carry = program.kernels(
-            [made.matrix, *made.trials, made.end, made.look, made.carry], system.ends if made.in_parts else None
+        self._matrix, *trials, self._end, self._look, self._carry, self._from = program.kernels(
+            [made.matrix, *made.trials, made.end, made.look, made.carry, made.start],
+            system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
@@ -214,8 +224,9 @@ class StepLines:
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._left, self._carried = (
-            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "left", "carried")
+        self._tried, self._after, self._row, self._judged, self._lasting, self._left, self._carried, self._began = (
+            program.whole(at[name])
+            for name in ("tried", "after", "row", "judged", "lasting", "left", "carried", "start")
         )
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
@@ -399,29 +410,29 @@ class StepLines:
         solution: Iterate[Array, Trial, int],
         new: State,
         h: float,
-        errors: CarriedErrors,
-        wrong: Array,
+        v: Array,
+        defects: Array,
         H: float,  # noqa: N803
         values: Array,
     ) -> Array:
-        """Errors ``(5, N)`` over a block of ``H`` that ends with a step of ``h``, with its defects ``wrong`` (2, N).
+        """Errors ``(5, N)`` at the end of a block of ``H``, as :meth:`StepEquations.over_block`, from velocities ``v``.
 
-        As :func:`~fem_mbs.alpha.carried_errors.carried_on`; the step is not under way any more.
+        The step of ``h`` that has led to its end is not under way any more.
         """
         rows, N, last = solution.value.rows, self._linear.shape[1], self.plain(solution.unknown)
         Z = last.Z * (H / h) if self._closes else np.zeros(N)
         if not isclose(H, h, rel_tol=SAME):
-            formulas = newmark(parameters, H, np.eye(3), np.empty(0, np.intp))
-            self._key, (factors, constants, _) = None, formulas
-            self._numbers[1:5], self._numbers[9:18] = (H, *factors[:, 0]), constants.ravel()
-            for name, own in (("x", errors.x), ("R", errors.R), ("v", errors.flow[0])):
-                self._start[self._columns.of[name]] = own.ravel()
-            rows = rows.copy()
-            D = rows[:N] = self._system.kinematics.relative(errors.x, errors.R, new.x, new.R).ravel()
+            self._key, formulas = None, _formulas(parameters, round(H / h) * h, h, h, PLAIN)
+            self._numbers[1:] = formulas.numbers
+            factors = self._numbers[2:4, None]
+            rows, rates = rows.copy(), np.stack([new.v.ravel(), new.vdot.ravel()])
+            D = rows[:N] = 0.5 * H * (v + rates[0])
+            self._run(self._from, rows)
+            of = self._columns.of
+            self._start[of["x"].start : of["R"].stop], self._start[of["v"]] = self._began, v
             if self._closes:
                 rows[N + len(self._multipliers) : -1] = Z
-            rates = np.stack([new.v.ravel(), new.vdot.ravel()])
-            self._linear[:2] = rates - factors[:2] * (D - Z)
+            self._linear[:2] = rates - factors * (D - Z)
             solver = self._system.solver
             assert isinstance(solver, CompiledBand)
             self._block, place = solver.memory()  # held until the next
@@ -431,7 +442,7 @@ class StepLines:
             self._run(self._matrix, rows)
             if self._seen[0]:
                 raise OtherBranchError
-        self._errors[...] = np.concatenate([values.ravel(), Z, wrong.ravel()])
+        self._errors[...] = np.concatenate([values.ravel(), Z, defects.ravel()])
         self._run(self._carry, rows)
         return self._carried.reshape(5, -1).copy()
 
