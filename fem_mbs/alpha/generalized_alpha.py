@@ -199,10 +199,14 @@ class GeneralizedAlpha(Method):
         if carried is not None and errors.of_block is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 values = carried.values
-                ended = block_ended(scheme, carried, new, errors.accelerations.now, h, errors.local)
+                if carried.singles:
+                    ended = carried._replace(t=new.t, singles=carried.singles - 1)
+                else:
+                    rates = errors.accelerations.now, errors.slope
+                    ended = block_ended(scheme, carried, new, rates, h, errors.local)
                 if isclose(new.t - carried.t, h, rel_tol=SAME):
-                    rates = newmark(scheme.parameters, h, values[1:4], system.order).constants
-                    values = equations.carried(solution, values, rates, *errors.of_block)
+                    constants = newmark(scheme.parameters, h, values[1:4], system.order).constants
+                    values = equations.carried(solution, values, constants, *errors.of_block)
                 else:
                     v = carried.flow[0, : state.v.size].reshape(state.v.shape)
                     carry = partial(equations.over_block, solution, v, scheme.parameters, errors.of_block)

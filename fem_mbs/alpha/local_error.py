@@ -51,6 +51,8 @@ class StepErrors(NamedTuple):
     """Size of the local error."""
     of_block: Array | None
     """Defects ``(2, N)`` of increment and velocities, of all steps of a block that ends here."""
+    slope: Array
+    """Derivative ``(N,)`` of the highest derivatives."""
     accelerations: AccelerationHistory
     """What the next step is compared with."""
     branches: Array | None
@@ -105,7 +107,7 @@ def errors_of_step(
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
-    return StepErrors(local, of_block, history, branches, crossed)
+    return StepErrors(local, of_block, slope, history, branches, crossed)
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -260,34 +262,32 @@ def begun(system: System, state: State) -> CarriedErrors:
     """No errors yet, at a state."""
     values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
     flow = np.stack([np.append(state.v, state.udot), now, np.zeros_like(now)])
-    return CarriedErrors(values, t, flow, t, 0.0, np.zeros((2, 2)), began=t, since=t)
+    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t)
 
 
-def block_ended(scheme: Scheme, errors: CarriedErrors, new: State, now: Array, h: float, local: float) -> CarriedErrors:
+def block_ended(
+    scheme: Scheme, errors: CarriedErrors, new: State, rates: tuple[Array, Array], h: float, local: float
+) -> CarriedErrors:
     """Errors, still those at the start of a block, with what is known at its end, a new state after a step of ``h``.
 
-    ``now`` are the highest derivatives there. How long the next block may be tells the local error of the step: in an
-    oscillation it is ``C_q (w h)^2`` of the path ``h v``.
+    ``rates`` are the highest derivatives there, and theirs. How long the next block may be tells the local error of the
+    step: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``.
     """
-    system, H, then, since = scheme.system, new.t - errors.t, errors.flow, errors.since
-    rates, rate_before, first = new.v.ravel(), then[1], False
+    system, H, since, (now, third), v = scheme.system, new.t - errors.t, errors.since, rates, new.v.ravel()
     if system.k:
-        rates, first = np.append(rates, new.udot), system.orders == 1
-        rate_before = np.where(first, then[0], then[1])
-    third = (now - rate_before) / H
-    earlier, recent = errors.largest
-    parts = errors.values[0, : 6 * system.n].reshape(-1, 2, 3)
+        v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
+    (earlier, recent), parts = errors.largest, errors.values[0, : 6 * system.n].reshape(-1, 2, 3)
     recent = np.maximum(recent, np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))))
     if new.t - errors.began >= 2.0 * (since - errors.began):
         earlier, recent, since = recent, np.zeros(2), new.t
-    path = h * float(np.maximum.reduce(np.abs(system.weight * rates)))
+    path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
     bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-    most = 1.0 if system.has_history else min(MOST, 2.0 * H / h + 1.0)  # what jumps is told of its errors in each step
-    count = BENT / (bent + TINY)
-    until = new.t + ((min(count, most) // 1.0 if count >= LEAST else 1.0) - 0.5) * h
-    flow = np.array([rates, np.where(first, third, now) if system.k else now, third])
-    largest = np.array([earlier, recent])
-    return CarriedErrors(errors.values, new.t, flow, until, FASTER * local, largest, errors.began, since)
+    count, singles = BENT / (bent + TINY), 0
+    if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
+        count, singles = 1.0, LEAST - 1
+    until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+    flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+    return CarriedErrors(errors.values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
 
 
 def over_block(

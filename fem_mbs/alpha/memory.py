@@ -36,9 +36,11 @@ class CarriedErrors(NamedTuple):
     t: float
     """Time up to which they were carried,"""
     flow: Array
-    """and how the state changes there ``(3, N)``."""
+    """and how the state changes where the last block ended ``(3, N)``."""
+    singles: int
+    """How many steps more they are carried on one by one before a block is planned,"""
     until: float
-    """Time after which they are carried on, at the latest,"""
+    """time after which they are carried on, at the latest,"""
     expected: float
     """and the local error that no step before has."""
     largest: Array

@@ -95,15 +95,19 @@ def _step(
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
             ratio = round(memory.h / h, DIGITS) if before.t_old < state.t else 0.0
-            third = h * weights_of_third(scheme.parameters, ratio) @ np.stack([now, before.now, before.old])
-            defects = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
-            carry = partial(lines.carry, scheme.parameters, solution, new, h, errors.flow[0], defects)
-            with np.errstate(over="ignore", invalid="ignore"):
-                ended = block_ended(scheme, errors, new, now, h, local)
-                if isclose(new.t - errors.t, h, rel_tol=SAME):
-                    values = carry(h, errors.values)
-                else:
-                    values = over_block(system, errors, ended, new, carry)
+            one, two, three = weights_of_third(scheme.parameters, ratio).tolist()
+            third, count = h * (one * now + two * before.now + three * before.old), (new.t - errors.t) / h
+            given = scheme.parameters, solution, new, h, errors.flow[0]
+            if errors.singles:
+                ended = errors._replace(t=new.t, singles=errors.singles - 1)
+                values = lines.carry(*given, (left, third), h, errors.values)
+            else:
+                carry = partial(lines.carry, *given, (left, third) if sudden else (count * left, count * third))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    slope = (now - before.old) * (1.0 / (new.t - before.t_old))
+                    ended = block_ended(scheme, errors, new, (now, slope), h, local)
+                    single = isclose(count, 1.0, rel_tol=SAME)
+                    values = carry(h, errors.values) if single else over_block(system, errors, ended, new, carry)
             errors = ended._replace(values=values)
     accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     memory = AlphaMemory(
@@ -402,7 +406,7 @@ class StepLines:
         """
         self._ended[...] = end.state
         self._run(self._look, rows)
-        return self._lasting.copy(), self._left.copy()
+        return self._lasting.copy(), self._left
 
     def carry(
         self,
@@ -411,7 +415,7 @@ class StepLines:
         new: State,
         h: float,
         v: Array,
-        defects: Array,
+        defects: tuple[Array, Array],
         H: float,  # noqa: N803
         values: Array,
     ) -> Array:
@@ -419,8 +423,10 @@ class StepLines:
 
         The step of ``h`` that has led to its end is not under way any more.
         """
-        rows, N, last = solution.value.rows, self._linear.shape[1], self.plain(solution.unknown)
-        Z = last.Z * (H / h) if self._closes else np.zeros(N)
+        rows, N, given = solution.value.rows, self._linear.shape[1], self._errors
+        Z: Any = solution.unknown[N + len(self._multipliers) : -1] * (H / h) if self._closes else 0.0
+        given[: 5 * N], given[5 * N : 6 * N] = values.reshape(-1), Z
+        given[6 * N : 7 * N], given[7 * N :] = defects
         if not isclose(H, h, rel_tol=SAME):
             self._key, formulas = None, _formulas(parameters, round(H / h) * h, h, h, PLAIN)
             self._numbers[1:] = formulas.numbers
@@ -442,7 +448,6 @@ class StepLines:
             self._run(self._matrix, rows)
             if self._seen[0]:
                 raise OtherBranchError
-        self._errors[...] = np.concatenate([values.ravel(), Z, defects.ravel()])
         self._run(self._carry, rows)
         return self._carried.reshape(5, -1).copy()
 
