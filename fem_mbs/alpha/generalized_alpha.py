@@ -282,6 +282,8 @@ class GeneralizedAlpha(Method):
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
         """By the tangents of blocks of steps."""
+        if type(memory.accelerations) is tuple:
+            memory = named(memory)
         if memory.errors is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
