@@ -140,6 +140,16 @@ def test_lengths_that_differ_by_rounding(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (np.abs(adjoint - forwards).max(axis=1) <= 1e-8 * np.abs(forwards).max(axis=1)).all()
 
 
+def test_checkpoints_do_not_change_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of goals that depend on all instants, gone back to one checkpoint or to several."""
+    found = []
+    for together in (objective.TOGETHER, 4):
+        monkeypatch.setattr(objective, "TOGETHER", together)
+        own = mbs.objective(top, GOALS[1], ["mass", "length"], 0.02, 0.001, how="adjoint")
+        found.append(own.gradient([15.0, 1.0]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
 def test_what_has_no_adjoint() -> None:
     """Named, with what has."""
     with pytest.raises(mbs.ModelError, match="'free length' of FrictionSpring.* keeps its value"):
