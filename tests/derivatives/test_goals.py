@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import t as student
 
 import fem_mbs as mbs
 from fem_mbs.derivatives import direct, objective, signals
@@ -264,6 +265,24 @@ def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfi
     data = np.interp(times, np.linspace(0.0, 1.0, len(exact)), exact)
     data = data + noise * np.random.default_rng(seed).normal(size=len(data))
     return mbs.Misfit(angle, times, data, noise or 1e-3)
+
+
+def test_a_fall_is_fitted_by_linear_regression() -> None:
+    """Places follow gravity by ``t^2/2``: its best value, standard deviation and interval in closed form."""
+
+    def build(g: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -g))
+        model.add(RigidBody(model.add_node((0, 0, 0), name="bob"), 1.0, (1, 1, 1)))
+        return model
+
+    times, sigma = np.linspace(0.1, 1.0, 10), 0.01
+    x, data = -0.5 * times**2, -0.5 * 9.81 * times**2 + sigma * np.random.default_rng(2).normal(size=10)
+    found = mbs.fit(build, {"g": 5.0}, mbs.Misfit(lambda s: s.position("bob")[:, 2], times, data, sigma), 1.0, 0.1)
+    best, deviation = x @ data / (x @ x), sigma / np.sqrt(x @ x)
+    assert found.parameters["g"] == pytest.approx(best, rel=1e-8)
+    assert found.deviations == pytest.approx(deviation, rel=1e-6)
+    wide = student.ppf(0.95, 9) * deviation
+    assert found.interval(0.9)["g"] == pytest.approx((best - wide, best + wide), rel=1e-8)
 
 
 @pytest.mark.slow
