@@ -34,6 +34,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
+from fem_mbs.elements.joints.frames import OnPoints
 from fem_mbs.elements.shapes import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -135,7 +136,7 @@ COINCIDE = 1e-12
 
 
 @checked
-class LineElement(Element):
+class LineElement(OnPoints, Element):
     """Base of elements along the line from a point of node a to a point of node b.
 
     Parameters

@@ -186,39 +186,43 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
     with text.loop(0, "%n") as (k, _):
         text.store(text.load("%b", text.load("%order", k, "i64")), "%y", k)
 
-    def rest(column: str, first: int, unknown: list[str], window: list[str], kind: str, shift: int) -> list[str]:
-        """What is left of the next unknowns, or taken from them, ``first`` places after those of a block."""
+    def solved(column: str, here: str, right: list[str], lower: bool) -> list[str]:
+        """The unknowns of a block, by the inverse of its own triangle."""
+        result = list[str]()
+        for c in range(B):
+            others = range(c) if lower else range(c, B)
+            inverse = [text.load(column, i * ld + W + c - i) for i in others]
+            parts = text.products(inverse, [right[i] for i in others])
+            result.append(text.sum([right[c], *parts] if lower else parts))
+            text.store(result[c], here, c)
+        return result
+
+    def taken(column: str, first: int, unknown: list[str]) -> list[str]:
+        """What these take from others, from so many places after the first of them on."""
         spread, result = [text.spread(value) for value in unknown], list[str]()
         for k in every:
             numbers = list[str]()
             for c in range(B):
                 inside = [-W <= first + k + lane - c <= W for lane in range(V)]
                 numbers.append(text.within(text.load(column, c * ld + W + first - c + k, vector), inside))
-            taken = text.sum(text.products(numbers, spread, vector), vector)
-            result.append(text(f"{kind} {vector} {text.shifted(window, shift + k)}, {taken}"))
+            result.append(text.sum(text.products(numbers, spread, vector), vector))
         return result
+
+    def go_on(kind: str, window: list[str], shift: int, taken: list[str]) -> None:
+        moved = [text.shifted(window, shift + k) for k in every]
+        text.carry([text(f"{kind} {vector} {a}, {b}") for a, b in zip(moved, taken, strict=True)])
 
     with text.loop(0, "%n", [text.load("%y", k, vector) for k in every], B) as (j, window):
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
         window = [*window, *(text.load(here, W + k, vector) for k in range(0, B, V))]
-        right, unknown = [text.lane(window, c) for c in range(B)], list[str]()
-        for c in range(B):
-            inverse = [text.load(column, i * ld + W + c - i) for i in range(c)]
-            unknown.append(text.sum([right[c], *text.products(inverse, right[:c])]))
-            text.store(unknown[c], here, c)
-        text.carry(rest(column, B, unknown, window, "fsub", B))
-    last = text(f"and i64 {text.plus('%n', -1)}, {-B}")
+        unknown = solved(column, here, [text.lane(window, c) for c in range(B)], lower=True)
+        go_on("fsub", window, B, taken(column, B, unknown))
+    last, zeros = text(f"and i64 {text.plus('%n', -1)}, {-B}"), max(1, B // V) * ["zeroinitializer"]
     with text.loop(0, "%n", len(every) * ["zeroinitializer"], B) as (k, window):
         j = text(f"sub i64 {last}, {k}")
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
         left = [text(f"fsub double {text.load(here, c)}, {text.lane(window, W - B + c)}") for c in range(B)]
-        unknown = list[str]()
-        for c in range(B):
-            inverse = [text.load(column, d * ld + W + c - d) for d in range(c, B)]
-            unknown.append(text.sum(text.products(inverse, left[c:])))
-            text.store(unknown[c], here, c)
-        zeros = max(1, B // V) * ["zeroinitializer"]
-        text.carry(rest(column, -W, unknown, zeros + window, "fadd", V * len(zeros) - B))
+        go_on("fadd", zeros + window, V * len(zeros) - B, taken(column, -W, solved(column, here, left, lower=False)))
     with text.loop(0, "%n") as (k, _):
         text.store(text.load("%y", k), "%x", text.load("%order", k, "i64"))
 

@@ -118,9 +118,8 @@ def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float
         return smooth.point
     after = touching(contacts, state, h, gap)
     point = Standing(state, memory._replace(touches=after))
-    if smooth.jumps:
-        state, anew = begun_with_forces(contacts, method, point, after, h)
-        return Standing(state, anew._replace(balance=memory.balance))
+    if smooth.jumps:  # and with them the power of what drives the parts
+        return begun_with_forces(contacts, method, point, after, h)
     if smooth.impulsive or (after != memory.touches).any():
         alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
         return Standing(state, point.memory._replace(alpha=alpha))
