@@ -16,6 +16,7 @@ located: of order 2 in positions, in closed contact in velocities and forces, to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import ClassVar
@@ -181,25 +182,19 @@ class NonsmoothAlpha(Method):
         method, end, left, error = self.smooth_method, point.state.t + h, h, 0.0
         report: Report | None = None
         for count in range(self.locate + 1):
-            begin, most, there = point, self.locate - count, None
+            begin, most = point, self.locate - count
             part = partial(smooth_part, contacts, method, begin)
             smooth = whole = part(left)
-            hit = hits(contacts, begin, smooth, left)
-            if hit is not None and not smooth.impulsive:
-                there = located(contacts, part, begin.state, smooth, hit, most)
-                smooth = there or smooth
+            smooth, hit, there = _met(contacts, part, begin, smooth, most)
             gone = smooth.point.state.t - begin.state.t
             if most and (hit is None or there) and (stops := turned(contacts, smooth, gone)) is not None:
                 smooth = stopped(contacts, part, begin.state, smooth, stops)
+                smooth, hit, there = _met(contacts, part, begin, smooth, most)
                 gone = smooth.point.state.t - begin.state.t
-                if (hit := hits(contacts, begin, smooth, gone)) is not None:
-                    there = located(contacts, part, begin.state, smooth, hit, most)
-                    smooth = there or smooth
-                    gone = smooth.point.state.t - begin.state.t
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
                 point = ended(contacts, method, smooth, h)
-            elif there is None:
+            elif not there:
                 if (hit < 1.0).any():
                     part_hit, place = contacts.named(int(hit.argmin()))
                     raise NotConvergedError(
@@ -295,6 +290,16 @@ class NonsmoothAlpha(Method):
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy = energy_at(contacts.open, contacts.without(state))
         return Standing(state, memory._replace(balance=memory.balance._replace(energy=energy)))
+
+
+def _met(
+    contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, smooth: Smooth, most: int
+) -> tuple[Smooth, Array | None, bool]:
+    """A part up to the first impact in it, what is hit, and whether it ends there: not of more than ``most``."""
+    hit, there = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t), None
+    if hit is not None and not smooth.impulsive:
+        there = located(contacts, part, begin.state, smooth, hit, most)
+    return there or smooth, hit, there is not None
 
 
 def _both(first: Report, second: Report) -> Report:

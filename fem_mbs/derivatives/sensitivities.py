@@ -22,7 +22,7 @@ from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import beside, limits_beside
+from fem_mbs.derivatives.equilibria import beside, limits_beside, smooth_at_end
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
@@ -257,7 +257,8 @@ def sensitivities(
         if of is statics:
             refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
             path = statics(model, **arguments)
-            equilibria = [(each, beside(path, each)) for each in smooth_variations(own, path.system)]
+            variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
+            equilibria = [(each, beside(path, each)) for each in variations]
             return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
         if of is steady_rotation:
             arguments = {"newton": replace(Newton(), **TIGHT)} | arguments

@@ -236,7 +236,7 @@ class LinearModel(Public):
 
 KINK, SMOOTH = 1e-6, 1e-2
 """Change of a multiplier, against the largest, over which slopes may change by this share."""
-ROUNDING = 4.0 * float(np.finfo(float).eps)
+ROUNDING = 64.0 * float(np.finfo(float).eps)
 """Of numbers that forces are computed of."""
 ZERO = 1e-9
 """Reactions, against the largest, that are none."""

@@ -109,6 +109,20 @@ def test_a_ball_bounces_to_rest(group: str) -> None:
     np.testing.assert_allclose(lost, took, rtol=0, atol=G * G * 0.02**2)
 
 
+@pytest.mark.parametrize("mass", [1e-6, 1e6])
+def test_what_slides_and_bounces_at_any_mass(mass: float) -> None:
+    """A pendulum with friction at its wall: the same motion, whatever its weight."""
+    paths = []
+    for own in (1.0, mass):
+        model = mbs.Model(gravity=(0, 0, -G))
+        bob = model.add_node((0.3, 0, 0.1), velocity=(-0.5, 0, 0), name="bob")
+        model.add(RigidBody(bob, own, [0.01 * own] * 3))
+        model.add(SpringDamper(model.ground, bob, 40.0 * own, free_length=0.5, point_a=(1, 0, 0.1)))
+        model.add(Contact(model.ground, bob, Plane(), Ball(0.1), restitution=0.5, friction=0.2))
+        paths.append(mbs.simulate(model, 0.5, 0.02).position("bob"))
+    np.testing.assert_allclose(paths[1], paths[0], rtol=0, atol=1e-9)
+
+
 def test_order_of_a_pendulum_that_hits_a_wall() -> None:
     """Order 2 through impacts of a mass behind a joint; hits at 0.637063628 and 1.929754608 s."""
     assert fitted(PENDULUM, (0.02, 0.01, 0.005))[1] == pytest.approx(2.0, abs=0.05)

@@ -69,6 +69,8 @@ def test_equal_springs_are_alike_all_round_together() -> None:
     found = mbs.modes(disc_on_springs((1, 2, 3), 100.0, 100.0))
     whirls = [k for k, seen in enumerate(found.seen_from()) if np.allclose(seen, [10.0])]
     np.testing.assert_allclose(found.angular[whirls], [5.0, 15.0], rtol=1e-9)
+    from_body = found.seen_from((0, 0, 5.0))
+    np.testing.assert_allclose([from_body[k] for k in whirls], [[5.0], [15.0]], rtol=1e-9)
     assert "from the ground" in str(found) and "5 rad/s" in str(found)
 
 
