@@ -195,14 +195,16 @@ def test_free_ring(falls: bool, group: str, caplog: pytest.LogCaptureFixture) ->
     (Timoshenko, *Vibration Problems in Engineering*). Rounding of forces makes light sections accelerate.
     """
     section, R = BeamSection.rectangle(0.01, 0.002, E=210e9, nu=0.3, rho=7850.0), 1.0
+    far = 1024.0 * falls
     _, _, _, GJ, EI_y, EI_z = np.diag(section.stiffness)
     n, found = np.repeat([2.0, 3.0, 4.0], 2), []
     for elements in (24, 48):
         model = mbs.Model(group, gravity=(0, 0, -9.81 * falls))
         angles = 2.0 * np.pi / elements * np.arange(elements)
-        nodes = [model.add_node((R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
+        nodes = [model.add_node((far + R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
         model.add(Beam([*nodes, nodes[0]], section, y_axis=(0, 0, 1)))
         modes = mbs.modes(model, 14)
+        np.testing.assert_array_equal(modes.linear.state.x, [node.position for node in model.nodes])
         assert not modes.eigenvalues[:6].any() and not np.iscomplexobj(modes.shapes)
         found.append(modes.angular[6:])
     limit = (4.0 * found[1] - found[0]) / 3.0
