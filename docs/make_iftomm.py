@@ -79,7 +79,7 @@ def run(problem: BenchmarkProblem, group: str, steps: int) -> dict[str, float]:
     solution, values = solve(problem, steps, group)
     seconds = time.process_time() - begun
     known = references()[problem.name][: values.size]
-    apart = np.abs(values.ravel() - [own.value for own in known])
+    apart = np.abs(values.ravel() - [own.reference for own in known])
     error = float((apart / [own.scale for own in known]).max())
     total = solution.energy.total
     drift = float(np.abs(total - total[0]).max())

@@ -157,7 +157,7 @@ class PointMass(Element):
 
     Notes
     -----
-    The rotation of a node with trusses and point masses alone is held.
+    The rotation of a node with point masses, and trusses, springs and rods at it, alone is held.
     """
 
     def __init__(self, node: NodeLike, mass: Positive) -> None:

@@ -18,10 +18,13 @@ if not path.isdir(path.join(path.dirname(__file__), "elements")):
 
 if TYPE_CHECKING:
     from fem_mbs import elements as elements
+    from fem_mbs import testing as testing
     from fem_mbs.interface import *  # noqa: F403
 else:
 
     def __getattr__(name):
+        if name == "testing":  # loaded by who asks for it alone
+            return import_module("fem_mbs.testing")
         names = vars(import_module("fem_mbs.interface"))
         globals().update({own: names[own] for own in names if own[:2] != "__"}, __all__=names["NAMES"])
         return globals()[name] if name in globals() else names["former"](globals())(name)

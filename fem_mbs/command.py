@@ -73,13 +73,17 @@ def _doctor(options: argparse.Namespace) -> int:
     made: list[fem_mbs.Model] = []
     with _watched(), _arguments([script, *options.arguments]):
         try:
-            names = runpy.run_path(script, run_name="__main__")
-            made = [value for value in names.values() if isinstance(value, fem_mbs.Model)]
+            made = _models(runpy.run_path(script, run_name="__main__"))
         except _FoundError as found:
             made = [found.model]
         except SystemExit as error:
             if isinstance(error.code, str):
                 print(error.code)
+            frames = traceback.walk_tb(error.__traceback__)
+            made = _models(next(names for frame, _ in frames if (names := frame.f_globals).get("__file__") == script))
+            if not made:
+                print(f"{script}: ends by sys.exit before it makes a model")
+                return 2
         except Exception as error:
             print(f"{_place(error, script)}{type(error).__name__}: {error}")
             print(f"{script}: fails before it runs a model")
@@ -90,6 +94,10 @@ def _doctor(options: argparse.Namespace) -> int:
     checks = [model.check() for model in made]
     print(*checks, sep="\n")
     return 0 if all(check.ok for check in checks) else 1
+
+
+def _models(names: dict[str, Any]) -> list[fem_mbs.Model]:
+    return [value for value in names.values() if isinstance(value, fem_mbs.Model)]
 
 
 def _place(error: Exception, script: str) -> str:

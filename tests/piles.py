@@ -2,13 +2,14 @@
 
 ``python tests/piles.py 20`` runs 20 of them with defaults and prints a line of each and what breaks the law;
 ``--first`` is the first seed. Up to 30 bodies fall from a lattice, with spins, restitution and friction at random.
+Where impacts bring energy by Newton's law, as they may with friction, a run has to say so.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import time
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -80,19 +81,22 @@ def _body(rng: np.random.Generator) -> tuple[Shape, list[float]]:
 def judged(seed: int, duration: float, h: float = STEP, most: int = 30) -> Verdict:
     """A pile over ``duration``."""
     model, began = pile(seed, most), time.process_time()
-    count = len(model.nodes) - 1
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            solution = mbs.simulate(model, duration, h)
-        except mbs.FemMbsError as error:
-            return Verdict(count, str(error), np.nan, np.nan, np.nan, [], time.process_time() - began)
+    count, heard, log = len(model.nodes) - 1, list[str](), logging.getLogger("fem_mbs")
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    try:
+        solution = mbs.simulate(model, duration, h)
+    except mbs.FemMbsError as error:
+        return Verdict(count, str(error), np.nan, np.nan, np.nan, [], time.process_time() - began)
+    finally:
+        log.removeHandler(handler)
     seconds = time.process_time() - began
     gaps = [solution.gap(own).min() for own in model.elements if isinstance(own, Contact)]
     total, kinetic = solution.energy.total, solution.energy.kinetic
     gain, rise = total.max() - total[0], (total - np.minimum.accumulate(total)).max()
     energies = float(gain / kinetic.max()), float(rise / kinetic.max())
-    return Verdict(count, "", -min(gaps) / RADIUS, *energies, [str(w.message) for w in heard], seconds)
+    return Verdict(count, "", -min(gaps) / RADIUS, *energies, heard, seconds)
 
 
 def main() -> None:
@@ -107,7 +111,8 @@ def main() -> None:
     wrong = 0
     for seed in range(options.first, options.first + options.count):
         v = judged(seed, options.duration, options.step, options.most)
-        bad = bool(v.failure) or v.depth > DEPTH or v.gain > GAIN
+        told = any("have brought" in text for text in v.warnings)
+        bad = bool(v.failure) or v.depth > DEPTH or v.gain > GAIN and not told
         wrong += bad
         print(
             f"{seed:5d} {'BAD ' if bad else 'good'} {v.bodies:3d} bodies, depth {v.depth:8.1e}, energy {v.gain:8.1e}, "

@@ -41,6 +41,8 @@ ALONE = re.compile(r"(?<=`)\w+\.py(?=`)")
 """A file without its folder."""
 IMPORT = re.compile(r"^ *from (fem_mbs[\w.]*) import (?:\(([^)]*)\)|([^*\n]*)$)", re.M)
 """Names that are imported, in brackets on lines of their own or in a line."""
+SIGNATURE = re.compile(r"\{py:class\}`[\w.]+\(([^`]*)\) <fem_mbs\.elements\.(\w+)>`")
+"""A class with its arguments, in a table."""
 MADE = {"docs/_build"}
 """What tools make."""
 
@@ -155,3 +157,19 @@ def test_links_lead_somewhere_in_the_clone(page: Path) -> None:
         there = page.parent / target if target else page
         assert there.exists() and "_generated" not in target, f"{page.name} links to {target}"
         assert not anchor or anchor in anchors(there), f"{page.name}: {there.name} has no heading #{anchor}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if SIGNATURE.search(page.read_text())], ids=lambda page: page.name
+)
+def test_arguments_are_called_as_they_are(page: Path) -> None:
+    """Those without a value are the first ones, in their order; the others have the values of which they say so."""
+    for given, name in SIGNATURE.findall(page.read_text()):
+        call, parameters = (
+            ast.parse(f"f({given})", mode="eval").body,
+            inspect.signature(getattr(fem_mbs.elements, name)).parameters,
+        )
+        assert isinstance(call, ast.Call)
+        names = [own.id for own in call.args if isinstance(own, ast.Name)]
+        assert names == list(parameters)[: len(names)], f"{name}({given})"
+        assert {keyword.arg for keyword in call.keywords} <= parameters.keys(), f"{name}({given})"

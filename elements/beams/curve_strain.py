@@ -10,8 +10,9 @@ part computes with them exactly (``fem_mbs/lie/parametrization.py``). docs/theor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -108,73 +109,144 @@ def _matrix_dual(dual: Array) -> Array:
     return matrix
 
 
+class NodeFrame:
+    """The frame of the ``k``-th of some frames ``x`` (n, p, 3), ``R`` (n, p, 3, 3), which follows itself alone.
+
+    Attributes
+    ----------
+    nodes : list of int
+        Which of the frames it follows, ``q`` of them.
+    shares : (n, q, 6, 6)
+        By which it does: ``delta = sum_i A_i delta_i``.
+    turn : (n,)
+        Squares of the largest turn between frames that it is half-way between.
+    """
+
+    def __init__(self, x: Array, R: Array, k: int) -> None:
+        self.x, self.R, self.nodes, self.turn = x[:, k], R[:, k], [k], np.zeros(len(x))
+        self.shares = np.broadcast_to(se3.IDENTITY, (len(x), 1, 6, 6))
+
+    def moving(self, V: Array) -> Array:
+        """Its velocity ``(n, 6)`` with those of the frames ``(n, p, 6)``."""
+        result: Array = np.matvec(self.shares, V[:, self.nodes]).sum(axis=1)
+        return result
+
+    def bend(self, w: Array) -> Array:
+        """Derivative ``(n, 6q, 6q)`` of ``A_i^T w`` at constant wrenches ``w`` (n, 6)."""
+        return np.zeros((len(w), 6, 6))
+
+    def rate(self, V: Array) -> Array:
+        """Derivative ``(n, 6, 6q)`` of its velocity at constant velocities of the frames."""
+        return np.zeros((len(V), 6, 6))
+
+
+class HalfWayFrame(NodeFrame):
+    """The frame half-way from one to another one, both of nodes or half-way themselves: ``H = H_a exp(e/2)``.
+
+    With ``h`` of ``e = log(H_a^-1 H_b)`` it follows them by ``(1 - h)/2`` and ``(1 + h)/2``.
+    """
+
+    def __init__(self, a: NodeFrame, b: NodeFrame) -> None:
+        self.e = e = se3.log(*_seen(b.R, b.x, a.R, a.x))
+        turned, y = se3.exp(0.5 * e)
+        self.R, self.x, self.half = a.R @ turned, a.x + np.matvec(a.R, y), HalfWay(e)
+        h = self.half.value()
+        self.a, self.b, self.nodes, self.by_a = a, b, a.nodes + b.nodes, 0.5 * (se3.IDENTITY - h)
+        self.by_b = se3.IDENTITY - self.by_a
+        self.shares = np.concatenate([self.by_a[:, None] @ a.shares, self.by_b[:, None] @ b.shares], axis=1)
+        self.turn = np.maximum(self.half.squared, np.maximum(a.turn, b.turn))
+
+    def bend(self, w: Array) -> Array:
+        n, k, size = len(w), 6 * len(self.a.nodes), 6 * len(self.nodes)
+        change = 0.5 * self.half.derivative(w, transposed=True) @ self._stretch
+        apart = np.concatenate([-self.a.shares, self.b.shares], axis=1)
+        result: Array = (apart.mT @ change[:, None]).reshape(n, size, size)
+        result[:, :k, :k] += self.a.bend(np.vecmat(w, self.by_a))
+        result[:, k:, k:] += self.b.bend(np.vecmat(w, self.by_b))
+        return result
+
+    def rate(self, V: Array) -> Array:
+        k, away = 6 * len(self.a.nodes), self.b.moving(V) - self.a.moving(V)
+        result: Array = 0.5 * self.half.derivative(away) @ self._stretch
+        result[..., :k] += self.by_a @ self.a.rate(V)
+        result[..., k:] += self.by_b @ self.b.rate(V)
+        return result
+
+    @cached_property
+    def _stretch(self) -> Array:
+        """How ``e`` follows the nodes, ``(n, 6, 6q)``."""
+        operator = se3.InverseTangent.of(self.e)
+        forward = operator.forward()
+        parts = [(operator.A - forward)[:, None] @ self.a.shares, forward[:, None] @ self.b.shares]
+        return np.concatenate(parts, axis=1).swapaxes(1, 2).reshape(len(self.e), 6, -1)
+
+
+def middle_of_chain(nodes: list[NodeFrame]) -> NodeFrame:
+    """The middle node of an element of a beam, or half-way from one to the other of two."""
+    first, last = nodes[(len(nodes) - 1) // 2], nodes[len(nodes) // 2]
+    return first if first is last else HalfWayFrame(first, last)
+
+
 class RelativeCoordinates:
     """Coordinates ``d`` (n, p, 6) of ``p`` section frames ``x`` (n, p, 3), ``R`` (n, p, 3, 3) an element of ``owners``.
 
-    There may be several instants, one after the other.
+    They are seen from a frame in the ``middle`` of the element. There may be several instants, one after the other.
     """
 
-    def __init__(self, x: Array, R: Array, owners: Sequence[Any]) -> None:
-        count = x.shape[1]
-        first, last = (count - 1) // 2, count // 2
-        R_ref, x_ref = R[:, first], x[:, first]
-        if first != last:
-            e = se3.log(*_seen(R[:, last], x[:, last], R_ref, x_ref))
-            half, y = se3.exp(0.5 * e)
-            R_ref, x_ref = R_ref @ half, x_ref + np.matvec(R_ref, y)
-        self.operator = se3.InverseTangent.of_frame(*_seen(R, x, R_ref[:, None], x_ref[:, None]))
-        turn = self.operator.phi_squared.max(axis=1)
-        if first != last:
-            turn = np.maximum(turn, 4.0 * self.operator.phi_squared[:, last])
+    def __init__(
+        self,
+        x: Array,
+        R: Array,
+        owners: Sequence[Any],
+        middle: Callable[[list[NodeFrame]], NodeFrame] = middle_of_chain,
+    ) -> None:
+        self.middle = of = middle([NodeFrame(x, R, k) for k in range(x.shape[1])])
+        self.R, self.x = of.R, of.x
+        self.operator = se3.InverseTangent.of_frame(*_seen(R, x, of.R[:, None], of.x[:, None]))
+        turn = np.maximum(self.operator.phi_squared.max(axis=1), of.turn)
         check_turn(turn.reshape(-1, len(owners)), owners)
-        self.R_ref, self.x_ref = R_ref, x_ref
         self.d, self.inverse = self.operator.d, self.operator.forward()
-        # increments of the reference frame from those of the middle nodes
-        self.half = None if first == last else HalfWay(2.0 * self.d[:, last])
-        if self.half is None:
-            self.shares = {first: np.broadcast_to(se3.IDENTITY, (len(x), 6, 6))}
-        else:
-            h = self.half.value()
-            self.shares = {first: 0.5 * (se3.IDENTITY - h), last: 0.5 * (se3.IDENTITY + h)}
-        self.last = last
         self.back = self.operator.A - self.inverse
-        """``-T^-1(-d)``, by which coordinates follow the reference frame."""
+        """``-T^-1(-d)``, by which coordinates follow the middle."""
+        self._places = [(slice(6 * i, 6 * i + 6), slice(6 * k, 6 * k + 6)) for i, k in enumerate(of.nodes)]
+        """Of increments of the frames that the middle follows, among these and among all."""
 
     def gradient(self) -> Array:
-        """``Q`` with ``delta d = Q delta``, ``(n, p, 6, p, 6)``."""
+        """``Q`` with ``delta d = Q delta``, ``(n, 6p, 6p)``."""
         n, p = self.d.shape[:2]
         Q = np.zeros((n, p, 6, p, 6))
-        _diagonal(Q)[...] += self.inverse
-        for k, share in self.shares.items():
-            Q[:, :, :, k] += self.back @ share[:, None]
-        return Q
+        np.einsum("niaib->niab", Q)[...] += self.inverse
+        for i, k in enumerate(self.middle.nodes):
+            Q[:, :, :, k] += self.back @ self.middle.shares[:, i, None]
+        return Q.reshape(n, 6 * p, 6 * p)
 
-    def geometric(self, wrench: Array) -> Array:
-        """Derivative ``(n, p, 6, p, 6)`` of ``Q^T wrench`` against ``d``."""
+    def geometric(self, wrench: Array, Q: Array) -> Array:
+        """Derivative ``(n, 6p, 6p)`` of ``Q^T wrench`` (n, p, 6) against the increments of the frames."""
         n, p = self.d.shape[:2]
-        G = np.zeros((n, p, 6, p, 6))
-        turned = self.operator.derivative(wrench, transposed=True)
-        back = se3.dual(wrench) - turned
-        _diagonal(G)[...] += turned
-        for k, share in self.shares.items():
-            G[:, k] += (share.mT[:, None] @ back).swapaxes(1, 2)
-        if self.half is not None:
-            # of the shares (1 -+ h)/2, where the coordinates of the last of the middle nodes are half of e
-            change = self.half.derivative(np.vecmat(wrench, self.back).sum(axis=1), transposed=True)
-            for k, sign in zip(self.shares, (-1.0, 1.0), strict=True):
-                G[:, k, :, self.last] += sign * change
-        return G
+        rows, turned = Q.reshape(n, p, 6, 6 * p), self.operator.derivative(wrench, transposed=True)
+        result = turned @ rows
+        # the wrench that is moved to the middle, and how it changes there
+        change = ((se3.dual(wrench) - turned) @ rows).sum(axis=1)
+        for i, k in enumerate(self.middle.nodes):
+            result[:, k] += self.middle.shares[:, i].mT @ change
+        return result.reshape(n, 6 * p, 6 * p) + self.bend(np.vecmat(wrench, self.back).sum(axis=1))
 
-    def rate_derivative(self, V: Array) -> Array:
-        """Derivative ``(n, p, 6, p, 6)`` of ``Q V`` against ``d`` at constant velocities ``V`` (n, p, 6)."""
+    def bend(self, w: Array) -> Array:
+        """Derivative ``(n, 6p, 6p)`` of what wrenches ``w`` (n, 6) on the middle put on the frames."""
         n, p = self.d.shape[:2]
-        V_ref = sum(np.matvec(share, V[:, k]) for k, share in self.shares.items())[:, None]
-        result = np.zeros((n, p, 6, p, 6))
-        _diagonal(result)[...] += self.operator.derivative(V - V_ref) - se3.bracket(V_ref)
-        if self.half is not None:
-            first, last = self.shares
-            result[:, :, :, last] += self.back @ self.half.derivative(V[:, last] - V[:, first])[:, None]
+        result, own = np.zeros((n, 6 * p, 6 * p)), self.middle.bend(w)
+        for (i, k), (j, m) in product(self._places, repeat=2):
+            result[:, k, m] = own[:, i, j]
         return result
+
+    def rate_derivative(self, V: Array, Q: Array) -> Array:
+        """Derivative ``(n, 6p, 6p)`` of ``Q V`` at constant velocities ``V`` (n, p, 6) against the increments."""
+        n, p = self.d.shape[:2]
+        V_m, change, own = self.middle.moving(V)[:, None], np.zeros((n, 1, 6, 6 * p)), self.middle.rate(V)
+        for i, k in self._places:
+            change[:, 0, :, k] = own[:, :, i]
+        local = self.operator.derivative(V - V_m) - se3.bracket(V_m)
+        return (local @ Q.reshape(n, p, 6, 6 * p) + self.back @ change).reshape(n, 6 * p, 6 * p)
 
 
 class HalfWay:
@@ -212,8 +284,3 @@ class HalfWay:
 def _seen(R: Array, x: Array, R_ref: Array, x_ref: Array) -> tuple[Array, Array]:
     """Frames as seen from others."""
     return R_ref.mT @ R, np.vecmat(x - x_ref, R_ref)
-
-
-def _diagonal(blocks: Array) -> Array:
-    """Diagonal blocks ``(n, p, 6, 6)``, a view."""
-    return np.einsum("niaib->niab", blocks)

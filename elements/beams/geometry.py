@@ -89,7 +89,9 @@ def higher_order_frames(
         half = 0.5 * np.linalg.norm(np.diff(at_nodes, axis=1), axis=-1)
         arcs = chords / np.sinc(half / np.pi)
     fields = _directions(y_axis, x, label)
-    frames = _frames(_to_axis(at_nodes, axis), None if fields is None else fields[cells], label)
+    size = np.linalg.norm(at_nodes, axis=-1, keepdims=True)
+    tangents = np.cos(size) * axis + np.sinc(size / np.pi) * at_nodes
+    frames = _frames(tangents, None if fields is None else fields[cells], label)
     return frames, places
 
 
@@ -113,12 +115,6 @@ def _from_axis(directions: Array, axis: Array) -> Array:
     across = directions - cosine * axis
     sine = np.linalg.norm(across, axis=-1, keepdims=True)
     return across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
-
-
-def _to_axis(angles: Array, axis: Array) -> Array:
-    """Unit vectors at angles from an axis."""
-    size = np.linalg.norm(angles, axis=-1, keepdims=True)
-    return np.cos(size) * axis + np.sinc(size / np.pi) * angles
 
 
 def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:
@@ -184,7 +180,9 @@ def _frames(tangents: Array, directions: Array | None, label: str) -> Array:
 def _carried(tangents: Array) -> Array:
     """The default y axis of the start, turned by the smallest rotation from each tangent to the next."""
     e1 = tangents.reshape(-1, 3)
-    x, y, z = _default_y(e1[0]).tolist()
+    # horizontal, with z up, unless the beam is vertical; then the world's y
+    size = float(np.hypot(*e1[0, :2]))
+    x, y, z = (-e1[0, 1] / size, e1[0, 0] / size, 0.0) if size > 1e-3 else (0.0, 1.0, 0.0)
     carried = [(x, y, z)]
     # one after the other: plain numbers are faster here than arrays
     for (ax, ay, az), (bx, by, bz) in pairwise(e1.tolist()):
@@ -194,10 +192,3 @@ def _carried(tangents: Array) -> Array:
             x, y, z = x - share * (ax + bx), y - share * (ay + by), z - share * (az + bz)
         carried.append((x, y, z))
     return np.reshape(carried, tangents.shape)
-
-
-def _default_y(e1: Array) -> Array:
-    """Horizontal, with z up, unless the beam is vertical; then the world's y."""
-    across = np.array([-e1[1], e1[0], 0.0])
-    size = np.linalg.norm(across)
-    return across / size if size > 1e-3 else np.array([0.0, 1.0, 0.0])

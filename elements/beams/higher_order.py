@@ -87,9 +87,9 @@ class BeamCurve:
         """Points and section frames at places ``s``, ``(..., k, m, 3)``."""
         relative = self._relative(points, frames)
         R, y = se3.exp(self._basis_of(relative.d, s).values @ relative.d)
-        R_ref, x_ref = relative.R_ref[:, None], relative.x_ref[:, None]
+        at = relative.x[:, None] + np.matvec(relative.R[:, None], y)
         shape = (*points.shape[:-2], len(s))
-        return (x_ref + np.matvec(R_ref, y)).reshape(*shape, 3), (R_ref @ R).reshape(*shape, 3, 3)
+        return at.reshape(*shape, 3), (relative.R[:, None] @ R).reshape(*shape, 3, 3)
 
     def _relative(self, points: Array, frames: Array) -> RelativeCoordinates:
         """Of any number of instants, one after the other."""
@@ -110,7 +110,7 @@ class HigherOrderContext(NamedTuple):
 
     relative: RelativeCoordinates
     Q: Array
-    """Coordinates by body increments of the nodes, ``(n, 6p, 6p)``."""
+    """Coordinates by increments of the section frames, ``(n, 6p, 6p)``."""
     measure: ScrewStrain
     E: Array
     """Strains by place and slope ``(d, d')``, ``(n, g, 6, 12)``."""
@@ -137,7 +137,6 @@ class HigherOrderBatch(BeamElements):
         self._frames, self._offsets = (
             np.concatenate([getattr(beam, part) for beam in beams]) for part in ("frames", "offsets")
         )
-        # body increments of the section frames from those of the nodes
         back = self._frames.mT
         self._to_section = se3.adjoint(back, -np.matvec(back, self._offsets))
         self.s0 = np.concatenate([curve.s0 for curve in curves])
@@ -168,20 +167,21 @@ class HigherOrderBatch(BeamElements):
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._measure(relative.d)
-        Q, E = self._gradient(relative), np.concatenate([measure.by_place(), measure.by_slope()], axis=-1)
+        Q, E = relative.gradient(), np.concatenate([measure.by_place(), measure.by_slope()], axis=-1)
         stress = np.matvec(self.material, measure.value() - self.s0)
         viscous = V = None
         if self.damping_matrix is not None:
-            velocity = motion.V.take(self.nodes, 0)
-            V = np.matvec(self._to_section, velocity)
-            rate = np.matvec(E, self._at_points(np.matvec(Q, _flat(velocity))))
+            V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
+            rate = np.matvec(E, self._at_points(np.matvec(Q, _flat(V))))
             viscous = np.matvec(self.damping_matrix, rate)
         context = HigherOrderContext(relative, Q, measure, E, stress, viscous, V, inertia_context)
-        return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
+        at_sections = np.vecmat(_flat(self._wrench(context)), Q).reshape(inertia.shape)
+        return _flat(inertia + np.vecmat(at_sections, self._to_section)), context
 
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
-        change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
+        at_sections = np.matvec(self._to_section, d.reshape(*self.nodes.shape, 6))
+        change = np.matvec(context.E, self._at_points(np.matvec(context.Q, _flat(at_sections))))
         return context.stress + np.matvec(self.material, change)
 
     def _stored(self, motion: Motion) -> Array:
@@ -191,11 +191,6 @@ class HigherOrderBatch(BeamElements):
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
         return RelativeCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
-
-    def _gradient(self, relative: RelativeCoordinates) -> Array:
-        n, p = self.nodes.shape
-        by_sections = relative.gradient().reshape(n, 6 * p, p, 6).swapaxes(1, 2)
-        return (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
 
     def _measure(self, d: Array) -> ScrewStrain:
         at_points = self._at_points(_flat(d))
@@ -216,7 +211,6 @@ class HigherOrderBatch(BeamElements):
     def _elastic(self, context: HigherOrderContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
         relative, Q, measure, E = context[:4]
-        n, p = self.nodes.shape
         along = self._at_points(Q)
         by_place, by_slope = measure.second(self._total(context))
         inner = E.mT @ (self.material @ E)
@@ -226,24 +220,20 @@ class HigherOrderBatch(BeamElements):
         right = inner @ along
         if self.damping_matrix is not None:
             right = right + E.mT @ (self.damping_matrix @ self._rate_derivative(context, along))
-        geometric = relative.geometric(self._wrench(context)).reshape(n, p, 6, 6 * p)
-        by_nodes = (self._to_section.mT @ geometric).reshape(n, 6 * p, 6 * p)
-        return _rows(along).mT @ _rows(right) + by_nodes @ Q
+        return self._at_nodes(_rows(along).mT @ _rows(right) + relative.geometric(self._wrench(context), Q))
 
     def _viscous(self, context: HigherOrderContext) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
         assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
-        return _rows(along).mT @ _rows(self.damping_matrix @ along)
+        return self._at_nodes(_rows(along).mT @ _rows(self.damping_matrix @ along))
 
     def _rate_derivative(self, context: HigherOrderContext, along: Array) -> Array:
-        """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
+        """Derivative of the strain rates at constant velocities against section increments, ``(n, g, 6, 6p)``."""
         assert context.V is not None
-        n, p = self.nodes.shape
-        relative = context.relative
-        rates = self._at_points(np.matvec(relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)))
+        rates = self._at_points(np.matvec(context.Q, _flat(context.V)))
         by_strain = np.concatenate(context.measure.rate_derivatives(rates[..., :6], rates[..., 6:]), axis=-1)
-        turned = relative.rate_derivative(context.V).reshape(n, 6 * p, 6 * p) @ context.Q
+        turned = context.relative.rate_derivative(context.V, context.Q)
         return by_strain @ along + context.E @ self._at_points(turned)
 
 

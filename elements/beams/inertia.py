@@ -181,6 +181,8 @@ class BeamElements(ElementBatch):
 
     _inertia: Inertia
     damping_matrix: Array | None
+    _to_section: Array
+    """Body increments of the section frames from those of the nodes, ``(n, p, 6, 6)``."""
 
     def __init__(self, beams: Sequence[Any], number: Numbering) -> None:
         self.nodes, self.owners, _ = elements_of(beams, number, beams)
@@ -207,6 +209,13 @@ class BeamElements(ElementBatch):
         force = self._inertia.rate_force(context.inertia, inertial.reshape(n, p, 6), dA.reshape(n, p, 6))
         force = force.reshape(n, 6 * p)
         return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
+
+    def _at_nodes(self, matrix: Array) -> Array:
+        """A matrix ``(n, 6p, 6p)`` of the section frames as one of the nodes."""
+        (n, p), size = self.nodes.shape, matrix.shape[1]
+        right = (matrix.reshape(n, size, p, 6).swapaxes(1, 2) @ self._to_section).swapaxes(1, 2)
+        result: Array = self._to_section.mT @ right.reshape(n, p, 6, size)
+        return result.reshape(n, size, size)
 
     def _total(self, context: Any) -> Array:
         return context.stress if context.viscous is None else context.stress + context.viscous

@@ -112,6 +112,28 @@ def read_mesh(source: Any, label: object = LABEL) -> Any:
         raise ModelError(f"{label}: meshio cannot read '{source}': {reason}") from error
 
 
+def named_cells(mesh: Any) -> dict[str, list[IntArray]]:
+    """Rows in each block of cells by the names of sets; of gmsh and MED, which name numbers of groups, too."""
+    none = np.empty(0, np.intp)
+    result = {
+        name: [none if rows is None else np.asarray(rows, np.intp).ravel() for rows in blocks]
+        for name, blocks in mesh.cell_sets.items()
+        if not name.startswith("gmsh:")
+    }
+    tags: list[tuple[str, int, tuple[int, ...], str]] = []
+    if "gmsh:physical" in mesh.cell_data:  # which numbers groups of each dimension anew
+        tags += [("gmsh:physical", tag, (dimension,), name) for name, (tag, dimension) in mesh.field_data.items()]
+    families = vars(mesh).get("cell_tags") or {}  # which have several names
+    tags += [("cell_tags", tag, (1, 2, 3), name) for tag, names in families.items() for name in names]
+    settled = set(result)
+    for source, tag, dimensions, name in tags:
+        for k, (cells, values) in enumerate(zip(mesh.cells, mesh.cell_data.get(source, ()), strict=False)):
+            if name not in settled and cells.dim in dimensions:
+                blocks = result.setdefault(name, len(mesh.cells) * [none])
+                blocks[k] = np.append(blocks[k], np.flatnonzero(np.asarray(values) == tag))
+    return result
+
+
 def lines_of(mesh: Any) -> LineMesh:
     """All lines of a mesh."""
     points = real(mesh.points)
@@ -175,17 +197,11 @@ def _values(mesh: Any, found: LineMesh, by: str) -> dict[Hashable, BoolArray]:
 
 
 def _sets(mesh: Any, found: LineMesh) -> dict[Hashable, BoolArray]:
-    """Lines of each cell set and each physical group of Gmsh."""
-    sets: dict[Hashable, BoolArray] = {}
-    if "gmsh:physical" in mesh.cell_data:
-        tags = _values(mesh, found, "gmsh:physical")
-        names = {name: int(tag) for name, (tag, dimension) in mesh.field_data.items() if dimension == 1}
-        sets |= {name: tags[tag] for name, tag in names.items() if tag in tags}
-    for name, blocks in mesh.cell_sets.items():
-        if not name.startswith("gmsh:"):
-            rows = [np.asarray(() if block is None else block).ravel() for block in blocks]
-            inside = [np.isin(found.row, own) & (found.block == block) for block, own in enumerate(rows)]
-            sets[name] = np.any(inside, axis=0)
+    """Lines of each named set."""
+    sets: dict[Hashable, BoolArray] = {
+        name: np.any([np.isin(found.row, rows) & (found.block == k) for k, rows in enumerate(blocks)], axis=0)
+        for name, blocks in named_cells(mesh).items()
+    }
     return {name: lines for name, lines in sets.items() if lines.any()}
 
 

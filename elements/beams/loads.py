@@ -152,14 +152,6 @@ class EdgeLoad(Element):
         return np.asarray(np.broadcast_to(value, (len(self.nodes), 3))[self.cells])
 
 
-class DistributedLoadContext(NamedTuple):
-    """What the stiffness needs of the last force."""
-
-    R: Array
-    density: Array
-    nodal: Array
-
-
 class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
     """Distributed loads in one frame, a cell for each element of their beams.
 
@@ -178,7 +170,7 @@ class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
                 place = cells, slice(None), part
                 self.given.put(place, value, load, 3, len(load.nodes), spread=load.at_nodes)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, ...]]:
         """Minus the resultants at the nodes."""
         R = motion.R.take(self.nodes, 0)
         world = np.matvec(R[:, :, None], prescribed) if self.follows else prescribed
@@ -187,9 +179,9 @@ class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
         nodal = -np.vecmat(shared, R[:, :, None])
         force = nodal.reshape(n, p, 6).copy()
         force[..., 3:] += np.matvec(self._lever, nodal[:, :, 0])
-        return force.reshape(n, 6 * p), DistributedLoadContext(R, prescribed, nodal)
+        return force.reshape(n, 6 * p), (R, prescribed, nodal)
 
-    def stiffness(self, context: DistributedLoadContext) -> Array:
+    def stiffness(self, context: tuple[Array, ...]) -> Array:
         """Body components turn against their node; a load that follows turns with the node it comes from."""
         R, density, nodal = context
         n, p = self.nodes.shape

@@ -14,7 +14,6 @@ from fem_mbs.elements.beams.section import sections_at
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam
-    from fem_mbs.elements.beams.section import BeamSection
 
 SAME_FRAME = 1e-9
 
@@ -128,9 +127,11 @@ METRES = (9.0, 11.0)
 def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
     """What looks wrong, a sentence each."""
     section = sections_at(beam.section, np.zeros(1))[0]
-    area, depth = _area(section.outline), float(np.ptp(section.outline, axis=0).max())
-    whole = float(beam.length.sum())
-    drawn = _is_drawn(section)
+    whole, depth, (y, z) = float(beam.length.sum()), float(np.ptp(section.outline, axis=0).max()), section.outline.T
+    area = abs(0.5 * float(np.sum(y * np.roll(z, -1) - z * np.roll(y, -1))))
+    # what is given by its stiffness alone has the outline of a rectangle like it
+    (made, values), *_ = section.recipe
+    drawn = made != "general" and (made != "BeamSection" or values[CONTOUR] is not None)
     if depth > whole * (1.0 if drawn else DEEP):
         yield f"its section is {depth:.3g} deep and the beam only {whole:.3g} long; look at the units of the section"
     if area > 0.0:
@@ -149,12 +150,6 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
             f"give it some {needed} elements" if needed <= MOST else "look at its loads, its section and their units"
         )
         yield f"its loads may bend an element by {angle:.2g} rad, and more than {BENDING:g} is coarse; {remedy}"
-
-
-def _is_drawn(section: BeamSection) -> bool:
-    """Whether its area is known; a section that is given by its stiffness alone has that of a rectangle like it."""
-    (made, values), *_ = section.recipe
-    return made != "general" and (made != "BeamSection" or values[CONTOUR] is not None)
 
 
 def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator[str]:
@@ -194,12 +189,6 @@ def _alone(what: str, value: float) -> str:
 def _fits(density: float, modulus: float) -> bool:
     """Whether a material may have both, in SI units."""
     return DENSITIES[0] <= density <= DENSITIES[1] and SOFT <= modulus <= MODULI[1]
-
-
-def _area(outline: Array) -> float:
-    """Area within a contour ``(k, 2)``."""
-    y, z = outline.T
-    return abs(0.5 * float(np.sum(y * np.roll(z, -1) - z * np.roll(y, -1))))
 
 
 def _bending(beam: Beam, around: ModelContext, stiffness: Array) -> tuple[float, int]:

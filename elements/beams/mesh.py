@@ -285,7 +285,7 @@ def beams_from_mesh(
     mesh : meshio.Mesh, str or Path
         A mesh, or a file that meshio reads. Its cells of the types "line" and "line3" (two elements each) are used.
     section : BeamSection or dict
-        One section for all lines, or one for each named set of lines: cell sets and the physical groups of Gmsh. None
+        One section for all lines, or one for each named set of lines: cell sets and the groups of Gmsh and MED. None
         in place of a section leaves the lines out; a pair or a function makes each beam of the set a tapered one.
     by : str, optional
         Cell data whose values are the keys of ``section``, in place of named sets.

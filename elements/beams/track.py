@@ -12,7 +12,7 @@ track has no kinks at the nodes (docs/curves.md, "The track").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fem_mbs.lie import se3, so3
 
 SAMPLES = 8
 """Places in each element from which the nearest one is sought."""
-ITERATIONS, ROUNDING = 30, 1e-15
+ITERATIONS, ROUNDING = 50, 1e-15
 SIDE = 1e-9
 """Distance before a border, against the length, from which on the next element is taken."""
 CORNER = np.radians(2.0)
@@ -101,14 +101,14 @@ class Sections:
         self._strain = ScrewStrain(D, self._D1)
         self._T, self._epsilon = self._strain.by_slope(), self._strain.value()
         turned, y = se3.exp(D)
-        self.R, self.x = relative.R_ref @ turned, relative.x_ref + np.matvec(relative.R_ref, y)
+        self.R, self.x = relative.R @ turned, relative.x + np.matvec(relative.R, y)
         self._relative, self._back = relative, se3.adjoint(turned.mT, -np.vecmat(y, turned))
-        self._Q = relative.gradient()
+        r, p = relative.d.shape[:2]
+        self._Q = relative.gradient().reshape(r, p, 6, p, 6)
         self._moved, self._moved1 = (np.einsum("ri,riakb->rakb", N, self._Q) for N in self._N[:2])
         self._reference = np.zeros_like(self._moved)
         """How the frame in the middle follows, ``J_ref``."""
-        for k, share in relative.shares.items():
-            self._reference[:, :, k] = share
+        self._reference[:, :, relative.middle.nodes] = relative.middle.shares.swapaxes(1, 2)
         by_nodes = self._columns(_at(self._T) @ _swap(self._moved) + _at(self._back) @ _swap(self._reference))
         self.gradient = np.concatenate([by_nodes, self._epsilon[..., None]], axis=-1)
 
@@ -120,12 +120,8 @@ class Sections:
         # minus how u turns with D
         turn = self._back.mT @ se3.dual(W) @ self._T
         moved, moved1, ref = (part.reshape(r, 6, 6 * p) for part in (self._moved, self._moved1, self._reference))
-        along = self._relative.geometric(self._N[0][..., None] * y[:, None])
-        if (half := self._relative.half) is not None:
-            change = half.derivative(u, transposed=True)
-            for k, sign in zip(self._relative.shares, (-1.0, 1.0), strict=True):
-                along[:, k, :, self._relative.last] += sign * change
-        qq = along.reshape(r, 6 * p, 6 * p) @ self._Q.reshape(r, 6 * p, 6 * p)
+        wrench, Q = self._N[0][..., None] * y[:, None], self._Q.reshape(r, 6 * p, 6 * p)
+        qq = self._relative.geometric(wrench, Q) + self._relative.bend(u)
         qq += moved.mT @ (Y @ moved) - ref.mT @ (turn @ moved)
         qs = np.vecmat(np.matvec(Y, self._D1), moved) + np.vecmat(y, moved1) - np.vecmat(np.matvec(turn, self._D1), ref)
         by_place = self._strain.by_place()
@@ -170,23 +166,28 @@ def nearest(tracks: BeamTracks, x: Array, R: Array, point: Array) -> float:
     length = float(tracks.lengths[0])
     k = len(tracks.cells)
     sigma = np.interp(np.arange(SAMPLES * k + 1) / SAMPLES, np.arange(k + 1), tracks.borders[0])
-    sections = _several(tracks, x, R, sigma)
-    best = float(sigma[np.argmin(np.linalg.norm(sections.x - point, axis=1))])
+
+    def at(sigma: Array) -> tuple[Array, Array]:
+        r = len(sigma)
+        nodes = np.broadcast_to(x, (r, *x.shape)), np.broadcast_to(R, (r, *R.shape))
+        sections = tracks.sections(np.zeros(r, np.intp), *nodes, sigma)
+        return sections.x, np.matvec(sections.R, sections.gradient[:, :3, -1])
+
+    return nearest_place(at, sigma, point, length, bool(tracks.closed[0]))
+
+
+def nearest_place(
+    at: Callable[[Array], tuple[Array, Array]], tried: Array, point: Array, length: float, closed: bool
+) -> float:
+    """The place on a line that is next to a point; ``at`` says where places ``(k,)`` are, and their tangents."""
+    best = float(tried[np.argmin(np.linalg.norm(at(tried)[0] - point, axis=1))])
     for _ in range(ITERATIONS):
-        section = _several(tracks, x, R, np.array([best]))
-        along = section.gradient[0, :3, -1]
-        step = float(along @ ((point - section.x[0]) @ section.R[0]) / (along @ along))
-        best = best + step if tracks.closed[0] else min(max(best + step, 0.0), length)
+        place, along = (part[0] for part in at(np.array([best])))
+        step = float(along @ (point - place) / (along @ along))
+        best = best + step if closed else min(max(best + step, 0.0), length)
         if abs(step) <= ROUNDING * length:
             break
     return best
-
-
-def _several(tracks: BeamTracks, x: Array, R: Array, sigma: Array) -> Sections:
-    """Sections of the first track."""
-    r = len(sigma)
-    nodes = np.broadcast_to(x, (r, *x.shape)), np.broadcast_to(R, (r, *R.shape))
-    return tracks.sections(np.zeros(r, np.intp), *nodes, sigma)
 
 
 def refuse_corners(beam: Beam, label: str) -> None:

@@ -14,13 +14,12 @@ from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
 from fem_mbs.elements.forces.coordinate_law import Acting, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement, bar
-from fem_mbs.elements.joints.frames import OnPoints
 
 Context = tuple[Acting, InertiaContext]
 
 
 @checked
-class Truss(OnPoints, LineElement, SectionForces):
+class Truss(LineElement, SectionForces):
     """A straight bar between two points, hinged there, stress-free as built.
 
     Parameters
@@ -37,6 +36,8 @@ class Truss(OnPoints, LineElement, SectionForces):
     The pull is ``EA (l/L - 1)`` at the length ``l``, in motions of any size. The mass is consistent with straight bars:
     ``mL/6`` times 2 on each end and 1 between them.
     """
+
+    _instead = ""
 
     def __init__(
         self,

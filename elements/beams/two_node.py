@@ -107,7 +107,7 @@ class BeamBatch(BeamElements):
         frames = np.concatenate([beam.frames for beam in beams])
         self.length = np.concatenate([beam.length for beam in beams])
         # the strain is measured in the frame of the first node, to which the second is turned where it was not parallel
-        first = _twice(frames[:, 0])
+        first = se3.adjoint(frames[:, 0], np.zeros_like(frames[:, 0, 0]))
         turn = frames[:, 1] @ np.swapaxes(frames[:, 0], -1, -2)
         offsets = np.concatenate([beam.offsets for beam in beams])
         self.turn = None if np.allclose(turn, so3.IDENTITY, rtol=0.0, atol=PARALLEL) else turn
@@ -250,10 +250,3 @@ def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
         f"by {np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation can represent; refine the mesh "
         "there, or shorten the step if the motion is not meant"
     )
-
-
-def _twice(blocks: Array) -> Array:
-    """``(n, 6, 6)`` with the blocks ``(n, 3, 3)`` twice on the diagonal."""
-    result = np.zeros((len(blocks), 6, 6))
-    result[:, :3, :3] = result[:, 3:, 3:] = blocks
-    return result

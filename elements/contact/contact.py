@@ -24,8 +24,7 @@ from fem_mbs.contracts import (
     carried_variables,
     checked,
 )
-from fem_mbs.contracts.unilateral import FORCES
-from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, every, on_b
+from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, on_b
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
@@ -220,31 +219,16 @@ class ContactBatch(UnilateralBatch):
         near = self._pairs.at(motion, self.nodes).near
         return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, self.convex)
 
-    def measure(self, motion: Motion) -> Gaps:
-        place = self._pairs.at(motion, self.nodes)
-        rows, places = every(place.near.gap.shape)
-        G = place.gradients(rows, places)
-        return Gaps(place.near.gap, G.reshape(*place.near.gap.shape, *G.shape[1:]), place)
-
-    def second(self, gaps: Gaps) -> Array:
-        bent = gaps.context.bent(*every(gaps.gap.shape))
-        return np.asarray(bent.reshape(*gaps.gap.shape, *bent.shape[1:]))
-
-    def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)
         return Gaps(place.near.gap[rows, places], place.gradients(rows, places), (place, rows, places))
 
-    def second_of(self, some: Gaps) -> Array:
-        place, rows, places = some.context
+    def second(self, gaps: Gaps) -> Array:
+        place, rows, places = gaps.context
         return np.asarray(place.bent(rows, places))
 
     def points(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).points()
 
-    def forces_on_b(self, motion: Motion) -> Array:
-        return self.on_b(motion, motion.u[self.carried[..., FORCES]])
-
-    def on_b(self, motion: Motion, forces: Array) -> Array:
-        """Forces ``(n, r, 3)`` on node b in the world of those along gap and slips."""
-        G = self.measure(motion).gradient
-        return self._pairs.sides[:, None, None] * on_b(G, forces, motion.R[self.nodes], self._pairs.of_b)
+    def on_b(self, motion: Motion, rows: IntArray, forces: Array) -> Array:
+        return self._pairs.sides[rows, None] * on_b(forces, motion.R[self.nodes[rows]], self._pairs.of_b)

@@ -229,11 +229,8 @@ class GroupBatch(UnilateralBatch):
             place[new] = free
         return self.carried[place]
 
-    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, None]:
-        return np.empty((0, 12)), None
-
-    def stiffness(self, context: None) -> Array:
-        return np.empty((0, 12, 12))
+    def pushing(self, motion: Motion) -> None:
+        """None is a cell of the model: see :meth:`acting`."""
 
     def acting(self, motion: Motion) -> PushingPairs:
         """What its contacts do that carry something."""
@@ -243,14 +240,10 @@ class GroupBatch(UnilateralBatch):
             return PushingPairs(numbers, rows, np.empty(0), P, P, 0.0)
         pairs, pick = np.unique(numbers // r, return_inverse=True)
         batch, own = self._whole.some(pairs), (pick, numbers % r)
-        forces = np.zeros((len(pairs), r, 3))
-        forces[own] = P
-        gaps, V = batch.measure(motion), motion.V[batch.nodes].reshape(-1, 12)
-        slip = np.matvec(gaps.gradient[own][:, 1:], V[pick])
-        power = -np.vecdot(P[:, 1:], slip)
-        return PushingPairs(
-            numbers, rows, gaps.gap[own], batch.points(motion)[own], batch.on_b(motion, forces)[own], float(power.sum())
-        )
+        gaps, V = batch.measure(motion, *own), motion.V[batch.nodes[pick]].reshape(-1, 12)
+        power = -float((P[:, 1:] * np.matvec(gaps.gradient[:, 1:], V)).sum())
+        forces = batch.on_b(motion, pick, np.vecmat(P, gaps.gradient))
+        return PushingPairs(numbers, rows, gaps.gap, batch.points(motion)[own], forces, power)
 
 
 class PushingPairs(NamedTuple):

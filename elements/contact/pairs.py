@@ -257,12 +257,10 @@ class PairPlace(NamedTuple):
         return dot(self.near.normal, points[:, 1] - points[:, 0])
 
 
-def on_b(G: Array, forces: Array, R: Array, count: int) -> Array:
-    """Forces ``(n, r, 3)`` in the world on body b, whose nodes are the last ``count``, of those along gap and slips."""
-    n, r, b = forces.shape[0], forces.shape[1], 6 * count
-    own = G[..., G.shape[-1] - b :].reshape(n, r, 3, count, 6)[..., :3]
-    on_nodes: Array = np.einsum("nkij,nrdkj,nrd->nri", R[:, -count:], own, forces)
-    return on_nodes
+def on_b(forces: Array, R: Array, count: int) -> Array:
+    """Forces ``(k, 3)`` in the world on body b, the last ``count`` nodes, of those on all nodes, ``(k, 6p)``."""
+    own = forces.reshape(len(forces), forces.shape[1] // 6, 6)[:, -count:, :3]
+    return np.asarray(np.matvec(R[:, -count:], own).sum(axis=1))
 
 
 class Approach(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Element,
     Gaps,
@@ -94,13 +94,14 @@ class RopeBatch(UnilateralBatch, of=Rope):
         b = self.nodes[:, 1]
         return (motion.x[b] + np.matvec(motion.R[b], self._ends))[:, None]
 
-    def measure(self, motion: Motion) -> Gaps:
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         measured = self._lines.evaluate(motion)
-        G = np.zeros((len(self.nodes), 1, 3, 12))
-        G[:, 0, 0] = -measured.gradient
-        return Gaps((self._length - measured.value)[:, None], G, measured.context)
+        G = np.zeros((len(rows), 3, 12))
+        G[:, 0] = -measured.gradient[rows]
+        return Gaps((self._length - measured.value)[rows], G, (measured.context, rows))
 
     def second(self, gaps: Gaps) -> Array:
-        H = np.zeros((len(self.nodes), 1, 3, 12, 12))
-        H[:, 0, 0] = -self._lines.second(gaps.context)
+        context, rows = gaps.context
+        H = np.zeros((len(rows), 3, 12, 12))
+        H[:, 0] = -self._lines.second(context)[rows]
         return H

@@ -197,7 +197,8 @@ class YieldingBatch(ElementBatch):
         context = self.force(motion, None)[1]
         result = np.zeros((*context.place.near.gap.shape, 3))
         R = motion.R[self.nodes[context.touched]]
-        result[context.touched] = on_b(context.G, -context.force, R, self._pairs.of_b)
+        for k, forces in enumerate(-np.einsum("nrd,nrdb->rnb", context.force, context.G)):
+            result[context.touched, k] = on_b(forces, R, self._pairs.of_b)
         return self._pairs.sides[:, None, None] * result
 
     def energy(self, motion: Motion) -> Energy:

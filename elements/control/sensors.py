@@ -211,6 +211,8 @@ class LineSensor(Sensor, LineElement):
         Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
+    _instead = ""
+
     def __init__(
         self,
         a: NodeLike,
@@ -268,14 +270,10 @@ class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
 
     def accept(self, context: CoordinateSensorContext) -> Array:
         """Angles with their turns."""
-        result = np.zeros(self.own.shape)
-        result[:, -1] = context.value
-        return result
+        return np.append(np.zeros((len(self.own), self.own.shape[1] - 1)), context.value[:, None], axis=1)
 
     def history_rates(self, context: CoordinateSensorContext) -> Array:
-        result = np.zeros(self.own.shape)
-        result[:, -1] = np.vecdot(context.measured.gradient, context.V)
-        return result
+        return self.accept(context._replace(value=np.vecdot(context.measured.gradient, context.V)))
 
 
 QUANTITIES: dict[str, str] = {

@@ -40,8 +40,10 @@ def _harwell_boeing(path: Path) -> csr_array:
         if kind[0].upper() != "R" or kind[2].upper() != "A" or rows != columns:
             raise ValueError(f"its kind is {kind}, {rows} x {columns}; a real square assembled one is wanted")
         at, parts = 5 if len(counts) > 4 and counts[4] else 4, []
-        for count, size, layout in zip(counts[1:4], (columns + 1, entries, entries), _layouts(lines[3]), strict=True):
-            parts.append(_numbers(lines[at : at + count], layout, size))
+        # widths of the numbers of three formats of Fortran, as of (I14) or (1P,3D25.15)
+        widths = map(int, re.findall(r"[IDEFG](\d+)", lines[3].upper())[:3])
+        for count, size, width in zip(counts[1:4], (columns + 1, entries, entries), widths, strict=True):
+            parts.append(_numbers(lines[at : at + count], width, size))
             at += count
         starts, places, values = (parts[0] - 1).astype(np.intp), (parts[1] - 1).astype(np.intp), parts[2]
         matrix = csc_array((values, places, starts), (rows, columns)).tocoo()
@@ -50,11 +52,6 @@ def _harwell_boeing(path: Path) -> csr_array:
     if kind[1].upper() == "S":
         return whole(np.stack(matrix.coords, axis=1), matrix.data, rows)
     return csr_array(matrix)
-
-
-def _layouts(line: str) -> list[int]:
-    """Widths of the numbers of three formats of Fortran, as of ``(I14)`` or ``(1P,3D25.15)``."""
-    return [int(width) for width in re.findall(r"[IDEFG](\d+)", line.upper())[:3]]
 
 
 def _numbers(lines: list[str], width: int, size: int) -> Array:

@@ -231,12 +231,8 @@ class FlexibleBody(ReducedBody):
             Gets the nodes, with the axes of the meshes.
         reductions : list of Reduction
             What they are.
-        position, rotation
-            Origin and axes of the first mesh in the world.
-        velocity : (3,)
-            Of the origin of the first mesh at t = 0, world frame.
-        angular_velocity : (3,)
-            Of all at t = 0, axes of the meshes.
+        position, rotation, velocity, angular_velocity
+            Of the first mesh, as of :meth:`place`; all turn alike.
         """
         R = np.eye(3) if rotation is None else np.asarray(rotation)
         spin, at = R @ np.asarray(angular_velocity, dtype=float), np.asarray(position, dtype=float)

@@ -215,24 +215,15 @@ def placed(
             raise ModelError(
                 f"{about}: its {len(nodes)} nodes are on one line or fewer than three; its turns are unknown"
             )
+        shared = next((other.name for other in result if np.isin(nodes, other.nodes).any()), None)
+        if shared is not None:
+            raise ModelError(f"Reduction: interfaces '{shared}' and '{name}' share nodes of the mesh; take them apart")
         result.append(AttachedInterface(name, own.kind, nodes, at if own.point is None else own.point, weights))
-    _check_apart(result)
     return result
 
 
 def _inertia(r: Array, weights: Array) -> Array:
     return np.einsum("k,kij->ij", weights, so3.skew(r).mT @ so3.skew(r))
-
-
-def _check_apart(interfaces: list[AttachedInterface]) -> None:
-    seen: dict[int, str] = {}
-    for own in interfaces:
-        shared = next((seen[int(node)] for node in own.nodes if int(node) in seen), None)
-        if shared is not None:
-            raise ModelError(
-                f"Reduction: interfaces '{shared}' and '{own.name}' share nodes of the mesh; take them apart"
-            )
-        seen.update((int(node), own.name) for node in own.nodes)
 
 
 class Attached(NamedTuple):

@@ -477,18 +477,15 @@ class Reduction(Public):
                 raise ModelError(f"{label}: where: {self!r} keeps no set '{where}' but {known}; name it in recover=")
             return self.kept[where]
         apart = np.linalg.norm(self.surface.points + self.center - where, axis=1)
-        near = int(np.argmin(apart)) if len(apart) else -1
-        if near < 0 or apart[near] > self._spacing(near):
+        near, skin, spacing = int(np.argmin(apart)) if len(apart) else -1, self.surface, 0.0
+        if near >= 0:  # of those beside it on the surface, or what is rounding of input
+            beside = skin.points[skin.triangles[(skin.triangles == near).any(axis=1)]].reshape(-1, 3)
+            spacing = np.linalg.norm(beside - skin.points[near], axis=1).max(initial=1e-6 * self.size)
+        if near < 0 or apart[near] > spacing:
             raise ModelError(
                 f"{label}: {self!r} keeps no point of the mesh near {where} but {known}; name those nodes in recover="
             )
         return near
-
-    def _spacing(self, near: int) -> float:
-        """Largest distance of a point to those beside it on the surface, or what is rounding of input."""
-        skin = self.surface
-        beside = skin.points[skin.triangles[(skin.triangles == near).any(axis=1)]].reshape(-1, 3)
-        return float(np.linalg.norm(beside - skin.points[near], axis=1).max(initial=1e-6 * self.size))
 
     def stress_rows(self, points: Any) -> Array:
         """Stresses ``(k, 6, K)`` of unit coordinates at some points of its surface, or a :class:`ModelError`."""

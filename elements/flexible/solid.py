@@ -14,7 +14,7 @@ from scipy.sparse import block_array, coo_array, csr_array, kron
 
 from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import number, shown
-from fem_mbs.elements.beams.line_mesh import read_mesh
+from fem_mbs.elements.beams.line_mesh import named_cells, read_mesh
 from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.elements.flexible.matrices import SourceMesh
 from fem_mbs.errors import MissingPackageError, ModelError
@@ -47,17 +47,11 @@ def _package() -> Any:
     return skfem
 
 
-class NamedMesh(NamedTuple):
-    """A mesh of scikit-fem, and what its file names: cells and faces by their numbers, nodes by their places."""
+def read(mesh: Any) -> tuple[Any, dict[str, IntArray], dict[str, IntArray], dict[str, Array]]:
+    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`; and its named sets.
 
-    mesh: Any
-    cells: dict[str, IntArray]
-    faces: dict[str, IntArray]
-    nodes: dict[str, Array]
-
-
-def read(mesh: Any) -> NamedMesh:
-    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`."""
+    These are cells and faces by their numbers, nodes by their places.
+    """
     skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
     solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
@@ -79,10 +73,16 @@ def read(mesh: Any) -> NamedMesh:
     used = np.unique(corners) if cells.shape[1] > corners.shape[1] else np.arange(len(points))
     inner, faces = dict(m.subdomains or {}), dict(m.boundaries or {})
     every = np.sort(m.facets, axis=0).T
-    for name, parts in _named(mesh).items():
-        if kind in parts:
-            inner[name] = parts[kind]
-        found = [mesh.cells_dict[own][rows, : FACES[own]] for own, rows in parts.items() if own in FACES]
+    blocks = [k for k, block in enumerate(mesh.cells) if block.type == kind]
+    starts = np.cumsum([0] + [len(mesh.cells[k].data) for k in blocks])
+    for name, parts in named_cells(mesh).items():
+        if len(rows := np.concatenate([parts[k] + start for k, start in zip(blocks, starts, strict=False)])):
+            inner[name] = rows
+        found = [
+            block.data[rows, : FACES[block.type]]
+            for block, rows in zip(mesh.cells, parts, strict=True)
+            if block.type in FACES and len(rows)
+        ]
         if found and found[0].shape[1] == every.shape[1]:
             wanted = np.sort(np.searchsorted(used, np.concatenate(found)), axis=1)
             alike = np.unique(np.concatenate([every, wanted]), axis=0, return_inverse=True)[1].ravel()
@@ -94,19 +94,7 @@ def read(mesh: Any) -> NamedMesh:
     for tag, names in (vars(mesh).get("point_tags") or {}).items():  # of MED, whose families have several names
         own = points[mesh.point_data["point_tags"] == tag]
         nodes |= {name: np.concatenate([nodes.get(name, own[:0]), own]) for name in names}
-    return NamedMesh(m, inner, faces, nodes)
-
-
-def _named(mesh: Any) -> dict[str, dict[str, IntArray]]:
-    """Numbers of cells of each kind by the names of sets; of gmsh and MED, which name numbers of groups, too."""
-    result = {name: dict(own) for name, own in mesh.cell_sets_dict.items() if not name.startswith("gmsh:")}
-    tags = [("gmsh:physical", int(own[0]), name) for name, own in mesh.field_data.items() if name not in result]
-    tags += [("cell_tags", tag, name) for tag, names in (vars(mesh).get("cell_tags") or {}).items() for name in names]
-    for source, tag, name in tags:
-        for kind, values in mesh.cell_data_dict.get(source, {}).items():
-            if len(rows := np.flatnonzero(values == tag)) and (name not in result or kind not in result[name]):
-                result.setdefault(name, {})[kind] = rows
-    return result
+    return m, inner, faces, nodes
 
 
 def _with_middles(points: Array, cells: IntArray) -> tuple[Array, IntArray]:

@@ -1,10 +1,9 @@
 """Bearings: springs and dampers between a housing and a shaft, in axes that stay with the housing.
 
-Five coordinates ``z`` of the shaft in the axes of the housing, the third along the shaft: where the point of the shaft
-is, ``e_k . (r + S c) - o_k``, and the tilts ``(-n_2, n_1)`` of its axis ``n_k = e_k . S s``, with the shaft at ``(S,
-r)`` in the housing. None sees how far the shaft has turned, so that nothing is unwound. The forces are ``F = K(w) z +
-C(w) z'`` with the speed ``w`` of the shaft about its axis, against the housing; what their power means for the nodes is
-in ``elements/joints/frames.py``, with gradients ``b`` and their derivatives (docs/rotors.md).
+Five coordinates ``z`` of a frame of the shaft at ``(S, r)`` in one of the housing, their third axes along the shaft:
+where it is, ``r``, and the tilts ``(-n_2, n_1)`` of its axis ``n = S e_3``. None sees how far the shaft has turned, so
+that nothing is unwound. The forces are ``F = K(w) z + C(w) z'`` with the speed ``w`` of the shaft about its axis,
+against the housing; what they mean for the nodes is in ``bushing.py`` (docs/rotors.md).
 
 A journal bearing is a short one, whose film bears on half its circumference (Ocvirk; half Sommerfeld's condition). In
 units of the clearance ``c`` and of ``eta R L^3/c^2``, with ``r`` the place of the shaft across the bearing, ``v = r'``,
@@ -23,9 +22,9 @@ Where ``w`` is negative, the film is on the other side, and the first and the la
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,29 +37,19 @@ from fem_mbs.contracts import (
     Energy,
     Motion,
     NodeLike,
-    Numbering,
     Positive,
     Vector3,
     answer,
     checked,
-    lever,
     real,
     shaped,
     shown,
 )
-from fem_mbs.elements.joints.frames import (
-    adjoint_inverse,
-    along,
-    axes_in,
-    bend_along,
-    gradients,
-    nodal,
-    relative,
-    two_nodes,
-)
+from fem_mbs.elements.forces.bushing import BushingBatch, frames_on
+from fem_mbs.elements.joints.frames import Frames, axes_in
 from fem_mbs.elements.laws.table import overshoot
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.lie import se3, so3
+from fem_mbs.lie import so3
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -70,6 +59,8 @@ WHAT = "2 numbers across the shaft, a 2x2 matrix, 5 numbers with the one along i
 
 
 SHAPES = (2,), (2, 2), (5,), (5, 5)
+AXIS, TILTS = np.array([0.0, 0.0, 1.0]), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
+"""Of a shaft, and what tilts are of the components of its axis."""
 SPEED_STEP = 1e-5
 """Of differences of functions of the speed, rad/s, against the speed and 1."""
 
@@ -154,7 +145,9 @@ class Bearing(Element):
         point: Vector3 | None = None,
         across: Direction | None = None,
     ) -> None:
-        self.nodes, label = two_nodes(type(self), a, b), f"Bearing on {a}, {b}"
+        label = f"Bearing on {a}, {b}"
+        axes = axes_in(np.asarray(axis), across, a, label)
+        self.nodes, self.offsets, self.axes = frames_on(type(self), a, b, point, axes)
         self.speeds = None if speeds is None else np.asarray(speeds)
         if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
             raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
@@ -167,15 +160,10 @@ class Bearing(Element):
             own if callable(own) else _five(np.asarray(own), count, f"{label}: {name}")
             for own, name in zip(given, ("stiffness", "damping"), strict=True)
         )
-        by_speed = count is not None or any(map(callable, given))
-        self.active = by_speed or _brings_energy(self.stiffness, self.damping)
-        place = b.position if point is None else np.asarray(point)
-        self.offsets = tuple(lever(node, place) for node in self.nodes)
-        axes = axes_in(np.asarray(axis), across, a, label)
-        self.axes = a.rotation.T @ axes
-        self.shaft = b.rotation.T @ np.asarray(axis)
+        self.active = self.batch_key() or _brings_energy(self.stiffness, self.damping)
 
-    def batch_key(self) -> Hashable:
+    def batch_key(self) -> bool:
+        """Those that depend on the speed apart."""
         return self.speeds is not None or callable(self.stiffness) or callable(self.damping)
 
 
@@ -222,91 +210,26 @@ def _brings_energy(K: Array, C: Array) -> bool:
     return bool(skew > SYMMETRIC * np.abs(K).max() or lossy < -SYMMETRIC * np.abs(C).max(initial=1.0))
 
 
-class BearingContext(NamedTuple):
-    """What the matrices need of the last force."""
+class ShaftInHousing(BushingBatch):
+    """Forces of the coordinates of shafts in their housings, of their rates and of speeds."""
 
-    Ad: Array
-    b: Array
-    """Gradients of the coordinates ``(n, 5, 6)``."""
-    bend: Array
-    """Their derivatives ``(n, 5, 6, 6)``."""
-    V_A: Array
-    V: Array
-    F: Array
-    K: Array
-    C: Array
-    by_speed: Array
-    """Derivative of the forces against the speed, ``(n, 5)``."""
+    def _of(self, frames: Frames, t: float) -> tuple[Array, Array, Array]:
+        """Places and tilts of the shafts; axes of the housings as the shafts see them, ``(n, 3, 3)``."""
+        S, r = frames
+        if S[:, 2, 2].min() <= 0.0:
+            owner = self.owners[int(np.argmin(S[:, 2, 2]))]
+            raise MotionError(f"{owner}: the shaft tilts by more than 90 degrees at t = {t:.6g} s")
+        b = np.zeros((len(S), 5, 6))
+        b[:, :3, :3], b[:, 3:, 3:] = S, so3.cross(AXIS, TILTS @ S)
+        return np.concatenate([r, np.matvec(TILTS, S[:, :, 2])], axis=1), b, S
 
-
-class ShaftInHousing(ElementBatch):
-    """Forces ``(n, 5)`` of the coordinates of shafts in their housings, of their rates and of speeds."""
-
-    def __init__(self, bearings: Sequence[Any], number: Numbering) -> None:
-        super().__init__(bearings, number)
-        self._axes, self._shaft, offsets = (
-            np.array([getattr(own, name) for own in bearings]) for name in ("axes", "shaft", "offsets")
-        )
-        self._at_a, self._at_b = offsets[:, 0], offsets[:, 1]
-        # gradients of the tilts (-n_2, n_1)
-        self._sign = np.array([-1.0, 1.0])[:, None]
-
-    def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
-        """Forces against the shaft, and their derivatives: against ``z`` and ``z'`` (n, 5, 5), and the speed."""
-        raise NotImplementedError
-
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BearingContext]:
-        z, frames, b, bend = self._coordinates(motion)
-        Ad = adjoint_inverse(frames)
-        V_A, V_B = np.matvec(Ad, motion.V[self.nodes[:, 0]]), motion.V[self.nodes[:, 1]]
-        V = V_B - V_A
-        z_dot = np.matvec(b, V)
-        F, K, C, by_speed = self._law(z, z_dot, np.vecdot(self._shaft, V[:, 3:]), motion.t)
-        return gradients(np.vecmat(F, b), Ad), BearingContext(Ad, b, bend, V_A, V, F, K, C, by_speed)
-
-    def _coordinates(self, motion: Motion) -> tuple[Array, Any, Array, Array]:
-        frames = relative(motion.x[self.nodes], motion.R[self.nodes])
-        S, c, s = frames.S, self._at_b, self._shaft
-        place = frames.r + np.matvec(S, c) - self._at_a
-        n = np.vecmat(np.matvec(S, s), self._axes)
-        if n[:, 2].min() <= 0.0:
-            owner = self.owners[int(np.argmin(n[:, 2]))]
-            raise MotionError(f"{owner}: the shaft tilts by more than 90 degrees at t = {motion.t:.6g} s")
-        z = np.concatenate([np.vecmat(place, self._axes), self._sign[:, 0] * n[:, [1, 0]]], axis=1)
-        # axes of the housing as the shaft sees them, (n, 3, 3), one after the other
-        seen = self._axes.mT @ S
-        across, s = seen[:, [1, 0]], s[:, None]
-        b, bend = np.zeros((len(z), 5, 6)), np.zeros((len(z), 5, 6, 6))
-        b[:, :3], bend[:, :3] = along(seen, c[:, None]), bend_along(seen, c[:, None])
-        b[:, 3:, 3:] = self._sign * so3.cross(s, across)
-        bend[:, 3:, 3:, 3:] = self._sign[..., None] * (so3.skew(s) @ so3.skew(across))
-        return z, frames, b, bend
-
-    def stiffness(self, context: BearingContext) -> Array:
-        """Of the coordinates, of their rates and the speed, and of the directions of the forces."""
-        Ad, b, bend, V_A, V, F, K, C, by_speed = context
-        turning = se3.bracket(V_A)
-        rates = np.einsum("nj,nijk->nik", V, bend) - b @ turning
-        speed = -np.vecmat(self._shaft, turning[:, 3:])
-        inner = K @ b + C @ rates + by_speed[:, :, None] * speed[:, None, :]
-        whole = np.einsum("ni,nijk->njk", F, bend) + b.mT @ inner
-        return nodal(Ad, whole, np.vecmat(F, b))
-
-    def stressed(self, context: BearingContext, d: Array) -> BearingContext:
-        rates = np.matvec(context.b @ _against_housing(context.Ad), d)
-        return context._replace(F=context.F + np.matvec(context.K, rates))
-
-    def damping(self, context: BearingContext) -> Array:
-        J = _against_housing(context.Ad)
-        rates = context.b @ J
-        speed = np.vecmat(self._shaft, J[:, 3:])
-        inner = context.C @ rates + context.by_speed[:, :, None] * speed[:, None, :]
-        return rates.mT @ inner
-
-
-def _against_housing(Ad: Array) -> Array:
-    """How increments of both nodes move the shaft in its housing, ``(n, 6, 12)``."""
-    return np.concatenate([-Ad, np.broadcast_to(se3.IDENTITY, Ad.shape)], axis=-1)
+    def _bent(self, bend: Array, b: Array, V: Array, F: Array) -> tuple[Array, Array]:
+        tilts, rates, forces = TILTS @ bend, np.zeros_like(b), np.zeros((len(b), 6, 6))
+        rates[:, :3, 3:] = so3.cross(V[:, None, :3], bend)
+        rates[:, 3:, 3:] = so3.cross(so3.cross(V[:, None, 3:], AXIS), tilts)
+        forces[:, :3, 3:] = so3.skew(np.vecmat(F[:, :3], bend))
+        forces[:, 3:, 3:] = so3.skew(AXIS) @ so3.skew(np.vecmat(F[:, 3:], tilts))
+        return rates, forces
 
 
 class BearingBatch(ShaftInHousing, of=Bearing):
@@ -314,8 +237,7 @@ class BearingBatch(ShaftInHousing, of=Bearing):
 
     owners: Sequence[Bearing]
 
-    def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
-        super().__init__(bearings, number)
+    def _set_up(self, bearings: Sequence[Bearing]) -> None:
         if not self._laws:
             self._constant = np.array([np.concatenate([own.stiffness, own.damping]) for own in bearings])
 
@@ -327,9 +249,9 @@ class BearingBatch(ShaftInHousing, of=Bearing):
         laws = {bearing: _by_speed(bearing) for bearing in dict.fromkeys(self.owners)}
         return [laws[bearing] for bearing in self.owners]
 
-    def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+    def _law(self, z: Array, rates: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
         (K, C), (dK, dC) = self._at_speed(speed)
-        return np.matvec(K, z) + np.matvec(C, z_dot), K, C, np.matvec(dK, z) + np.matvec(dC, z_dot)
+        return np.matvec(K, z) + np.matvec(C, rates), K, C, np.matvec(dK, z) + np.matvec(dC, rates)
 
     def _at_speed(self, speed: Array) -> Array:
         """Stiffness and damping ``(2, 2, n, 5, 5)``, and their slopes."""
@@ -340,9 +262,10 @@ class BearingBatch(ShaftInHousing, of=Bearing):
         return both.reshape(-1, 2, 2, 5, 5).transpose(1, 2, 0, 3, 4)
 
     def energy(self, motion: Motion) -> Energy:
-        z, *_ = self._coordinates(motion)
+        _, z, *_ = self._coordinates(motion)
         spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
-        w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
+        shaft = np.matvec(motion.R[self.nodes[:, 1]], self._axes[:, 1, :, 2])
+        w = np.vecdot(shaft, spin[:, 1] - spin[:, 0])
         return Energy(strain=0.5 * np.vecdot(z, np.matvec(self._at_speed(w)[0, 0], z)))
 
 
@@ -396,26 +319,24 @@ class JournalBearing(Element):
         *,
         point: Vector3 | None = None,
     ) -> None:
-        self.nodes, label = two_nodes(type(self), a, b), f"JournalBearing on {a}, {b}"
+        axes = axes_in(np.asarray(axis), None, a, f"JournalBearing on {a}, {b}")
+        self.nodes, self.offsets, self.axes = frames_on(type(self), a, b, point, axes)
         self.radius, self.length, self.clearance, self.viscosity = map(float, (radius, length, clearance, viscosity))
-        place = b.position if point is None else np.asarray(point)
-        self.offsets = tuple(lever(node, place) for node in self.nodes)
-        self.axes = a.rotation.T @ axes_in(np.asarray(axis), None, a, label)
-        self.shaft = b.rotation.T @ np.asarray(axis)
 
 
 class JournalBearingBatch(ShaftInHousing, of=JournalBearing):
-    """Journal bearings as arrays."""
+    """Journal bearings as arrays, which store no energy."""
 
-    def __init__(self, bearings: Sequence[JournalBearing], number: Numbering) -> None:
-        super().__init__(bearings, number)
+    energy = ElementBatch.energy
+
+    def _set_up(self, bearings: Sequence[JournalBearing]) -> None:
         self._clearance = np.array([own.clearance for own in bearings])
         sizes = [own.viscosity * own.radius * own.length**3 / own.clearance**2 for own in bearings]
         self._unit = np.array(sizes)
 
-    def _law(self, z: Array, z_dot: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+    def _law(self, z: Array, rates: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
         c, unit = self._clearance[:, None], self._unit[:, None]
-        r, v = z[:, :2] / c, z_dot[:, :2] / c
+        r, v = z[:, :2] / c, rates[:, :2] / c
         e = np.linalg.norm(r, axis=1)
         if e.max() > FULL:
             worst = int(np.argmax(e))

@@ -3,8 +3,8 @@
 Two frames, one on each node, coincide as built. How that of b stands to that of a is ``h``, and ``d = log(h)`` is the
 screw that leads from one to the other, translation first. It is the same seen from either of the two, changes its sign
 with the order of the nodes, and no motion of both together changes it. From the energy ``d^T K d/2``, and with
-``d' = T^-1(d) (V_B - Ad V_A)`` of the frames' velocities, the wrench on frame B is ``T^-T(d) (K d + C d')``
-(docs/theory.md, "Lines").
+``d' = b (V_B - Ad V_A)``, ``b = T^-1(d)``, of the frames' velocities, the wrench on frame B is ``b^T (K d + C d')``
+(docs/theory.md, "Lines"); bearings have other coordinates of ``h``, with gradients ``b``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fem_mbs.contracts import (
     Energy,
     ModelContext,
     Motion,
+    Node,
     NodeLike,
     Numbering,
     RotationLike,
@@ -34,7 +35,7 @@ from fem_mbs.contracts import (
     real,
     shown,
 )
-from fem_mbs.elements.joints.frames import adjoint_inverse, gradients, nodal, relative, two_nodes
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative, two_nodes
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import se3
 
@@ -69,6 +70,14 @@ def time_or_matrix(value: Any, label: object) -> float | Array:
 
 Six = Annotated[ArrayLike, matrix_of_six]
 TimeOrSix = Annotated[float | ArrayLike, time_or_matrix]
+
+
+def frames_on(
+    kind: type, a: Node, b: Node, point: ArrayLike | None, axes: Array
+) -> tuple[tuple[Node, Node], tuple[Array, ...], tuple[Array, ...]]:
+    """Two nodes, and where frames that coincide as built are on each: at a point, by default node b, with ``axes``."""
+    nodes, place = two_nodes(kind, a, b), b.position if point is None else point
+    return nodes, tuple(lever(node, place) for node in nodes), tuple(node.rotation.T @ axes for node in nodes)
 
 
 @checked
@@ -114,13 +123,10 @@ class Bushing(Element):
         point: Vector3 | None = None,
         axes: RotationLike | None = None,
     ) -> None:
-        self.nodes = two_nodes(type(self), a, b)
+        directions = a.rotation if axes is None else np.asarray(axes)
+        self.nodes, self.offsets, self.axes = frames_on(type(self), a, b, point, directions)
         self.stiffness = np.asarray(stiffness)
         self.damping = np.asarray(damping) if np.ndim(damping) else float(damping) * self.stiffness  # type: ignore[arg-type]
-        place = b.position if point is None else point
-        directions = a.rotation if axes is None else np.asarray(axes)
-        self.offsets = tuple(lever(node, place) for node in self.nodes)
-        self.axes = tuple(node.rotation.T @ directions for node in self.nodes)
 
     def doubts(self, around: ModelContext) -> Iterable[str]:
         """Nodes that turn against each other."""
@@ -137,28 +143,32 @@ class Bushing(Element):
 
 
 class BushingContext(NamedTuple):
-    """What the matrices need of the last force."""
+    """What the matrices need of the last force, of ``c`` coordinates."""
 
-    operator: se3.InverseTangent
     Ad: Array
     """By which velocities of frame A are seen from frame B, ``(n, 6, 6)``."""
-    b: Array
-    """``T^-1(d)``."""
     V_A: Array
     """Velocity of frame A, seen from frame B."""
     V: Array
     """Velocity of frame B against frame A."""
-    stress: Array
-    wrench: Array
+    b: Array
+    """Gradients of the coordinates ``(n, c, 6)``."""
+    bend: Any
+    """What their derivatives follow from."""
+    F: Array
+    """Forces ``(n, c)``."""
+    K: Array
+    C: Array
+    by_speed: Array | None
+    """Derivative of the forces against the speed about the third axis, ``(n, c)``; None for none."""
 
 
 class BushingBatch(ElementBatch, of=Bushing):
     """Bushings as arrays."""
 
-    def __init__(self, bushings: Sequence[Bushing], number: Numbering) -> None:
+    def __init__(self, bushings: Sequence[Any], number: Numbering) -> None:
         super().__init__(bushings, number)
         self._axes, self._offsets = (np.array([getattr(b, name) for b in bushings]) for name in ("axes", "offsets"))
-        self._K, self._C = (np.array([getattr(b, name) for b in bushings]) for name in ("stiffness", "damping"))
         # body velocities of the two frames from those of the nodes
         back = self._axes.mT
         n = len(bushings)
@@ -166,53 +176,74 @@ class BushingBatch(ElementBatch, of=Bushing):
         for k in range(2):
             both[:, k, :, k] = se3.adjoint(back[:, k], -np.matvec(back[:, k], self._offsets[:, k]))
         self._to_frames = both.reshape(n, 12, 12)
+        self._set_up(bushings)
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BushingContext]:
-        frames, operator = self._deformation(motion)
-        Ad, b = adjoint_inverse(frames), operator.forward()
-        V = np.matvec(self._to_frames, motion.V[self.nodes].reshape(-1, 12))
-        V_A = np.matvec(Ad, V[:, :6])
-        relative_velocity = V[:, 6:] - V_A
-        stress = np.matvec(self._K, operator.d) + np.matvec(self._C, np.matvec(b, relative_velocity))
-        wrench = np.vecmat(stress, b)
-        force = np.vecmat(gradients(wrench, Ad), self._to_frames)
-        return force, BushingContext(operator, Ad, b, V_A, relative_velocity, stress, wrench)
+    def _set_up(self, bushings: Sequence[Any]) -> None:
+        """What the law needs."""
+        self._K, self._C = (np.array([getattr(b, name) for b in bushings]) for name in ("stiffness", "damping"))
 
-    def stiffness(self, context: BushingContext) -> Array:
-        """Of the deformation, of its rate, and of the directions of the wrench."""
-        operator, Ad, b, V_A, V, stress, wrench = context
-        # rates change as b does, and as the velocity of frame A is seen from frame B
-        rate = operator.derivative(V) @ b - b @ se3.bracket(V_A)
-        bend = b.mT @ (self._K @ b + self._C @ rate) + operator.derivative(stress, transposed=True) @ b
-        return self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
+    def _law(self, z: Array, rates: Array, speed: Array, t: float) -> tuple[Array, Array, Array, Array | None]:
+        """Forces ``(n, c)``, and their derivatives against coordinates, their rates, and the speed ``(n,)``."""
+        return np.matvec(self._K, z) + np.matvec(self._C, rates), self._K, self._C, None
 
-    def stressed(self, context: BushingContext, d: Array) -> BushingContext:
-        stress = context.stress + np.matvec(self._K @ self._rates(context), d)
-        return context._replace(stress=stress, wrench=np.vecmat(stress, context.b))
-
-    def damping(self, context: BushingContext) -> Array:
-        rates = self._rates(context)
-        return rates.mT @ self._C @ rates
-
-    def _rates(self, context: BushingContext) -> Array:
-        """Rates of the deformation against velocities of the nodes, ``(n, 6, 12)``."""
-        J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
-        return context.b @ J @ self._to_frames
-
-    def energy(self, motion: Motion) -> Energy:
-        _, operator = self._deformation(motion)
-        return Energy(strain=0.5 * np.vecdot(operator.d, np.matvec(self._K, operator.d)))
-
-    def _deformation(self, motion: Motion) -> tuple[Any, se3.InverseTangent]:
-        """How frame B stands to frame A, and the screw between them."""
+    def _coordinates(self, motion: Motion) -> tuple[Frames, Array, Array, Any]:
+        """How frame B stands to frame A, the coordinates ``(n, c)``, their gradients, and what these bend by."""
         R = motion.R[self.nodes]
         frames = relative(motion.x[self.nodes] + np.matvec(R, self._offsets), R @ self._axes)
+        return frames, *self._of(frames, motion.t)
+
+    def _of(self, frames: Frames, t: float) -> tuple[Array, Array, Any]:
+        """The screw between the frames."""
         operator = se3.InverseTangent.of_frame(frames.S, frames.r)
         turn = operator.phi_squared
         if turn.max() > MAX_TURN**2:
             row = int(np.argmax(turn))
             raise MotionError(
-                f"{self.owners[row]}: turns by {np.degrees(np.sqrt(turn[row])):.0f} degrees at t = {motion.t:.6g} s, "
+                f"{self.owners[row]}: turns by {np.degrees(np.sqrt(turn[row])):.0f} degrees at t = {t:.6g} s, "
                 "more than a bushing can; a joint with a JointSpring turns on"
             )
-        return frames, operator
+        return operator.d, operator.forward(), operator
+
+    def _bent(self, bend: Any, b: Array, V: Array, F: Array) -> tuple[Array, Array]:
+        """Derivatives of ``b V`` (n, c, 6) and of ``b^T F`` (n, 6, 6) against the relative motion."""
+        return bend.derivative(V) @ b, bend.derivative(F, transposed=True) @ b
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BushingContext]:
+        frames, z, b, bend = self._coordinates(motion)
+        Ad = adjoint_inverse(frames)
+        V = np.matvec(self._to_frames, motion.V[self.nodes].reshape(-1, 12))
+        V_A = np.matvec(Ad, V[:, :6])
+        V = V[:, 6:] - V_A
+        law = self._law(z, np.matvec(b, V), V[:, 5], motion.t)
+        force = np.vecmat(gradients(np.vecmat(law[0], b), Ad), self._to_frames)
+        return force, BushingContext(Ad, V_A, V, b, bend, *law)
+
+    def stiffness(self, context: BushingContext) -> Array:
+        """Of the coordinates, of their rates and the speed, and of the directions of the forces."""
+        Ad, V_A, V, b, bend, F, K, C, by_speed = context
+        # rates change as b does, and as the velocity of frame A is seen from frame B
+        turning = se3.bracket(V_A)
+        of_rates, of_forces = self._bent(bend, b, V, F)
+        inner = K @ b + C @ (of_rates - b @ turning)
+        if by_speed is not None:
+            inner = inner - by_speed[:, :, None] * turning[:, 5, None]
+        return self._to_frames.mT @ nodal(Ad, b.mT @ inner + of_forces, np.vecmat(F, b)) @ self._to_frames
+
+    def stressed(self, context: BushingContext, d: Array) -> BushingContext:
+        return context._replace(F=context.F + np.matvec(context.K @ context.b @ self._between(context), d))
+
+    def damping(self, context: BushingContext) -> Array:
+        J = self._between(context)
+        rates = context.b @ J
+        inner = context.C @ rates
+        if context.by_speed is not None:
+            inner = inner + context.by_speed[:, :, None] * J[:, 5, None]
+        return rates.mT @ inner
+
+    def _between(self, context: BushingContext) -> Array:
+        """How increments of both nodes move frame B against frame A, ``(n, 6, 12)``."""
+        return np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1) @ self._to_frames
+
+    def energy(self, motion: Motion) -> Energy:
+        _, d, *_ = self._coordinates(motion)
+        return Energy(strain=0.5 * np.vecdot(d, np.matvec(self._K, d)))

@@ -27,7 +27,7 @@ from fem_mbs.contracts import (
     own_rows,
     shown,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 def check_joint(value: object, label: object) -> Constraint:
@@ -162,7 +162,7 @@ class CoordinateLawBatch(ElementBatch):
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Any) -> Law:
         """What resists the coordinates, and the states."""
-        raise NotImplementedError(f"{type(self).__name__} must define law(q, rate, state, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define law(q, rate, state, prescribed)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
         """``G^T N``, then ``u' - f`` of each state."""
@@ -218,16 +218,15 @@ class CoordinateLawBatch(ElementBatch):
 
     def accept(self, context: Acting) -> Array:
         """Angles with their turns."""
-        assert self.own is not None
-        result, own = np.zeros(self.own.shape), self._own.shape[1]
-        result[:, -own] = context.q
-        return result
+        return self._of_angles(context.q)
 
     def history_rates(self, context: Acting) -> Array | None:
-        if not self._angle or self.own is None:
-            return None
-        result, own = np.zeros(self.own.shape), self._own.shape[1]
-        result[:, -own] = np.vecdot(context.measured.gradient, context.V)
+        return self._of_angles(np.vecdot(context.measured.gradient, context.V)) if self._angle else None
+
+    def _of_angles(self, values: Array) -> Array:
+        assert self.own is not None
+        result = np.zeros(self.own.shape)
+        result[:, -self._own.shape[1]] = values
         return result
 
     def _rows(self, G: Array, by_nodes: Array, by_state: Array) -> Array:

@@ -31,7 +31,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 Pressing = tuple[tuple[int, ...], float]
 """Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
@@ -205,7 +205,7 @@ class FrictionBatch(CoordinateLawBatch):
 
     def coefficient(self, rate: Array, state: Array) -> Coefficient:
         """Of friction."""
-        raise NotImplementedError(f"{type(self).__name__} must define coefficient(rate, state)")
+        raise MissingMethodError(f"{type(self).__name__} must define coefficient(rate, state)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
         """What resists under the load of this motion: a preload, and what presses by reactions."""

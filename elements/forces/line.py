@@ -10,7 +10,7 @@ In pictures springs are coils whose pitch follows the length, actuators cylinder
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
+from fem_mbs.elements.joints.frames import OnPoints
 from fem_mbs.elements.shapes import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -53,6 +54,10 @@ def bar(nodes: Sequence[Node], points: ArrayLike, number: Numbering, kind: Kind 
     return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], ends), 2, kind)
 
 
+Outline = tuple[Array, Array, list[tuple[str, IntArray]]]
+"""Points along and across a line, and cells of these."""
+
+
 class LinePicture:
     """A spring or an actuator.
 
@@ -63,17 +68,14 @@ class LinePicture:
     def __init__(self, element: LineElement, rows: IntArray, stations: int) -> None:
         self._rows, self._points = rows, np.array(element.offsets)
         sides = 2 * (stations - 1)
-        if sides < 3:
-            shape = _line()
-        else:
-            shape = _cylinder(element.built, sides) if element.active else _coil(element.built, sides)
+        shape: Outline = np.array([[0.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), [("line", np.array([[0, 1]]))]
+        if sides > 2:
+            shape = (_cylinder if element.active else _coil)(element.built, sides)
         self._along, self._across, cells = shape
-        self.cells = [
-            Cells(
-                kind, points, {"part": np.full(len(points), Kind.SPRING), "element_id": np.zeros(len(points), np.intp)}
-            )
-            for kind, points in cells
-        ]
+        self.cells = []
+        for kind, points in cells:
+            numbers = {"part": np.full(len(points), Kind.SPRING), "element_id": np.zeros(len(points), np.intp)}
+            self.cells.append(Cells(kind, points, numbers))
         a, b = (node.at(c) for node, c in zip(element.nodes, element.offsets, strict=True))
         e = element.nodes[0].rotation.T @ (b - a)
         self._sides = np.eye(3)[np.argsort(np.abs(e))[:2]]
@@ -109,11 +111,7 @@ class LinePicture:
         }
 
 
-def _line() -> tuple[Array, Array, list[tuple[str, IntArray]]]:
-    return np.array([[0.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), [("line", np.array([[0, 1]]))]
-
-
-def _coil(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntArray]]]:
+def _coil(built: float, sides: int) -> Outline:
     """A helix of lines with straight ends, ``sides`` a turn."""
     n = TURNS * sides + 1
     helix = WIDE * built * circle(sides)[np.arange(n) % sides]
@@ -124,7 +122,7 @@ def _coil(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntAr
     return np.stack([0.0 * share, share], axis=-1), across, [("line", np.stack([k, k + 1], axis=-1))]
 
 
-def _cylinder(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntArray]]]:
+def _cylinder(built: float, sides: int) -> Outline:
     """A barrel from point a on, of constant length, and a rod from its end to point b."""
     barrel = BARREL * built
     along = np.repeat([[0.0, 0.0], [barrel, 0.0], [barrel, 0.0], [0.0, 1.0]], sides, axis=0)
@@ -138,7 +136,7 @@ COINCIDE = 1e-12
 
 
 @checked
-class LineElement(Element):
+class LineElement(OnPoints, Element):
     """Base of elements along the line from a point of node a to a point of node b.
 
     Parameters
@@ -157,6 +155,8 @@ class LineElement(Element):
     """
 
     _internal = ("measured_by",)
+    _instead: ClassVar[str] = ", or take a Bushing, which acts in all directions"
+    """What may stand between points at one place."""
 
     def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
@@ -167,7 +167,7 @@ class LineElement(Element):
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
             raise ModelError(
                 f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length and no "
-                "direction. Move one by point_a or point_b, or take a Bushing, which acts in all directions"
+                f"direction. Move one by point_a or point_b{self._instead}"
             )
 
     @classmethod

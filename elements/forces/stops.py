@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Energy,
     Gaps,
@@ -182,7 +182,7 @@ class RigidStopBatch(UnilateralBatch):
         lower = [name.startswith("lower") for name in elements[0].contacts]
         self._sign = np.where(lower, 1.0, -1.0)
         self._ends = np.array([[e.lower if low else e.upper for low in lower] for e in elements], float)
-        self._angle = elements[0].is_angle
+        self.angle = elements[0].is_angle
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
         self._last: tuple[Array | None, Array | None, Any] = None, None, None
@@ -198,15 +198,15 @@ class RigidStopBatch(UnilateralBatch):
     def gaps(self, motion: Motion) -> Array:
         """Angles count with their turns, near each end where contacts are closed."""
         value = self._measured(motion).value[:, None]
-        if self._angle:
+        if self.angle:
             value = continued(value, self._ends if self.closed else motion.u[self.follows])
         return self._sign * (value - self._ends)
 
-    def measure(self, motion: Motion) -> Gaps:
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         measured = self._measured(motion)
-        G = np.zeros((*self._ends.shape, 3, measured.gradient.shape[1]))
-        G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
-        return Gaps(self.gaps(motion), G, measured.context)
+        G = np.zeros((len(rows), 3, measured.gradient.shape[1]))
+        G[:, 0] = self._sign[places, None] * measured.gradient[rows]
+        return Gaps(self.gaps(motion)[rows, places], G, (measured.context, rows, places))
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
@@ -218,9 +218,10 @@ class RigidStopBatch(UnilateralBatch):
         return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
-        H = self._coordinates.second(gaps.context)
-        result = np.zeros((*self._ends.shape, 3, *H.shape[1:]))
-        result[:, :, 0] = self._sign[:, None, None] * H[:, None]
+        context, rows, places = gaps.context
+        H = self._coordinates.second(context)
+        result = np.zeros((len(rows), 3, *H.shape[1:]))
+        result[:, 0] = self._sign[places, None, None] * H[rows]
         return result
 
     def forces_on_b(self, motion: Motion) -> Array:
@@ -228,7 +229,7 @@ class RigidStopBatch(UnilateralBatch):
         return self._sign[:, None] * motion.u[self.carried[..., FORCES]]
 
     def followed(self, motion: Motion, before: Motion) -> Array:
-        if not self._angle:
+        if not self.angle:
             return super().followed(motion, before)
         rate = np.vecdot(self._measured(before).gradient, self._coordinates.velocities(before))
         expected = motion.u[self.follows] + (motion.t - before.t) * rate[:, None]

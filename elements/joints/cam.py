@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,21 +42,17 @@ CONFORMAL = 1e-6
 ROUNDS, SETTLED, LONGEST = 100, 1e-14, 0.05
 
 
-class Touch(NamedTuple):
-    """Where curves touch."""
-
-    s: Array
-    """Places on both, ``(2,)``."""
-    side: float
-    """1 or -1: curve b is pushed along this times ``n x P_a'``; 0 where both curves are open."""
-
-
 PARALLEL = 1e-6
 """Sine of the angle of tangents that touch."""
 
 
-def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -> Touch:
+def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -> tuple[Array, float]:
     """Nearest points of two curves, of which b stands to a at ``frames``, in the plane with the ``axes`` (3, 3).
+
+    Returns
+    -------
+    (2,), float
+        Places on both, and 1 or -1: curve b is pushed along this times ``n x P_a'``; 0 where both curves are open.
 
     Raises
     ------
@@ -101,7 +96,7 @@ def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -
     # b is pushed out of a, into b
     pushes = [-_turns(P) * curves[0].closed, same * _turns(Q) * curves[1].closed]
     first = pushes[1] == 0.0 or (pushes[0] != 0.0 and abs(bent[0]) >= abs(bent[1]))
-    return Touch(s, pushes[0] if first else pushes[1])
+    return s, pushes[0] if first else pushes[1]
 
 
 def _turns(outline: Array) -> float:
@@ -170,7 +165,7 @@ class CamJoint(TrackJoint):
                     f"{label}: {name}: point {k}, {points[k]}, is {abs(out[k]):.3g} m out of the plane through the "
                     f"first point of profile_a with the normal {n}; profiles are planar, in one plane"
                 )
-        self.side = self._touch(label).side
+        _, self.side = self._touch(label)
         if self.side == 0.0 and not pulls:
             raise ModelError(
                 f"{label}: both profiles are open, so that nothing tells on which side the bodies are; close one "
@@ -180,14 +175,14 @@ class CamJoint(TrackJoint):
     @property
     def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc lengths, where the profiles touch now."""
-        s = self._touch(str(self)).s
+        s, _ = self._touch(str(self))
         rates, lengths = consistent_rates(self, s), [curve.length for curve in self.curves]
         parts = zip(("a", "b"), s.tolist(), rates.tolist(), lengths, strict=True)
         return tuple(
             InternalVariable(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts
         )
 
-    def _touch(self, label: str) -> Touch:
+    def _touch(self, label: str) -> tuple[Array, float]:
         return touch(self.curves, self.plane, relative(*poses(self.nodes)), label)
 
 
@@ -211,7 +206,7 @@ class CamBatch(FramesBatch, of=CamJoint):
             if len(off := curves.off(s[:, end], BEYOND)):
                 raise MotionError(self._left(int(off[0]), end, t))
         a, b = (curves.at(self._every, own) for curves, own in zip(self._curves, s.T, strict=True))
-        S, plane, (B, B1, B2, _) = frames.S, self._plane, b
+        S, plane, (B, B1, B2, B3) = frames.S, self._plane, b
         # the normal of a and its derivatives, and the axes, seen from b
         normal, turning, third = (np.vecmat(np.matvec(self._across, part), S) for part in a[1:])
         seen = plane @ S
@@ -224,22 +219,20 @@ class CamBatch(FramesBatch, of=CamJoint):
         c = np.empty((len(S), 3, 2))
         c[:, :2, 0], c[:, :2, 1] = -np.matvec(plane, a[1]), np.matvec(seen, B1)
         c[:, 2, 0], c[:, 2, 1] = np.vecdot(turning, B1), np.vecdot(normal, B2)
-        return First(phi, gradient, c, (a, b, third, turning, normal))
 
-    def second_order(self, frames: Frames, more: tuple) -> Second:  # type: ignore[type-arg]
-        """Curvatures, and how directions of one node turn against the other."""
-        a, (B, B1, B2, B3), third, turning, normal = more
-        n = len(B)
-        seen = self._plane @ frames.S
-        bend, mixed, curved = np.zeros((n, 3, 6, 6)), np.zeros((n, 3, 2, 6)), np.zeros((n, 3, 2, 2))
-        bend[:, :2] = bend_along(seen, B[:, None])
-        bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
-        mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
-        mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)
-        curved[:, :2, 0, 0], curved[:, :2, 1, 1] = -np.matvec(self._plane, a[2]), np.matvec(seen, B2)
-        curved[:, 2, 0, 0], curved[:, 2, 1, 1] = np.vecdot(third, B1), np.vecdot(normal, B3)
-        curved[:, 2, 0, 1] = curved[:, 2, 1, 0] = np.vecdot(turning, B2)
-        return Second(bend, mixed, curved)
+        def second() -> Second:
+            # curvatures, and how directions of one node turn against the other
+            bend, mixed, curved = (np.zeros((len(S), 3, *shape)) for shape in ((6, 6), (2, 6), (2, 2)))
+            bend[:, :2] = bend_along(seen, B[:, None])
+            bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
+            mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
+            mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)
+            curved[:, :2, 0, 0], curved[:, :2, 1, 1] = -np.matvec(plane, a[2]), np.matvec(seen, B2)
+            curved[:, 2, 0, 0], curved[:, 2, 1, 1] = np.vecdot(third, B1), np.vecdot(normal, B3)
+            curved[:, 2, 0, 1] = curved[:, 2, 1, 0] = np.vecdot(turning, B2)
+            return Second(bend, mixed, curved)
+
+        return First(phi, gradient, c, second)
 
     def astray(self, end: StepEnd) -> str:
         """Profiles that end or separate."""

@@ -141,7 +141,10 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         super().__init__(constraints, number)
         self.number = number
         self.length = np.array([not own.terms[0].is_angle for own in constraints])
-        rows = [_own_rows(own, number) for own in constraints]
+        rows = []
+        for own in constraints:  # of its angles, then of the internal variables of its joints
+            parts = (own, *dict.fromkeys(term.joint for term in own.terms))
+            rows.append([int(row) for part in parts if part.internal_variables for row in number.own(part)])
         self.own = np.array(rows, np.intp) if rows[0] else None
         self._width = 6 * self.nodes.shape[1] + len(rows[0])
         self.given = GivenValues(len(constraints))
@@ -245,12 +248,6 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
                 V = group.coordinates.velocities(context.motion)
                 result[group.cells, group.angle] = np.vecdot(measured.gradient, V)
         return result
-
-
-def _own_rows(own: CoordinateConstraint, number: Numbering) -> list[int]:
-    """Rows of its angles, then of the internal variables of its joints."""
-    joints = dict.fromkeys(term.joint for term in own.terms)
-    return [int(row) for part in (own, *joints) if part.internal_variables for row in number.own(part)]
 
 
 def _listed(

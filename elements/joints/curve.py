@@ -29,6 +29,7 @@ from fem_mbs.contracts import (
     lever,
 )
 from fem_mbs.elements.beams.curve_strain import gauss
+from fem_mbs.elements.beams.track import nearest_place
 from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along, two_nodes
 from fem_mbs.elements.joints.relative import TRANSLATIONS
@@ -36,7 +37,7 @@ from fem_mbs.errors import ModelError, MotionError
 
 Points = Annotated[ArrayLike, lambda value, label: array(value, label, (None, 3), what="three numbers for each point")]
 """Points (n, 3) of a curve; closed where the last is the first again."""
-ROUNDS, SETTLED, FALLS = 50, 1e-13, 0.5
+SETTLED, FALLS = 1e-13, 0.5
 SAMPLES = 16
 NO_LENGTH = 1e-12
 
@@ -122,19 +123,13 @@ def sampled(spline: Spline) -> tuple[Array, Array]:
 
 def nearest(spline: Spline, point: Array) -> float:
     """The place on a spline that is next to a point."""
-    s, points = sampled(spline)
-    best, one, curve = (
-        float(s[np.argmin(np.linalg.norm(points - point, axis=1))]),
-        np.zeros(1, np.intp),
-        Splines([spline]),
-    )
-    for _ in range(ROUNDS):
-        place, along = (part[0] for part in curve.at(one, np.array([best]))[:2])
-        step = float(along @ (point - place) / (along @ along))
-        best = best + step if spline.closed else min(max(best + step, 0.0), spline.length)
-        if abs(step) <= SETTLED * spline.length:
-            break
-    return best
+    curve = Splines([spline])
+
+    def at(s: Array) -> tuple[Array, Array]:
+        points, tangents, *_ = curve.at(np.zeros(len(s), np.intp), s)
+        return points, tangents
+
+    return nearest_place(at, sampled(spline)[0], point, spline.length, spline.closed)
 
 
 ON_CURVE = 1e-8
@@ -216,12 +211,13 @@ class CurveBatch(FramesBatch, of=CurveJoint):
             raise MotionError(self._left(int(off[0]), float(s[off[0], 0]), t))
         P, P1, P2, _ = self._curves.at(self._every, s[:, 0])
         phi = frames.r + np.matvec(frames.S, self._offset) - P
-        return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], P2)
 
-    def second_order(self, frames: Frames, more: Array) -> Second:
-        """The section turns with b, the curve bends."""
-        bend = bend_along(frames.S, self._offset[:, None])
-        return Second(bend, np.zeros((*bend.shape[:2], 1, 6)), -more[..., None, None])
+        def second() -> Second:
+            # the section turns with b, the curve bends
+            bend = bend_along(frames.S, self._offset[:, None])
+            return Second(bend, np.zeros((*bend.shape[:2], 1, 6)), -P2[..., None, None])
+
+        return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], second)
 
     def astray(self, end: StepEnd) -> str:
         """A point that has left its curve."""

@@ -13,15 +13,15 @@ as ``Ad_(h^-1)`` itself turns with ``xi`` (docs/theory.md, "Joints"). What is li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Component, ConstraintBatch, Motion, Node
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 from fem_mbs.lie import se3, so3
 
 PERPENDICULAR = 1e-8
@@ -75,18 +75,6 @@ def bend_along(seen: Array, point: Array) -> Array:
     return result
 
 
-class First(NamedTuple):
-    """Equations ``(n, m)`` with their first derivatives."""
-
-    phi: Array
-    b: Array
-    """Against the relative motion, ``(n, m, 6)``."""
-    c: Array | None
-    """Against internal variables, ``(n, m, k)``; None without any."""
-    more: Any
-    """What the second derivatives need."""
-
-
 class Second(NamedTuple):
     """Second derivatives of equations; of those without internal variables, the first alone."""
 
@@ -98,46 +86,46 @@ class Second(NamedTuple):
     """Of ``c`` against internal variables, ``(n, m, k, k)``."""
 
 
-class FramesContext(NamedTuple):
-    """What further derivatives need of an evaluation."""
+class First(NamedTuple):
+    """Equations ``(n, m)`` with their first derivatives, and what says the second ones."""
 
-    frames: Frames
-    first: First
+    phi: Array
+    b: Array
+    """Against the relative motion, ``(n, m, 6)``."""
+    c: Array | None
+    """Against internal variables, ``(n, m, k)``; None without any."""
+    second: Callable[[], Second]
 
 
 class FramesBatch(ConstraintBatch):
     """Constraints between two nodes each with ``m`` equations, and with ``k`` internal variables or none.
 
     A subclass sets ``nodes``, ``owners``, ``cell``, ``length``, ``own`` if there are internal variables, and defines
-    ``first`` and ``second_order``. It may set ``points_a`` (n, 3), points of nodes a from which the placements that
-    ``first`` sees count, exact where node a is far away.
+    ``first``. It may set ``points_a`` (n, 3), points of nodes a from which the placements that ``first`` sees count,
+    exact where node a is far away.
     """
 
     points_a: Array | None = None
 
     def first(self, frames: Frames, s: Array, t: float) -> First:
         """Equations at internal variables ``s`` (n, k)."""
-        raise NotImplementedError(f"{type(self).__name__} must define first(frames, s, t)")
+        raise MissingMethodError(f"{type(self).__name__} must define first(frames, s, t)")
 
-    def second_order(self, frames: Frames, more: Any) -> Second:
-        """Second derivatives."""
-        raise NotImplementedError(f"{type(self).__name__} must define second_order(frames, more)")
-
-    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, FramesContext]:
+    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, tuple[Array, First]]:
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         frames = seen = relative(x, R)
         if self.points_a is not None:
             seen = Frames(frames.S, np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self.points_a)), R[:, 0]))
         first = self.first(seen, motion.u[:0] if self.own is None else motion.u[self.own], motion.t)
-        B = gradients(first.b, adjoint_inverse(frames)[:, None])
+        Ad = adjoint_inverse(frames)[:, None]
+        B = gradients(first.b, Ad)
         if first.c is not None:
             B = np.concatenate([B, first.c], axis=-1)
-        return first.phi.ravel(), B.reshape(-1, B.shape[-1]), FramesContext(frames, first)
+        return first.phi.ravel(), B.reshape(-1, B.shape[-1]), (Ad, first)
 
-    def second(self, context: FramesContext) -> Array:
-        frames, first = context
-        bend, mixed, curved = self.second_order(frames, first.more)
-        Ad = adjoint_inverse(frames)[:, None]
+    def second(self, context: tuple[Array, First]) -> Array:
+        Ad, first = context
+        bend, mixed, curved = first.second()
         H = nodal(Ad, bend, first.b)
         if mixed is not None and curved is not None:
             k, of_nodes = curved.shape[-1], H

@@ -137,7 +137,12 @@ class RelativeJoint(Constraint):
         self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)
-        self._check_closed()
+        known = [name for name in self.closes if name in TRANSLATIONS + ROTATIONS]
+        if not known or len({*known}) < len(self.closes):
+            raise ModelError(
+                f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', each once, "
+                f"received {shown(self.closes)}"
+            )
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
         self.free_axis = free[0] if len(free) == 1 else 2
         self.drive, self.displacement = drive, displacement
@@ -184,10 +189,6 @@ class RelativeJoint(Constraint):
     def shapes(self, size: float) -> Sequence[Placed]:
         return shapes_of(self, size)
 
-    def axis(self, R_a: Array) -> Array:
-        """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
-        return np.matvec(R_a, self.axes[0][:, self.free_axis])
-
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""
@@ -223,14 +224,6 @@ class RelativeJoint(Constraint):
             for k in range(3) if all(closed) else (self.free_axis,):
                 weights[k] = np.outer(self.axes[0][:, k], self.axes[1][:, k]).ravel()
         return weights
-
-    def _check_closed(self) -> None:
-        for name in self.closes:
-            if name not in TRANSLATIONS + ROTATIONS:
-                raise ModelError(
-                    f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', received "
-                    f"{shown(name)}"
-                )
 
     def _cosines(self) -> tuple[tuple[int, int], ...]:
         closed = [k for k, name in enumerate(ROTATIONS) if name in self.closes]

@@ -12,7 +12,6 @@ Dynamics 10, 1996).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -140,18 +139,6 @@ def roll(frames: Frames, disc: JointFrame) -> Measure:
     return angle(along, (-across[0], -across[1], -across[2]))
 
 
-class Rim(NamedTuple):
-    """Where the lowest points are."""
-
-    seen: Array
-    """The normal and the two directions in frame b, ``(n, 3, 3)`` as rows."""
-    w: Array
-    """Steepest direction in the disc."""
-    sine: Array
-    arm: Array
-    """``c + d``."""
-
-
 class RollingBatch(FramesBatch, of=RollingDisc):
     """Discs as arrays; the rows of each are its height and two velocities."""
 
@@ -176,14 +163,13 @@ class RollingBatch(FramesBatch, of=RollingDisc):
         arm = self._center - self._radius[:, None] * w
         phi = np.zeros((len(n), 3))
         phi[:, 0] = np.vecdot(self._directions[:, 0], frames.r) + np.vecdot(n, arm) - self._height
-        return First(phi, along(seen, arm[:, None]), None, Rim(seen, w, sine, arm))
 
-    def second_order(self, frames: Frames, more: Rim) -> Second:
-        """The directions turn against frame b, and the lowest point moves along the rim."""
-        seen, w, sine, arm = more
-        # the rim's lowest point moves by d_arm theta, along the third direction m x w of the disc
-        third = np.cross(self._axis, w)
-        d_arm = -(self._radius / sine)[:, None, None] * (third[:, :, None] * third[:, None]) @ so3.skew(seen[:, 0])
-        bend = bend_along(seen, arm[:, None])
-        bend[..., 3:, 3:] -= so3.skew(seen) @ d_arm[:, None]
-        return Second(bend)
+        def second() -> Second:
+            # the rim's lowest point moves by d_arm theta, along the third direction m x w of the disc
+            third = np.cross(self._axis, w)
+            d_arm = -(self._radius / sine)[:, None, None] * (third[:, :, None] * third[:, None]) @ so3.skew(n)
+            bend = bend_along(seen, arm[:, None])
+            bend[..., 3:, 3:] -= so3.skew(seen) @ d_arm[:, None]
+            return Second(bend)
+
+        return First(phi, along(seen, arm[:, None]), None, second)

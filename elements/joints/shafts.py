@@ -256,10 +256,7 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
             )
         rows = x, y, *(cosine(frames, self._frame, k, 2) for k, _ in self.owners[0].cosines), screw
         phi, b, bend = together(rows)
-        return First(phi, b, None, bend)
-
-    def second_order(self, frames: Frames, more: Array) -> Second:
-        return Second(more)
+        return First(phi, b, None, lambda: Second(bend))
 
     def astray(self, end: StepEnd) -> str:
         """Axes half a turn off meet the equations, too."""

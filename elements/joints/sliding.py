@@ -8,9 +8,9 @@ of the section, whose multipliers obey ``epsilon . lambda = 0`` by the equation 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -123,23 +123,10 @@ class SlidingJoint(TrackJoint):
         return nearest(self.tracks, *poses(self.beam.nodes), node.position + node.rotation @ self.offset)
 
 
-@dataclass(frozen=True)
-class SlidingContext:
-    """What further derivatives need of an evaluation."""
-
-    batch: SlidingBatch
-    x: Array
-    R: Array
-    sigma: Array
-    sections: Sections
-    Ad: Array
-    measured: Measure
-    """The equations, against the motion of the node relative to the section, ``(n, m)``."""
-
-    @cached_property
-    def bent(self) -> tuple[Array, IntArray]:
-        """``H`` (m, c, c) of all equations against the columns ``(m, c)`` that they have, and these."""
-        return self.batch.bent(self)
+Bent: TypeAlias = tuple[Array, IntArray]
+"""``H`` (m, c, c) of all equations against the columns ``(m, c)`` that they have, and these."""
+SlidingContext: TypeAlias = tuple[IntArray, Callable[[], Bent]]
+"""The elements in which nodes are, and what says the second derivatives."""
 
 
 class SlidingBatch(ConstraintBatch, of=SlidingJoint):
@@ -165,29 +152,41 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
         if text := self._off(sigma, BEYOND, motion.t):
             raise MotionError(text)
-        context = self._context(np.arange(len(self.nodes)), x, R, sigma)
-        phi, b, _ = context.measured
+        sections, Ad, (phi, b, _) = self._seen(np.arange(len(self.nodes)), x, R, sigma)
         B = np.zeros((*phi.shape, 6 * self.nodes.shape[1] + 1))
-        own = self._columns(context.sections.element)
+        own = self._columns(sections.element)
         columns = np.broadcast_to(own[:, None], (*B.shape[:2], own.shape[1]))
-        along = -(b @ context.Ad) @ context.sections.gradient
+        along = -(b @ Ad) @ sections.gradient
         np.put_along_axis(B, columns, np.concatenate([along[..., :-1], b, along[..., -1:]], axis=-1), -1)
-        return phi.ravel(), B.reshape(-1, B.shape[-1]), context
+
+        @cache
+        def bent() -> Bent:
+            # the sections of all joints once more for each of their equations
+            rows = self.cell
+            sections, Ad, measured = self._seen(rows, x[rows], R[rows], sigma[rows])
+            of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
+            _, b, bend = (part[of] for part in measured)
+            return _pulled(nodal(Ad, bend, b), b, Ad, sections), self._columns(sections.element)
+
+        return phi.ravel(), B.reshape(-1, B.shape[-1]), (sections.element, bent)
 
     def second(self, context: SlidingContext) -> Array:
-        compact, columns = context.bent
-        return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
+        (compact, columns), size = context[1](), 6 * self.nodes.shape[1] + 1
+        result = np.zeros((len(compact), size, size))
+        result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
+        return result
 
     def stiffness(self, context: SlidingContext, multipliers: Array) -> Array:
         """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
-        compact, _ = context.bent
+        element, bent = context
+        compact, _ = bent()
         every = (multipliers[:, None, None] * compact).reshape(-1, self._m, *compact.shape[1:])
         result = np.zeros((len(self.nodes), len(self.tracks.cells), *compact.shape[1:]))
-        result[np.arange(len(self.nodes)), context.sections.element] = every.sum(axis=1)
+        result[np.arange(len(self.nodes)), element] = every.sum(axis=1)
         return result.reshape(-1, *compact.shape[1:])
 
     def rate_gradient(self, context: SlidingContext, V: Array) -> Array:
-        compact, columns = context.bent
+        compact, columns = context[1]()
         result = np.zeros((len(self.cell), V.shape[1]))
         moving = np.take_along_axis(V[self.cell], columns, axis=1)
         np.put_along_axis(result, columns, np.vecmat(moving, compact), -1)
@@ -213,14 +212,14 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
             "JointStop"
         )
 
-    def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> SlidingContext:
-        """Of the joints ``rows`` (r,), with their nodes and arc lengths."""
+    def _seen(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> tuple[Sections, Array, Measure]:
+        """Sections at the joints ``rows`` (r,), by nodes and arc lengths, the adjoints, and the equations (r, m)."""
         sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
         joint = JointFrame(*(part[rows] for part in self._frame))
         equations = [translation(frames, joint, k) for k in range(3)]
         equations += [cosine(frames, joint, *pair) for pair in COSINES if self._held]
-        return SlidingContext(self, x, R, sigma, sections, adjoint_inverse(frames), together(equations))
+        return sections, adjoint_inverse(frames), together(equations)
 
     def _columns(self, elements: IntArray) -> IntArray:
         """Columns ``(r, 6p + 7)`` of the nodes of elements, of the node that slides, of the arc length."""
@@ -228,14 +227,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         cells = self.tracks.cells[elements]
         nodes = (6 * cells[..., None] + np.arange(6)).reshape(len(cells), -1)
         return np.concatenate([nodes, np.broadcast_to(6 * q + np.arange(7), (len(nodes), 7))], axis=-1)
-
-    def bent(self, context: SlidingContext) -> tuple[Array, IntArray]:
-        """See :class:`SlidingContext`: the sections of all joints once more for each of their equations."""
-        rows = self.cell
-        every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
-        of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
-        _, b, bend = (part[of] for part in every.measured)
-        return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every.sections.element)
 
 
 def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
@@ -248,10 +239,4 @@ def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
     result[:, z[:, None], node] = G.mT @ H[:, :6, 6:]
     result[:, node[:, None], z] = H[:, 6:, :6] @ G
     result[:, node[:, None], node] = H[:, 6:, 6:]
-    return result
-
-
-def _spread(compact: Array, columns: IntArray, size: int) -> Array:
-    result = np.zeros((len(compact), size, size))
-    result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
     return result

@@ -41,12 +41,16 @@ def read_columns(path: str | FilePath, wanted: Sequence[int | str]) -> tuple[Arr
         if not isinstance(column, int) and column not in header:
             there = f"its columns are {', '.join(map(repr, header))}" if header else "its first line has no names"
             raise ModelError(f"{label} has no column {column!r}: {there}")
+        if header.count(str(column)) > 1:
+            raise ModelError(f"{label} has {header.count(str(column))} columns {column!r}: give the number of one")
         columns.append(column if isinstance(column, int) else header.index(column))
     body = rows[1:] if header else rows
     if not body:
         raise ModelError(f"{label} has a line of names, {shown(header)}, and no numbers")
     numbers = np.empty((len(body), len(columns)))
     for k, (line, cells) in enumerate(body):
+        if len(cells) > len(rows[0][1]):
+            raise ModelError(f"{label}, line {line}: has {len(cells)} cells, the first line {len(rows[0][1])}")
         for i, (column, name) in enumerate(zip(columns, wanted, strict=True)):
             if column >= len(cells):
                 raise ModelError(f"{label}, line {line}: column {name!r} is missing, received {shown(cells)}")

@@ -12,17 +12,17 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering
-from fem_mbs.elements.beams.curve_strain import ScrewStrain
+from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.doubts import WRINKLES, compression, sides
 from fem_mbs.elements.shells.strains import (
     ALTERNATING,
     GAUSS,
     MEASURES,
-    QuadCoordinates,
     ShellPoints,
     bilinear,
     of_turn,
+    quad_coordinates,
     tension,
 )
 from fem_mbs.lie import se3
@@ -37,7 +37,7 @@ HOURGLASS = 0.01
 class ShellContext(NamedTuple):
     """What the matrices need of the last force."""
 
-    relative: QuadCoordinates
+    relative: RelativeCoordinates
     Q: Array
     """Coordinates by increments of the section frames, ``(n, 24, 24)``."""
     measure: ScrewStrain
@@ -63,7 +63,6 @@ class ShellBatch(BeamElements):
     def __init__(self, shells: Sequence[Shell], number: Numbering) -> None:
         super().__init__(shells, number)
         self._frames = np.concatenate([shell.frames for shell in shells])
-        # body increments of the section frames from those of the nodes
         self._to_section = se3.adjoint(self._frames.mT, np.zeros_like(self._frames[..., 0]))
         d0 = np.concatenate([shell.d0 for shell in shells])
         self._points = ShellPoints(d0, GAUSS)
@@ -129,8 +128,8 @@ class ShellBatch(BeamElements):
         s, _ = self._strains(self._points.rows(d), d)
         return 0.5 * np.vecdot(s, self._stress(s))
 
-    def _relative(self, x: Array, R: Array) -> QuadCoordinates:
-        return QuadCoordinates(x, R @ self._frames, self.owners)
+    def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
+        return quad_coordinates(x, R @ self._frames, self.owners)
 
     def _strains(self, measure: ScrewStrain, d: Array) -> tuple[Array, Array]:
         """Strains ``(n, s)`` and turns of frames against the surface ``(n, 4, 3)``, against those as built."""
@@ -216,13 +215,6 @@ class ShellBatch(BeamElements):
         by_chords = self._points.chords.rate_derivative(relative.d, rates)
         _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d) + by_chords[:, None])
         return bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
-
-    def _at_nodes(self, matrix: Array) -> Array:
-        """A matrix ``(n, 24, 24)`` of the section frames as one of the nodes."""
-        n = len(matrix)
-        right = (matrix.reshape(n, 24, 4, 6).swapaxes(1, 2) @ self._to_section).swapaxes(1, 2)
-        result: Array = self._to_section.mT @ right.reshape(n, 4, 6, 24)
-        return result.reshape(n, 24, 24)
 
 
 def _add_membrane(strains: Array, change: Array) -> None:

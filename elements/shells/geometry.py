@@ -149,7 +149,12 @@ def quads_of(mesh: Any, split_triangles: bool) -> tuple[Array, IntArray]:
                 f"{np.asarray(block.data[0]).tolist()}; shells are made of quad, and of triangle with "
                 "split_triangles=True: mesh with elements of first order"
             )
-    quads, triangles = (_cells_of(mesh, kind, corners) for kind, corners in KINDS.items())
+    quads, triangles = (
+        np.concatenate([np.zeros((0, corners), np.intp), *(own.data for own in mesh.cells if own.type == kind)]).astype(
+            np.intp
+        )
+        for kind, corners in KINDS.items()
+    )
     collapsed = (quads == np.roll(quads, -1, axis=1)).sum(axis=1) == 1
     ordered = [list(dict.fromkeys(corners)) for corners in quads[collapsed].tolist()]
     triangles = np.concatenate([triangles, np.array(ordered, np.intp).reshape(-1, 3)])
@@ -166,11 +171,6 @@ def quads_of(mesh: Any, split_triangles: bool) -> tuple[Array, IntArray]:
     if len(triangles):
         points, quads = _split(points, quads, triangles)
     return points, _one_side(quads)
-
-
-def _cells_of(mesh: Any, kind: str, corners: int) -> IntArray:
-    blocks = [block.data for block in mesh.cells if block.type == kind]
-    return np.concatenate([np.zeros((0, corners), np.intp), *blocks]).astype(np.intp)
 
 
 def _split(points: Array, quads: IntArray, triangles: IntArray) -> tuple[Array, IntArray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,16 +75,6 @@ class Pressure(Element):
         return np.asarray(np.broadcast_to(value, len(self.nodes))[self.cells])
 
 
-class PressureContext(NamedTuple):
-    """What the stiffness needs of the last force."""
-
-    volume: Array
-    """``p_l C_lijk``, ``(n, 4, 4, 4)``."""
-    x: Array
-    R: Array
-    nodal: Array
-
-
 class PressureBatch(LoadBatch, of=Pressure):
     """All pressures, a cell for each element of their shells: ``f_i = p_l/2 C_lijk x_j x x_k`` on the nodes."""
 
@@ -95,18 +85,18 @@ class PressureBatch(LoadBatch, of=Pressure):
         for load, cells in parts:
             self.given.put(cells, load.value, load, None, len(load.nodes), spread=load.at_corners)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, PressureContext]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, ...]]:
         """Minus the forces on the nodes, in their frames."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         x = x - x[:, :1]
         products = np.cross(x[:, :, None], x[:, None])
-        volume = np.tensordot(prescribed, VOLUME, 1)
+        volume = np.tensordot(prescribed, VOLUME, 1)  # p_l C_lijk (n, 4, 4, 4)
         world = -0.5 * volume.reshape(-1, 4, 16) @ products.reshape(-1, 16, 3)
         force = np.zeros((len(x), 4, 6))
         force[..., :3] = nodal = np.vecmat(world, R)
-        return force.reshape(-1, 24), PressureContext(volume, x, R, nodal)
+        return force.reshape(-1, 24), (volume, x, R, nodal)
 
-    def stiffness(self, context: PressureContext) -> Array:
+    def stiffness(self, context: tuple[Array, ...]) -> Array:
         """Nodes move the surface, and body components turn against their node."""
         volume, x, R, nodal = context
         n = len(x)

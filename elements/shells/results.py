@@ -11,9 +11,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
+from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
 from fem_mbs.elements.shells.geometry import shared_sides
 from fem_mbs.elements.shells.section import strains_turned
-from fem_mbs.elements.shells.strains import CENTER, QuadCoordinates, ShellPoints, bilinear
+from fem_mbs.elements.shells.strains import CENTER, ShellPoints, bilinear, quad_coordinates
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 
@@ -32,11 +33,11 @@ class ShellResults:
         self._points = ShellPoints(shell.d0, CENTER)
         self._law = shell.section.turned(shell.turn[:, 4])
 
-    def coordinates(self, x: Array, R: Array) -> QuadCoordinates:
+    def coordinates(self, x: Array, R: Array) -> RelativeCoordinates:
         """Of all elements at instants one after the other, for nodes at ``x`` (..., m, 3), ``R`` (..., m, 3, 3)."""
         cells = self.shell.cells
         turned = R[..., cells, :, :] @ self.shell.frames
-        return QuadCoordinates(
+        return quad_coordinates(
             x[..., cells, :].reshape(-1, 4, 3), turned.reshape(-1, 4, 3, 3), [self.shell] * len(cells)
         )
 

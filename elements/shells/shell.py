@@ -30,12 +30,13 @@ from fem_mbs.contracts import (
     whole_number,
 )
 from fem_mbs.contracts import direction as unit_vector
+from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
 from fem_mbs.elements.shells.results import ShellPicture, ShellResults
 from fem_mbs.elements.shells.section import ShellSection
-from fem_mbs.elements.shells.strains import GAUSS, QuadCoordinates, ShellPoints, bilinear
+from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear, quad_coordinates
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model.description import ModelDescription
@@ -134,7 +135,7 @@ class Shell(Element):
         """Section frames ``(k, 4, 3, 3)`` at the corners of each element in the frames of the nodes."""
         self.offsets = np.zeros((len(self.cells), 4, 3))
         """Of distributed loads from the nodes: the offset of a section moves the material alone."""
-        relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
+        relative = quad_coordinates(x[self.cells], world, [self] * len(world))
         self.d0 = relative.d
         points = ShellPoints(self.d0, GAUSS)
         self._refuse(
@@ -357,7 +358,7 @@ class Shell(Element):
             raise ModelError(f"{label}: normals must be (3,) for each of its {len(x)} nodes, received {given.shape}")
         return given[self.cells]
 
-    def _turn(self, relative: QuadCoordinates, direction: Any, label: str) -> Array:
+    def _turn(self, relative: RelativeCoordinates, direction: Any, label: str) -> Array:
         values, _ = bilinear(np.concatenate([GAUSS, np.zeros((1, 2))]))
         if direction is None:
             if not self.section.is_isotropic and self.grid is None and len(self.cells) > 1:

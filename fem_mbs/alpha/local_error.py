@@ -74,7 +74,7 @@ def errors_of_step(
     branches = system.branches(solution.value.evaluation) if system.kinked else None
     crossed = False
     if branches is not None and memory.branches is not None:
-        crossed = branches.tobytes() != memory.branches.tobytes()
+        crossed = not np.array_equal(branches, memory.branches)  # those of a file are of another type
     recent = restarted(before.now, state.t) if crossed else before  # the change of accelerations is that of this step
     slope, curvature = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0
     if system.k:

@@ -63,7 +63,7 @@ class Recording(NamedTuple):
     end: str
     """of the state that unknowns lead to,"""
     look: str
-    """of the error that lasts,"""
+    """of the error that lasts there,"""
     carry: str
     """of those that are carried along,"""
     start: str
@@ -99,8 +99,6 @@ class Given(NamedTuple):
     """What the plain guess is expected to miss, ``(2, N)``."""
     before: dict[str, Array]
     """The row that a step begins with."""
-    ended: dict[str, Array]
-    """The state that it has led to."""
     parameters: Constants
     per_time: Any
     """One over the time since the accelerations that a slope is taken from."""
@@ -126,18 +124,13 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more, 1.0 / h]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
-    def near(parts: dict[str, tuple[int, int]]) -> dict[str, Array]:
-        """Numbers near where the model is built."""
-        values = (random(*part) + built[name] if name in built else random(*part) for name, part in parts.items())
-        return dict(zip(parts, program.joined(parts.values(), values), strict=True))
-
-    before = near(ROW)
+    near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
+    before = dict(zip(ROW, program.joined(ROW.values(), near), strict=True))
     of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h
     weighted = program.joined(7 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
     expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
     given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
     D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
-    ended = near(STATE)
     errors = program.joined(8 * [(NODES, 6)], (random(NODES, 6) for _ in range(8)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
@@ -150,7 +143,6 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         Newmark(np.array(given[:3], object)[:, None], np.stack(weighted[:3]), weighted[3]),
         np.stack(weighted[4:6]),
         before,
-        ended,
         Constants(*given[3:7]),
         given[-1],
         np.array(given[7:-1], object).reshape(3, 3),
@@ -229,7 +221,10 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"], missed]
     outputs = sinks("row", ROW.values(), [*row, before["missed multipliers 0"]])
     of_end = program.line(outputs + sinks("judged", [(ALL, 4)], [[*squares, local]]))
-    new = _state(step.t, given.ended)
+    every = list(zip(STATE.items(), row, strict=False))
+    assert all(isinstance(value, Number) for _, own in every for value in own.flat)  # columns are those of the row
+    ended = {name: _again(program, kind, places["row"] + k, own) for k, ((name, (kind, _)), own) in enumerate(every)}
+    new = _state(step.t, ended)
     left = local_error(new)
     led = response(scheme, residual.evaluation, left, kept.factors)
     both_ends = (new.vdot + state.vdot).reshape(-1)

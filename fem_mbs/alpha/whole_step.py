@@ -34,7 +34,7 @@ from fem_mbs.alpha.newmark import (
     weights_of_missed,
     weights_of_third,
 )
-from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, STATE, Columns, Recording, inputs, record
+from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Columns, Recording, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -82,7 +82,7 @@ def _step(
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     errors = memory.errors
     carries = errors is not None and (new.t > errors.until or local > errors.expected)
-    now, matrix = new.vdot.reshape(-1), memory.matrix if solution.linearization is None else lines.kept()
+    now, matrix = new.vdot.reshape(-1), lines.kept()
     looks = sudden or looked_at(memory.steps)
     if looks or carries:
         if solution.linearization is None:  # nothing to look by
@@ -90,7 +90,7 @@ def _step(
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        sizes, left = lines.look(solution.value.rows, end)
+        sizes, left = lines.look(solution.value.rows)
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
@@ -146,8 +146,10 @@ class Trial(NamedTuple):
     rows: Array
     """The unknowns: increments, multipliers, and what the formulation has beyond them."""
     size: tuple[float, float]
+    there: int
+    """How many matrices this step had when it was evaluated,"""
     matrix: int = 0
-    """The number in this step of the matrix that has corrected it, 0 if none has."""
+    """and the number of the one that has corrected it, 0 if none has."""
     length: float = 0.0
     """That of the correction."""
     simplified: bool = False
@@ -222,9 +224,9 @@ class StepLines:
             system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
-        starts = first + np.cumsum([0, 1, len(ROW), 7, 4, len(STATE)])
+        starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
         self._numbers = arrays[first]
-        self._start, self._linear, self._unknown, self._ended, self._errors = map(program.whole, starts[1:].tolist())
+        self._start, self._linear, self._unknown, self._errors = map(program.whole, starts[1:].tolist())
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
@@ -252,7 +254,8 @@ class StepLines:
         self._evaluated: Array | None = None
         """The rows that kernels read, and those of the last trial."""
         self._block: Array | None = None
-        self._count = 0
+        self._count, self._keeps = 0, True
+        """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
 
     # the beginning of a step
 
@@ -298,14 +301,15 @@ class StepLines:
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
-        """The equations at a trial; of small systems its correction by the last matrix, too, which costs no call."""
-        if self._program.large:
+        """The equations at a trial, and in the same call its correction where that is wanted: as in the last steps."""
+        there = self._count
+        if there and not self._keeps:
             self._try(rows, 0)
             force, constraint, _ = self._tried.tolist()
-            return Trial(rows, (force, constraint))
-        if not self._count:
+            return Trial(rows, (force, constraint), there)
+        if not there:
             self._make(rows)
-        return self._corrected(rows, EVERY)
+        return self._corrected(rows, there, EVERY)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -313,15 +317,17 @@ class StepLines:
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
         """The number of the matrix at a trial."""
-        if first is not None or self._program.large:
+        if first is not None:
             self._make(rows)
         return self._count
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
+        if trial.there:
+            self._keeps = matrix == trial.there
         if trial.matrix == matrix:
             return trial
-        return self._corrected(rows, 1 if self._evaluated is rows else EVERY)
+        return self._corrected(rows, trial.there, 1 if self._evaluated is rows else EVERY)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -352,11 +358,11 @@ class StepLines:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
 
-    def _corrected(self, rows: Array, section: int) -> Trial:
+    def _corrected(self, rows: Array, there: int, section: int) -> Trial:
         self._try(rows, section)
         force, constraint, length = self._tried.tolist()
         simplified = self._trials[self._variant][1]
-        return Trial(rows, (force, constraint), self._count, length, simplified, self._after.copy())
+        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._after.copy())
 
     def _try(self, rows: Array, section: int) -> None:
         """Work off a section of a trial, or all of it by the other line."""
@@ -399,12 +405,11 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, end: StepResult) -> tuple[Array, Array]:
+    def look(self, rows: Array) -> tuple[Array, Array]:
         """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``, and its defect ``(N,)``.
 
-        From the rows of the last trial and the state of the solution.
+        From the rows of the last trial; the state of the solution has been asked for last.
         """
-        self._ended[...] = end.state
         self._run(self._look, rows)
         return self._lasting.copy(), self._left
 

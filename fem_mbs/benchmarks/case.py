@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,41 +19,14 @@ from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
 
 
-class Reference(NamedTuple):
-    """What a number of a case should be: a row of ``references.csv``.
-
-    ``tolerance`` is relative to ``scale``, which is the size of the value unless it is given. ``source`` says where the
-    value comes from, after one of three words: "exact" for what theory says or what was computed apart from the
-    library, to more digits than are compared; "published" for a paper or a collection; "computed" for another program.
-    """
-
-    quantity: str
-    value: float
-    tolerance: float
-    scale: float | None
-    source: str
-
-
-@cache
-def references() -> dict[str, list[Reference]]:
-    """Those of each case, in the order of its numbers."""
-    found: dict[str, list[Reference]] = {}
-    with Path(__file__).with_name("references.csv").open(encoding="utf-8", newline="") as file:
-        for name, quantity, value, tolerance, scale, source in list(csv.reader(file))[1:]:
-            own = Reference(quantity, float(value), float(tolerance), float(scale) if scale else None, source)
-            found.setdefault(name, []).append(own)
-    return found
-
-
-def known(name: str, source: str = "") -> Array:
-    """References of a case whose source begins so, ``(k,)``; without orders of convergence."""
-    own = [reference for reference in references()[name] if not reference.quantity.startswith("order in ")]
-    return np.array([reference.value for reference in own if reference.source.startswith(source)])
-
-
 @dataclass(frozen=True)
 class Quantity:
-    """A number beside its reference; see :class:`Reference`."""
+    """A number of a case beside its reference, a row of ``references.csv``; nan before the case was run.
+
+    ``tolerance`` is relative to ``scale``, which is the size of the reference unless it is given. ``source`` says where
+    the reference comes from, after one of three words: "exact" for what theory says or what was computed apart from the
+    library, to more digits than are compared; "published" for a paper or a collection; "computed" for another program.
+    """
 
     name: str
     value: float
@@ -71,6 +44,23 @@ class Quantity:
     def passed(self) -> bool:
         """Whether the deviation is within the tolerance; not-a-number never is."""
         return bool(self.deviation <= self.tolerance)
+
+
+@cache
+def references() -> dict[str, list[Quantity]]:
+    """Those of each case, in the order of its numbers."""
+    found: dict[str, list[Quantity]] = {}
+    with Path(__file__).with_name("references.csv").open(encoding="utf-8", newline="") as file:
+        for case_name, name, value, tolerance, scale, source in list(csv.reader(file))[1:]:
+            own = Quantity(name, np.nan, float(value), float(tolerance), source, float(scale) if scale else None)
+            found.setdefault(case_name, []).append(own)
+    return found
+
+
+def known(name: str, source: str = "") -> Array:
+    """References of a case whose source begins so, ``(k,)``; without orders of convergence."""
+    own = [quantity for quantity in references()[name] if not quantity.name.startswith("order in ")]
+    return np.array([quantity.reference for quantity in own if quantity.source.startswith(source)])
 
 
 Results = Iterable[ArrayLike | Quantity]
@@ -103,8 +93,8 @@ class Case:
             for value in np.ravel(part).tolist():
                 if (own := next(left, None)) is None:
                     raise ValueError(f"{self.name}: no reference for its number {len(result) + 1}")
-                result.append(Quantity(own.quantity, value, own.value, own.tolerance, own.source, own.scale))
-        if rest := [reference.quantity for reference in left]:
+                result.append(replace(own, value=value))
+        if rest := [own.name for own in left]:
             raise ValueError(f"{self.name}: no numbers for {rest}")
         return result
 

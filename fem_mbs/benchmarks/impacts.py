@@ -152,15 +152,6 @@ def _height(t: Array) -> Array:
     return np.where(k == 0, 1.0 - 0.5 * G * t**2, np.where(t < first * (1 + e) / (1 - e), later, 0.0))[:, None]
 
 
-def block() -> Model:
-    """A block that slides on its corners with 2 m/s and a coefficient of friction of 0.3."""
-    model = Model(gravity=(0, 0, -G))
-    node = model.add_node((0, 0, 0.1), velocity=(2, 0, 0), name="block")
-    model.add(RigidBody(node, 1.0, [0.01] * 3))
-    model.add(Contact(model.ground, node, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3), name="contact")
-    return model
-
-
 PENDULUM = ContactProblem("mass on a rod and a wall", 3.0, pendulum, lambda s: s.position("bob")[:, :1], _swing)
 OSCILLATOR = ContactProblem(
     "driven oscillator with a stop", 5.0, oscillator, lambda s: s.coordinate("rail")[:, None], _driven
@@ -205,29 +196,8 @@ def cradle(gap: float) -> Model:
     return model
 
 
-def rolling() -> Model:
-    """A bowling ball of radius 0.1 m that begins to slide with 3 m/s."""
-    model, r = Model(gravity=(0, 0, -G)), 0.1
-    node = model.add_node((0, 0, r), velocity=(3, 0, 0), name="ball")
-    model.add(RigidBody(node, 1.0, [0.4 * r * r] * 3))
-    model.add(Contact(model.ground, node, Plane(), Ball(r), friction=0.2), name="floor")
-    return model
-
-
 YOUNG, RHO, AREA, LENGTH, SPEED, GAP = 210e9, 7800.0, 3.14e-4, 1.0, 0.1, 5e-5
 WAVE = np.sqrt(YOUNG / RHO)
-
-
-def bar(elements: int) -> Model:
-    """A bar of steel that flies into a wall with 0.1 m/s (Doyen, Ern, Piperno, SISC 33, 2011)."""
-    model, side = Model(), np.sqrt(AREA)
-    section = BeamSection.rectangle(width=side, height=side, E=YOUNG, nu=0.0, rho=RHO)
-    line = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements=elements)
-    for node in line.nodes:
-        node.velocity = np.array([-SPEED, 0, 0])
-    end = Ball(1e-9, center=(1e-9, 0, 0))
-    model.add(Contact(model.ground, line.nodes[0], Plane((1, 0, 0), (-GAP, 0, 0)), end), name="wall")
-    return model
 
 
 def _ordered(problem: ContactProblem) -> Array:
@@ -260,7 +230,16 @@ def bounces() -> list[float]:
 @case("sliding, rolling, three balls", "contact")
 def friction() -> list[float]:
     """A block slides to rest, a bowling ball begins to roll; three balls that touch, and three that do not."""
-    stopped, rolls = simulate(block(), 0.8, 0.02), simulate(rolling(), 1.0, 0.02)
+    model = Model(gravity=(0, 0, -G))
+    node = model.add_node((0, 0, 0.1), velocity=(2, 0, 0), name="block")
+    model.add(RigidBody(node, 1.0, [0.01] * 3))
+    model.add(Contact(model.ground, node, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3), name="contact")
+    stopped = simulate(model, 0.8, 0.02)
+    model, r = Model(gravity=(0, 0, -G)), 0.1
+    node = model.add_node((0, 0, r), velocity=(3, 0, 0), name="ball")
+    model.add(RigidBody(node, 1.0, [0.4 * r * r] * 3))
+    model.add(Contact(model.ground, node, Plane(), Ball(r), friction=0.2), name="floor")
+    rolls = simulate(model, 1.0, 0.02)
     apart, touching = (simulate(cradle(gap), 0.05, 0.01) for gap in (1e-3, 0.0))
     speeds = [run.velocity(f"ball {k}")[-1, 0] for run in (apart, touching) for k in range(3)]
     return [stopped.position("block")[-1, 0], rolls.velocity("ball")[-1, 0], rolls.position("ball")[-1, 0], *speeds]
@@ -277,8 +256,14 @@ def rocks() -> list[Array]:
 @case("bar hits a wall", "contact", slow=True)
 def bar_and_wall() -> list[float]:
     """Doyen, Ern, Piperno 2011: a bar stays at the wall while its wave runs there and back, its force constant."""
-    elements = 100
-    solution = simulate(bar(elements), 1.2e-3, 0.5 * LENGTH / elements / WAVE)
+    model, elements, side = Model(), 100, np.sqrt(AREA)
+    section = BeamSection.rectangle(width=side, height=side, E=YOUNG, nu=0.0, rho=RHO)
+    line = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements)
+    for node in line.nodes:
+        node.velocity = np.array([-SPEED, 0, 0])
+    wall, end = Plane((1, 0, 0), (-GAP, 0, 0)), Ball(1e-9, center=(1e-9, 0, 0))
+    model.add(Contact(model.ground, line.nodes[0], wall, end), name="wall")
+    solution = simulate(model, 1.2e-3, 0.5 * LENGTH / elements / WAVE)
     force, t = solution.contact_force("wall")[:, 0, 0], solution.t
     impulse = float(np.trapezoid(force, t)) + sum(own.normal for own in solution.impulses("wall"))
     plateau = force[(t > 6e-4) & (t < 8e-4)]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.benchmarks.case import case, rows
 from fem_mbs.contracts import (
     Element,
@@ -155,13 +155,16 @@ class PoleContactsBatch(UnilateralBatch, of=PoleContacts):
         self.nodes = node_rows(elements, number)
         self.friction, self.restitution = np.full((1, 3), FRICTION), np.array([RESTITUTION])
 
-    def measure(self, motion: Motion) -> Gaps:
-        gradient = np.zeros((1, 3, 3, 6))
-        gradient[0, :, 0, :3], gradient[0, :, 1, :3] = NORMAL, SLIP
-        return Gaps((GAP_0 + NORMAL @ motion.x[self.nodes[0, 0]])[None], gradient, None)
+    def gaps(self, motion: Motion) -> Array:
+        return np.asarray((GAP_0 + NORMAL @ motion.x[self.nodes[0, 0]])[None])
+
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+        gradient = np.zeros((len(rows), 3, 6))
+        gradient[:, 0, :3], gradient[:, 1, :3] = NORMAL[places], SLIP[places]
+        return Gaps(self.gaps(motion)[rows, places], gradient, None)
 
     def second(self, gaps: Gaps) -> Array:
-        return np.zeros((1, 3, 3, 6, 6))
+        return np.zeros((len(gaps.gap), 3, 6, 6))
 
 
 def _of_place(matrix: Array) -> Array:

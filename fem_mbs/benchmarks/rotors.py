@@ -49,7 +49,6 @@ from fem_mbs.static.statics import statics
 
 DISK_MASS, DISK_INERTIA, OFFSET = 5.0, 0.05, 1e-3
 BEARING_STIFFNESS, BEARING_DAMPING, DRIVE = 2e4, 20.0, 6.0
-TIMES = (0.5, 0.75, 1.0)
 
 
 def jeffcott(group: str = "R3xSO3") -> Model:
@@ -67,12 +66,13 @@ def jeffcott(group: str = "R3xSO3") -> Model:
     return model
 
 
-def read_jeffcott(solution: Solution) -> Array:
-    """Place of the disk over the offset, and its speed ``(nt, 3)``."""
-    return np.concatenate([solution.position("disk")[:, :2] / OFFSET, solution.angular_velocity("disk")[:, 2:]], -1)
-
-
-JEFFCOTT = BenchmarkProblem("Jeffcott rotor", jeffcott, read_jeffcott, TIMES)
+JEFFCOTT = BenchmarkProblem(
+    "Jeffcott rotor",
+    jeffcott,
+    lambda s: np.concatenate([s.position("disk")[:, :2] / OFFSET, s.angular_velocity("disk")[:, 2:]], axis=-1),
+    (0.5, 0.75, 1.0),
+)
+"""Place of the disk over the offset, and its speed."""
 
 
 @case("Jeffcott rotor", "machines", slow=True, refine=(500, 1000, 2000))
@@ -316,19 +316,15 @@ def shaft() -> Iterator[float | Array | Quantity]:
         across = solution.position(disk)[:, 1:]
         return (across[rows(solution.t, times)] - across[0]) / small
 
-    still, disk = rotating_shaft(small, _held)
+    still, disk = rotating_shaft(small, lambda t: 0.0)
     yield -statics(still, ramp=False).displacement(disk)[-1, 2]
     yield refined(run, (1000, 2000, 4000))
     yield _work()
 
 
-def _held(t: float) -> float:
-    return 0.0
-
-
 def _work() -> Quantity:
     """Work of the drive with the published offset, from its moment, beside the energy of the shaft."""
-    still, _ = rotating_shaft(drive=_held)
+    still, _ = rotating_shaft(drive=lambda t: 0.0)
     begin = statics(still, ramp=False).state(-1).at(0.0)
     model, _ = rotating_shaft()
     solution = simulate(model, 2.5, 1e-3, initial=begin)

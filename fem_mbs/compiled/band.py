@@ -56,56 +56,110 @@ def functions(width: int) -> dict[str, str]:
 
 
 def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
-    """Columns from ``begin`` on, if the others are done; all that these are coupled with have to be there.
+    """Columns from ``begin`` on; the others are done, and all that these are coupled with are there.
 
     ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all
     subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns have of each
     other, a lower and an upper triangle, is replaced by the inverses of these: solutions then do not wait for one
     column after the other.
     """
-    ld, vector, every = 2 * W + 1, text.vector, range(0, W, text.lanes)
-    row, lost = text(f"alloca [{W} x double], align 64"), text("alloca double")
-    text.do(f"store [{W} x double] zeroinitializer, ptr {row}")
-    first = text("icmp eq i64 %begin, 0")
+    ld = 2 * W + 1
+    rows = [text(f"alloca [{W} x double], align 64") for _ in range(2)]
+    for row in rows:
+        text.do(f"store [{W} x double] zeroinitializer, ptr {row}")
+    lost, first = text("alloca double"), text("icmp eq i64 %begin, 0")
     before = text(f"select i1 {first}, double 0.0, double {text.load('%seen', 0)}")
     text.store(before, lost, 0)
-
-    def size(value: str, kind: str = "double") -> str:
-        return text.call(kind, f"llvm.fabs.{'f64' if kind == 'double' else f'v{text.lanes}f64'}", (kind, value))
-
     with text.where(text("icmp ult i64 %begin, %n")):
+        with text.where(text("trunc i64 %n to i1")):  # the last of an odd number has a column of the identity beside it
+            text.store("1.0", "%lu", text.plus(text.times("%n", ld), W))
         with text.where(first), text.loop(0, W) as (k, _):
             diagonal = text.plus(text.times(k, ld), W)
-            text.store(size(text.load("%lu", diagonal)), "%seen", k)
-        with text.loop("%begin", "%n") as (j, _):
+            text.store(_size(text, text.load("%lu", diagonal)), "%seen", k)
+        with text.loop("%begin", "%n", step=2) as (j, _):
             column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
-            pivot = text.load(column, W)
-            text.store(size(text.load(column, W * ld + W)), mine, W)
-            least = text(f"fmul double {text.load(mine, 0)}, {LEAST:.1e}")
-            enough = text(f"fcmp ogt double {size(pivot)}, {least}")
-            text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
-            inverse = text(f"fdiv double 1.0, {pivot}")
-            text.store(inverse, column, W)
-            below = [text.load(column, W + 1 + at, vector) for at in every]
-            below = text.products(below, len(below) * [text.spread(inverse)], vector)
-            for at, own in zip(every, below, strict=True):
-                text.store(own, column, W + 1 + at, vector)
-            with text.loop(1, width + 1) as (c, _):
-                entry = text.at(column, text.plus(text.times(c, 2 * W), W))
-                factor = text.load(entry, 0)
-                text.store(factor, row, text.plus(c, -1))
-                with text.where(text(f"fcmp une double {factor}, 0.0")):
-                    taken = text.products(below, len(below) * [text.spread(factor)], vector)
-                    for at, own in zip(every, taken, strict=True):
-                        left = text(f"fsub {vector} {text.load(entry, 1 + at, vector)}, {own}")
-                        text.store(left, entry, 1 + at, vector)
-            taken = text.products(below, [text.load(row, at, vector) for at in every], vector)
-            for at, own in zip(every, taken, strict=True):
-                seen = [text.load(mine, 1 + at, vector), size(own, vector)]
-                text.store(text.sum(seen, vector), mine, 1 + at, vector)
+            for ahead in (W, W + 1):
+                text.store(_size(text, text.load(column, ahead * ld + W)), mine, ahead)
+            pivots, below = _eliminate(text, W, max(width, 2), column, rows)
+            _sum_up(text, text.at(mine, 1), below[0], rows[0])
+            for row_of, pivot in enumerate(pivots):
+                least = text(f"fmul double {text.load(mine, row_of)}, {LEAST:.1e}")
+                enough = text(f"fcmp ogt double {_size(text, pivot)}, {least}")
+                text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
+            _sum_up(text, text.at(mine, 2), below[1], rows[1])
         with text.loop("%begin", "%n", step=B) as (j, _):
             _invert(text, text.at("%lu", text.times(j, ld)), W)
     text.store(text.load(lost, 0), "%seen", 0)
+
+
+def _eliminate(
+    text: Text,
+    W: int,  # noqa: N803
+    width: int,
+    column: str,
+    rows: Sequence[str],
+) -> tuple[tuple[str, str], tuple[list[str], list[str]]]:
+    """Two columns: their pivots and what is below these; ``rows`` get what the columns after them have there."""
+    ld, vector, every = 2 * W + 1, text.vector, range(0, W, text.lanes)
+    other, pivot, known = text.at(column, ld), text.load(column, W), text.load(column, ld + W - 1)
+    below = _scaled(text, column, pivot, [text.load(column, W + 1 + at, vector) for at in every])
+    text.store(known, rows[0], 0)
+    values = _less(text, [text.load(other, W + at, vector) for at in every], below, known)
+    pivots, values = (pivot, text.lane(values, 0)), [*values, text.load(other, 2 * W, vector)]
+    others = _scaled(text, other, pivots[1], [text.shifted(values, 1 + at) for at in every])
+    later = [text.shifted([*below, "zeroinitializer"], 1 + at) for at in every]
+
+    def take(entry: str, *pairs: tuple[list[str], str]) -> None:
+        """Columns times factors, from what a column has two places after an entry."""
+        zero = [text(f"fcmp oeq double {factor}, 0.0") for _, factor in pairs]
+        nothing = zero[0] if len(zero) == 1 else text(f"and i1 {zero[0]}, {zero[1]}")
+        with text.where(text(f"xor i1 {nothing}, true")):
+            values = [text.load(entry, 2 + at, vector) for at in every]
+            for own, factor in pairs:
+                values = _less(text, values, own, factor)
+            for at, value in zip(every, values, strict=True):
+                text.store(value, entry, 2 + at, vector)
+
+    with text.loop(2, width + 1) as (c, _):
+        entry = text.at(column, text.plus(text.times(c, 2 * W), W))
+        factor, known = text.load(entry, 0), text.load(entry, 1)
+        known = text(f"fsub double {known}, {text.products([text.lane(below, 0)], [factor])[0]}")
+        text.store(known, entry, 1)
+        text.store(factor, rows[0], text.plus(c, -1))
+        text.store(known, rows[1], text.plus(c, -2))
+        take(entry, (later, factor), (others, known))
+    entry = text.at(column, (width + 1) * 2 * W + W)  # of the last column the first row has nothing
+    known = text.load(entry, 1)
+    text.store(known, rows[1], width - 1)
+    take(entry, (others, known))
+    return pivots, (below, others)
+
+
+def _size(text: Text, value: str, kind: str = "double") -> str:
+    return text.call(kind, f"llvm.fabs.{'f64' if kind == 'double' else f'v{text.lanes}f64'}", (kind, value))
+
+
+def _scaled(text: Text, column: str, pivot: str, values: Sequence[str]) -> list[str]:
+    """What is below a pivot, which is inverted."""
+    inverse, W = text(f"fdiv double 1.0, {pivot}"), len(values) * text.lanes  # noqa: N806
+    text.store(inverse, column, W)
+    below = text.products(values, len(values) * [text.spread(inverse)], text.vector)
+    for k, own in enumerate(below):
+        text.store(own, column, W + 1 + k * text.lanes, text.vector)
+    return below
+
+
+def _less(text: Text, values: Sequence[str], below: Sequence[str], factor: str) -> list[str]:
+    taken = text.products(below, len(below) * [text.spread(factor)], text.vector)
+    return [text(f"fsub {text.vector} {value}, {own}") for value, own in zip(values, taken, strict=True)]
+
+
+def _sum_up(text: Text, mine: str, below: Sequence[str], row: str) -> None:
+    every = range(0, len(below) * text.lanes, text.lanes)
+    taken = text.products(below, [text.load(row, at, text.vector) for at in every], text.vector)
+    for at, own in zip(every, taken, strict=True):
+        both = [text.load(mine, at, text.vector), _size(text, own, text.vector)]
+        text.store(text.sum(both, text.vector), mine, at, text.vector)
 
 
 def _invert(text: Text, column: str, W: int) -> None:  # noqa: N803
@@ -132,39 +186,43 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
     with text.loop(0, "%n") as (k, _):
         text.store(text.load("%b", text.load("%order", k, "i64")), "%y", k)
 
-    def rest(column: str, first: int, unknown: list[str], window: list[str], kind: str, shift: int) -> list[str]:
-        """What is left of the next unknowns, or taken from them, ``first`` places after those of a block."""
+    def solved(column: str, here: str, right: list[str], lower: bool) -> list[str]:
+        """The unknowns of a block, by the inverse of its own triangle."""
+        result = list[str]()
+        for c in range(B):
+            others = range(c) if lower else range(c, B)
+            inverse = [text.load(column, i * ld + W + c - i) for i in others]
+            parts = text.products(inverse, [right[i] for i in others])
+            result.append(text.sum([right[c], *parts] if lower else parts))
+            text.store(result[c], here, c)
+        return result
+
+    def taken(column: str, first: int, unknown: list[str]) -> list[str]:
+        """What these take from others, from so many places after the first of them on."""
         spread, result = [text.spread(value) for value in unknown], list[str]()
         for k in every:
             numbers = list[str]()
             for c in range(B):
                 inside = [-W <= first + k + lane - c <= W for lane in range(V)]
                 numbers.append(text.within(text.load(column, c * ld + W + first - c + k, vector), inside))
-            taken = text.sum(text.products(numbers, spread, vector), vector)
-            result.append(text(f"{kind} {vector} {text.shifted(window, shift + k)}, {taken}"))
+            result.append(text.sum(text.products(numbers, spread, vector), vector))
         return result
+
+    def go_on(kind: str, window: list[str], shift: int, taken: list[str]) -> None:
+        moved = [text.shifted(window, shift + k) for k in every]
+        text.carry([text(f"{kind} {vector} {a}, {b}") for a, b in zip(moved, taken, strict=True)])
 
     with text.loop(0, "%n", [text.load("%y", k, vector) for k in every], B) as (j, window):
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
         window = [*window, *(text.load(here, W + k, vector) for k in range(0, B, V))]
-        right, unknown = [text.lane(window, c) for c in range(B)], list[str]()
-        for c in range(B):
-            inverse = [text.load(column, i * ld + W + c - i) for i in range(c)]
-            unknown.append(text.sum([right[c], *text.products(inverse, right[:c])]))
-            text.store(unknown[c], here, c)
-        text.carry(rest(column, B, unknown, window, "fsub", B))
-    last = text(f"and i64 {text.plus('%n', -1)}, {-B}")
+        unknown = solved(column, here, [text.lane(window, c) for c in range(B)], lower=True)
+        go_on("fsub", window, B, taken(column, B, unknown))
+    last, zeros = text(f"and i64 {text.plus('%n', -1)}, {-B}"), max(1, B // V) * ["zeroinitializer"]
     with text.loop(0, "%n", len(every) * ["zeroinitializer"], B) as (k, window):
         j = text(f"sub i64 {last}, {k}")
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
         left = [text(f"fsub double {text.load(here, c)}, {text.lane(window, W - B + c)}") for c in range(B)]
-        unknown = list[str]()
-        for c in range(B):
-            inverse = [text.load(column, d * ld + W + c - d) for d in range(c, B)]
-            unknown.append(text.sum(text.products(inverse, left[c:])))
-            text.store(unknown[c], here, c)
-        zeros = max(1, B // V) * ["zeroinitializer"]
-        text.carry(rest(column, -W, unknown, zeros + window, "fadd", V * len(zeros) - B))
+        go_on("fadd", zeros + window, V * len(zeros) - B, taken(column, -W, solved(column, here, left, lower=False)))
     with text.loop(0, "%n") as (k, _):
         text.store(text.load("%y", k), "%x", text.load("%order", k, "i64"))
 
@@ -207,13 +265,13 @@ class CompiledBand(LinearSolver):
         of_row, of_column = (self.place + W).astype(small), (self.place * self.stride).astype(small)
         self.slots = of_column[columns] + of_row[rows]
         self.slots[(rows < 0) | (columns < 0)] = self.storage
-        self.outside = self._ld * (self.size + W) - 1
+        self.outside = self._ld * (self.size + W + B) - 1
         """A place that nothing reads, for entries outside the matrix."""
-        self._shape, self._program = (self.size + W, self._ld), Program()
+        self._shape, self._program = (self.size + W + B, self._ld), Program()
         program = self._program
         program.functions |= functions(plain.width)
         size = program.count(self.size)
-        self.arrays = plain.order.astype(np.int64), np.zeros(self.size + W), padded((self.size + W + B,))
+        self.arrays = plain.order.astype(np.int64), *(padded((self.size + W + B,)) for _ in range(2))
         """The order, and where functions write the sizes of pivots and parts of solutions."""
         order, seen, y = map(program.array, self.arrays)
         self._lu, right, x = (program.array(np.zeros(size)) for size in (1, self.size, self.size))

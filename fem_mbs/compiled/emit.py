@@ -76,13 +76,10 @@ def function(
     needed = tape.needed([place for _, _, place in every], guards, inputs)
     results = [own for own in every if not own[0].rows.lanes]
     beside = [(sink.rows, column, place) for sink, column, place in every if sink.rows.lanes]
-    used = {place: inputs[place] for place in needed if place in inputs}
-    given = [place for place, (rows, _) in used.items() if not _is_vector(rows)]
-    read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
-    line = _Line(tape, needed, given, read, [place for _, _, place in results], beside, guards, lanes)
+    line = _Line(tape, needed, inputs, [place for _, _, place in results], beside, guards, lanes)
     tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
     buffers = "ptr noalias %arrays, i64 %first, ptr noalias %values, ptr noalias %out, ptr noalias %seen"
-    gathered = list(_parts([(k, *inputs[place]) for k, place in enumerate(given)]))
+    gathered = list(_parts([(k, *inputs[place]) for k, place in enumerate(line.given)]))
     parts = {
         "gather": (f"{tables} %values", [_gather(part, lanes) for part in gathered]),
         "line": (buffers, line.parts),
@@ -90,8 +87,7 @@ def function(
     }
     text = Text(lanes)
     values, out = (text(f"alloca [{(n or 1) * lanes} x double], align 64") for n in (len(line.kept), len(results)))
-    seen, last = text("alloca i64"), text.plus("%cells", -1)
-    text.store("0", seen, 0, "i64")
+    seen, last = array(text, guard), text.plus("%cells", -1)
 
     def work_off(part: str, handed: str) -> None:
         for k in range(len(parts[part][1])):
@@ -107,8 +103,6 @@ def function(
             cell = text.plus(first, lane)
             with text.where(text(f"icmp ult i64 {cell}, %cells")):
                 work_off("scatter", f"i64 {cell}, i64 {lane}, ptr {out}")
-    others = array(text, guard)
-    text.store(text(f"or i64 {text.load(seen, 0, 'i64')}, {text.load(others, 0, 'i64')}"), others, 0, "i64")
     functions = [text.function(name, "i64 %begin, i64 %cells, ptr noalias %arrays", internal=True)]
     for part, (arguments, bodies) in parts.items():
         functions += [body.function(f"{name}.{part}{k}", arguments, internal=True) for k, body in enumerate(bodies)]
@@ -184,6 +178,8 @@ class _Line:
     ----------
     parts : list of Text
         Functions.
+    given : list of int
+        Inputs that are gathered.
     kept : dict
         Places in the buffer, of inputs and of what another part needs.
     """
@@ -192,16 +188,18 @@ class _Line:
         self,
         tape: Tape,
         needed: Sequence[int],
-        inputs: Sequence[int],
-        read: dict[int, tuple[CellRows, int]],
+        inputs: dict[int, tuple[CellRows, int]],
         results: Sequence[int],
         beside: Sequence[tuple[CellRows, int, int]],
         guards: Sequence[Guard],
         lanes: int,
     ) -> None:
-        self._tape, self._lanes, self._read = tape, lanes, read
-        self.kept = {place: k for k, place in enumerate(inputs)}
-        there = {*self.kept, *read}
+        used = {place: inputs[place] for place in needed if place in inputs}
+        self._tape, self._lanes = tape, lanes
+        self._read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
+        self.given = [place for place in used if place not in self._read]
+        self.kept = {place: k for k, place in enumerate(self.given)}
+        there = {*self.kept, *self._read}
         worked_off = [own for own in needed if own not in there and tape.operations[own].name != "constant"]
         part_of = {place: k // PART for k, place in enumerate(worked_off)}
         asked, written = defaultdict[int, list[Guard]](list), defaultdict[int, list[tuple[int, int]]](list)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 LARGEST = 256 * 2**20
@@ -65,20 +66,22 @@ def lanes() -> int:
 @cache
 def kernel(text: str, opt: int = 2) -> Callable[[int, int, int, int], int]:
     """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
-    llvm, version = _llvm(), importlib.metadata.version("llvmlite")
-    parts = text, str(opt), version, llvm.get_default_triple(), llvm.get_host_cpu_name()
-    name = hashlib.sha256("\n".join([*parts, llvm.get_host_cpu_features().flatten()]).encode()).hexdigest()
-    code = _read(folder() / name)
-    if code is None:
-        code = _target(opt).emit_object(llvm.parse_assembly(text))
-        _write(folder() / name, code)
-    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
-    linked = library.link(_linker(), f"{name} {len(_kept)}")
-    function = CALL(linked["kernel"])
-    _kept.append(linked)
+    with _ONE_AT_A_TIME:
+        llvm, version = _llvm(), importlib.metadata.version("llvmlite")
+        parts = text, str(opt), version, llvm.get_default_triple(), llvm.get_host_cpu_name()
+        name = hashlib.sha256("\n".join([*parts, llvm.get_host_cpu_features().flatten()]).encode()).hexdigest()
+        code = _read(folder() / name)
+        if code is None:
+            code = _target(opt).emit_object(llvm.parse_assembly(text))
+            _write(folder() / name, code)
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
+        linked = library.link(_linker(), f"{name} {len(_kept)}")
+        function = CALL(linked["kernel"])
+        _kept.append(linked)
     return function
 
 
+_ONE_AT_A_TIME = RLock()
 _kept: list[Any] = []
 """Code stays where it is as long as something refers to it."""
 

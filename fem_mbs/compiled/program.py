@@ -136,7 +136,7 @@ class Program:
         """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
         self.least = 0
         """First stage of what a second section of lines has, see :meth:`line`."""
-        self._wholes = dict[int, Array]()
+        self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -144,7 +144,8 @@ class Program:
         """What statements may call, as LLVM text."""
         self.answer = True
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
-        self._makers: dict[int, Between] = {}
+        self.makers: dict[int, Between] = {}
+        """What makes those arrays that are not given."""
         self._rng = np.random.default_rng(4)
         self.cells(1, np.zeros(1, np.intp))
 
@@ -221,7 +222,10 @@ class Program:
         self.specs.append((line, parts))
         first = len(self.arrays)
         if line:
-            self.arrays.append(None)
+            ((kind, width),) = parts
+            begin, lanes = self._ends_within.get(line, 0), self.tapes[kind].lanes
+            self._ends_within[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
+            self.arrays.append((line < 0, begin, self._ends_within[line]))
             return first
         ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
         whole = self._wholes[first] = padded((ends[-1],))
@@ -238,18 +242,11 @@ class Program:
 
         Those of lines with sections have other memory, as lines without may run in between.
         """
-        places = (place for place, array in enumerate(self.arrays) if array is None)
-        ends, spans = dict[int, int](), list[tuple[bool, int, int, int]]()
-        for (line, parts), place in zip((own for own in self.specs if own[0]), places, strict=True):
-            ((kind, width),) = parts
-            lanes = self.tapes[kind].lanes
-            begin = ends.get(line, 0)
-            ends[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            spans.append((line < 0, place, begin, ends[line]))
-        sizes = [max((end for line, end in ends.items() if (line < 0) == of), default=0) for of in (False, True)]
-        memory = [padded((size,)) for size in sizes]
-        for of, place, *span in spans:
-            self.arrays[place] = memory[of][slice(*span)]
+        every = self._ends_within.items()
+        memory = [padded((max((e for line, e in every if (line < 0) == of), default=0),)) for of in (False, True)]
+        for place, span in enumerate(self.arrays):
+            if isinstance(span, tuple):
+                self.arrays[place] = memory[span[0]][slice(*span[1:])]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -271,9 +268,9 @@ class Program:
         samples: Array | None = None,
     ) -> Array:
         """Numbers of a kind ``(width,)`` that are there once sinks are filled and statements are worked off."""
-        if array not in self._makers:
+        if array not in self.makers:
             self.made(array, sinks, statements)
-        between, own = self._makers[array], self.tapes[tape]
+        between, own = self.makers[array], self.tapes[tape]
         if samples is None:
             samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
         return own.given(own.source(array, width), samples, between.stage + 1)
@@ -289,16 +286,8 @@ class Program:
     def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
-        self._makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
-        return self._makers[array]
-
-    def made_by(self, array: int) -> Between | None:
-        """What makes an array, if it is not given."""
-        return self._makers.get(array)
-
-    def also(self, array: int, other: int) -> None:
-        """What makes an array makes another one, too."""
-        self._makers[other] = self._makers[array]
+        self.makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
+        return self.makers[array]
 
     def share_guards(self) -> None:
         """Give all lines that follow the guards that were recorded so far."""
@@ -332,18 +321,13 @@ class Program:
         """
         self._within_lines()
         self.tapes.clear()  # which is large
-        self._makers.clear()
+        self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         ends = np.array([self.counts], np.int64)
         self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        opt, arrays = 2 if self.large else 0, self._addresses.ctypes.data
+        opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
         every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
         return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
-
-    @property
-    def large(self) -> bool:
-        """Whether what cells take is more than what calls do."""
-        return max(self.counts) > LARGE
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
@@ -405,7 +389,7 @@ class _Collected:
             if isinstance(source, Kept):
                 self._keep(source.tape, source.place)
                 self._left.append((source.tape, source.place))
-            elif (own := self._program.made_by(source.array)) and all(own is not other for other in self.betweens):
+            elif (own := self._program.makers.get(source.array)) and all(own is not other for other in self.betweens):
                 self.betweens.append(own)
                 self._sinks += own.sinks
                 self._left += [(sink.tape, place) for sink in own.sinks for _, place in sink.values]

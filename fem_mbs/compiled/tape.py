@@ -12,8 +12,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, reduce
-from threading import RLock, get_ident
+from functools import partial, reduce, wraps
+from threading import RLock, local
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -95,7 +95,7 @@ class Tape:
             if len(self.operations) == self.most:
                 if not self.full:
                     self.full = True
-                    _FULL.append(self)
+                    _HERE.full.append(self)
                 return 0
             self._known[operation] = len(self.operations)
             self.operations.append(operation)
@@ -143,8 +143,16 @@ class Tape:
         return sorted(needed)
 
 
-_FULL: list[Tape] = []
-"""Of what is recorded at the moment."""
+class _Thread(local):
+    """What the thread that asks records at the moment: globals of modules are those of all threads."""
+
+    records = False
+
+    def __init__(self) -> None:
+        self.full: list[Tape] = []
+
+
+_HERE = _Thread()
 
 
 class Number:
@@ -335,31 +343,32 @@ def _max(*values: Any, **options: Any) -> Any:
     """``max`` that does not ask which number is larger."""
     every = values if len(values) > 1 else tuple(values[0])
     if not any(isinstance(value, Number) for value in every):
-        return max(*values, **options)
+        return max(every, **options)
     return reduce(partial(extreme, "larger"), every)
 
 
 class RecordingNumPy(ModuleType):
-    """NumPy whose new arrays, in the thread that records, can hold numbers on a tape; it stops when that is full."""
+    """NumPy whose new arrays can hold numbers on a tape; it stops when that is full, and is NumPy in other threads."""
 
     def __init__(self) -> None:
         super().__init__("numpy")
-        self._thread = get_ident()
 
-    def __getattr__(self, name: str) -> Any:
-        if _FULL and get_ident() == self._thread:
-            _FULL[0].check()
-        return vars(np)[name]
+    def __getattribute__(self, name: str) -> Any:
+        if not _HERE.records:
+            return getattr(np, name)
+        if _HERE.full:
+            _HERE.full[0].check()
+        return super().__getattribute__(name) if name in vars(RecordingNumPy) else getattr(np, name)
 
     def zeros(self, shape: Any, dtype: Any = float) -> Array:
         """As NumPy's, of objects in place of floats."""
-        return np.full(shape, 0.0, object) if self._records(dtype) else np.zeros(shape, dtype)
+        return np.full(shape, 0.0, object) if dtype is float else np.zeros(shape, dtype)
 
     empty = zeros
 
     def ones(self, shape: Any, dtype: Any = float) -> Array:
         """As NumPy's."""
-        return np.full(shape, 1.0, object) if self._records(dtype) else np.ones(shape, dtype)
+        return np.full(shape, 1.0, object) if dtype is float else np.ones(shape, dtype)
 
     maximum, minimum = _Extreme(np.maximum, "larger"), _Extreme(np.minimum, "smaller")
 
@@ -377,9 +386,6 @@ class RecordingNumPy(ModuleType):
             return np.where(condition, a, b)
         return condition * a + ~condition * b
 
-    def _records(self, dtype: Any) -> bool:
-        return dtype is float and get_ident() == self._thread
-
     def zeros_like(self, other: Any) -> Array:
         """As NumPy's."""
         return self.zeros(np.shape(other))
@@ -387,25 +393,38 @@ class RecordingNumPy(ModuleType):
     empty_like = zeros_like
 
 
-_ONE_AT_A_TIME = RLock()
+def _while_recording(recorded: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for a function in modules, which may keep it: in a thread that does not record that function."""
+
+    @wraps(plain)
+    def function(*arguments: Any, **options: Any) -> Any:
+        return (recorded if _HERE.records else plain)(*arguments, **options)
+
+    return function
+
+
+_ONE_AT_A_TIME, _MAX, _NUMPY = RLock(), _while_recording(_max, max), RecordingNumPy()
 
 
 @contextmanager
 def recording(modules: Sequence[ModuleType], replaced: Sequence[tuple[Any, Any]] = ()) -> Iterator[None]:
-    """Have modules that know NumPy as ``np`` make arrays that can hold numbers on a tape.
+    """Have modules that know NumPy as ``np`` make arrays that can hold numbers on a tape, in this thread alone.
 
     Functions that they know, by whatever name, are ``replaced``, pairs of these and of what stands for them.
     """
     with _ONE_AT_A_TIME, np.errstate(all="ignore"):
-        numpy, before = RecordingNumPy(), list[tuple[dict[str, Any], str, Any]]()
-        _FULL.clear()
-        for space in (vars(module) for module in modules if vars(module).get("np") is np):
-            found = [(name, new) for old, new in replaced for name, value in space.items() if value is old]
-            before += [(space, name, space[name]) for name in ("np", *(name for name, _ in found))]
-            space.update(found, np=numpy, max=_max)
+        replaced = [(old, _while_recording(new, old)) for old, new in replaced]
+        outer, before = _HERE.records, list[tuple[dict[str, Any], str, Any]]()
+        _HERE.full.clear()
         try:
+            _HERE.records = True
+            for space in (vars(module) for module in modules if vars(module).get("np") is np):
+                found = [(name, new) for old, new in replaced for name, value in [*space.items()] if value is old]
+                before += [(space, name, space[name]) for name in ("np", *(name for name, _ in found))]
+                space.update(found, np=_NUMPY, max=_MAX)
             yield
         finally:
+            _HERE.records = outer
             for space, name, value in before:
                 space[name] = value
                 space.pop("max", None)

@@ -333,7 +333,7 @@ class RecordedSystem(System):
         d = program.outcome(NODES, sinks, [Statement("solve", self._unknowns, arrays)], x, 6)
         if not self.m:
             return d, np.empty(0)
-        program.also(x, x + 1)
+        program.makers[x + 1] = program.makers[x]
         return d, program.outcome(EQUATIONS, [], [], x + 1, 1)
 
     def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:

@@ -37,7 +37,7 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
     if state is None:
         state = NonsmoothAlpha().settle(system, consistent_start(system))
     gap, forces, slip = contacts.gaps(system.motion(state)), contacts.forces(state), np.zeros((contacts.count, 2))
-    touching = Selection(contacts, (gap <= TOUCHING * system.length) | (forces[:, 0] > 0.0))
+    touching = Selection(contacts, (gap <= TOUCHING * contacts.size) | (forces[:, 0] > 0.0))
     slip[touching.numbers] = touching.here(state).rates()[:, 1:]
     closed = forces[:, 0] > PRESSED * max(float(np.abs(forces).max()), 1e-300)
     speed = np.linalg.norm(slip, axis=1)
@@ -45,7 +45,7 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
     status = np.where(closed, np.where(slides, SLIDES, STICKS), OPEN)
     cone = contacts.friction * forces[:, 0]
     edge = (status == STICKS) & (np.linalg.norm(forces[:, 1:], axis=1) > (1.0 - EDGE) * cone)
-    barely = ~closed & (gap <= TOUCHING * system.length)
+    barely = ~closed & (gap <= TOUCHING * contacts.size)
     for marked, words in (
         (edge, "is about to slide: it holds here, and slides with the smallest motion one way"),
         (barely, "touches without a force: it is left open here, and pushes with the smallest motion one way"),

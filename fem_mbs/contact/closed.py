@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,14 +71,14 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
         self._rows = len(parts[0].equations)
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Gaps]:
-        gaps = self._of.batch.measure_some(motion, *self._of.pick)
+        gaps = self._of.batch.measure(motion, *self._of.pick)
         phi = np.zeros((len(self.nodes), self._rows))
         phi[:, 0] = -gaps.gap
         G = gaps.gradient[:, : self._rows]
         return phi.ravel(), -G.reshape(phi.size, -1), gaps
 
     def second(self, context: Gaps) -> Array:
-        H = self._of.batch.second_of(context)[:, : self._rows]
+        H = self._of.batch.second(context)[:, : self._rows]
         bent: Array = -H.reshape(-1, *H.shape[2:])
         return bent
 
@@ -122,7 +123,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         """Directions ``(n, 2)`` where there is no slip yet."""
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
-        gaps = self._of.batch.measure_some(motion, *self._of.pick)
+        gaps = self._of.batch.measure(motion, *self._of.pick)
         G = gaps.gradient[:, 1:]
         V = motion.V[self.nodes].reshape(len(self.nodes), -1)
         slip = np.matvec(G, V)
@@ -135,7 +136,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         return size[:, None] * np.vecmat(d, G), context
 
     def stiffness(self, context: _Slip) -> Array:
-        H = self._of.batch.second_of(context.gaps)[:, 1:]
+        H = self._of.batch.second(context.gaps)[:, 1:]
         by_place = np.einsum("nd,ndbc->nbc", context.direction, H)
         bend = np.einsum("nb,ndbc->ndc", context.V, H)
         by_place += context.G.mT @ context.turning @ bend
@@ -175,7 +176,7 @@ class ClosedSystems:
 
     def __init__(self, system: System, named: Callable[[int], tuple[Any, int]], friction: Array) -> None:
         self._system, self._named, self._friction = system, named, friction
-        self._kept: dict[bytes, ClosedSystem] = {}
+        self._made = lru_cache(KEPT)(self._make)
         made = system
         if len(friction):
             made = _without_contacts(system)
@@ -187,17 +188,11 @@ class ClosedSystems:
 
     def of(self, status: IntArray) -> ClosedSystem:
         """That of what all contacts do, ``(C,)``."""
-        if not status.any():
-            return self.open
-        key = status.tobytes()
-        if key not in self._kept:
-            if len(self._kept) >= KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._make(status)
-        return self._kept[key]
+        return self._made(*status.tolist()) if status.any() else self.open
 
-    def _make(self, status: IntArray) -> ClosedSystem:
-        system, numbers = self._system, np.flatnonzero(status)
+    def _make(self, *given: int) -> ClosedSystem:
+        system, status = self._system, np.array(given)
+        numbers = np.flatnonzero(status)
         closed = [ClosedContact(*self._named(int(c)), bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
         slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}

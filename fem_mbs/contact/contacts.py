@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,6 +13,7 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, BoolArray, IntArray, places_in
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contact.many import FEW, MANY, Matrix
+from fem_mbs.contact.memory import still
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
@@ -41,6 +41,9 @@ class Contacts:
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
         self._round = np.concatenate([np.zeros(0, np.bool_), *(b.round for b in self._wholes)])
+        sizes = [np.full(b.friction.shape, 1.0 if b.angle else system.length) for b in self._wholes]
+        self.size = _flat(sizes)
+        """What is small is so against it, ``(C,)``: the extent for gaps that are lengths, 1 for angles."""
         self.friction = _flat([b.friction for b in self._wholes])
         self.restitution = _flat([b.restitution for b in self._wholes])
         self.closed = ClosedSystems(system, self.named, self.friction)
@@ -237,13 +240,11 @@ class ContactForces(NamedTuple):
 NO_FORCES = ContactForces(np.zeros(0, np.intp), np.zeros((0, 3)))
 
 
-_CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
-
-
 def contacts_of(system: System) -> Contacts:
     """The contacts of a system, numbered once."""
-    if (found := _CONTACTS.get(system)) is None:
-        found = _CONTACTS[system] = Contacts(system)
+    if system.contacts is None:
+        system.contacts = Contacts(system)
+    found: Contacts = system.contacts
     return found
 
 
@@ -293,10 +294,15 @@ class Selection:
                 elements = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(own), -1)
                 self.parts.append(SelectedPart(part.batch, cell, number, own[cell, number], elements))
 
+    def still(self, state: State, h: float) -> Array:
+        """Rates of gaps that count as none, ``(k,)``."""
+        system = self.contacts.system
+        return still(system, state, h) / system.length * self.contacts.size[self.numbers]
+
     def at(self, motion: Motion) -> MeasuredContacts:
         """Gaps and gradients at a motion."""
         return MeasuredContacts(
-            self, motion, [part.batch.measure_some(motion, part.cell, part.place) for part in self.parts]
+            self, motion, [part.batch.measure(motion, part.cell, part.place) for part in self.parts]
         )
 
     def here(self, state: State) -> MeasuredContacts:
@@ -342,7 +348,7 @@ class MeasuredContacts:
     @cached_property
     def _bent(self) -> list[Array]:
         """Derivatives ``(n, 3, b, b)`` of the gradients of each part."""
-        return [part.batch.second_of(gaps) for part, gaps in self._parts]
+        return [part.batch.second(gaps) for part, gaps in self._parts]
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(k, 3)``."""

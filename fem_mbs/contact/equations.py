@@ -162,8 +162,9 @@ class ContactEquations(StabilizedEquations):
         P, xi, r = residual.P, residual.rates, self._forces_per_rate(residual.G)
         missed = np.abs(P - projected(P, xi, self.friction, r[:, 0], r[:, 1]))
         opening = np.where(P[:, 0] > r[:, 0] * xi[:, 0], np.abs(residual.opening), 0.0)
-        force = max(force, float(missed.max()) / residual.evaluation.scale[0])
-        return force, max(gap, float(max((missed / r).max(), opening.max())) / self.system.length)
+        size = self.touching.contacts.size[self.touching.numbers, None]  # of stops of angles forces are moments
+        force = max(force, float((missed * size).max()) / self.system.length / residual.evaluation.scale[0])
+        return force, max(gap, float((np.column_stack([missed / r, opening]) / size).max()))
 
     def _forces_per_rate(self, G: Matrix) -> Array:
         """``r`` (k, 3): the mass that a contact moves, over the square of the step; the same in all of a step."""

@@ -19,7 +19,7 @@ from fem_mbs.contact.complementarity import push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.many import Matrix, effects, per_mass, without_held
 from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import IMPULSES, TIME, WORK
+from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.state_point import place_of, without_accelerations
@@ -65,7 +65,7 @@ def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility
 
 
 def strike(
-    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, still: float
+    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, still: Array
 ) -> tuple[State, float]:
     """The state after an impact of all that touch, and what it took; ``before`` (k, 3) are rates.
 
@@ -78,7 +78,7 @@ def strike(
     P, solved = push(mobility.delassus, c, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
-    if not solved or (after[mobility.held, 0] < -still).any():
+    if not solved or (after[:, 0] < -still)[mobility.held].any():
         raise NotConvergedError(_no_impulses(contacts, state, touching, mobility, P, after[:, 0]))
     size = np.abs(P).max(axis=1, initial=0.0)
     u, some = state.u.copy(), size > NO_HIT * size.max(initial=0.0)
@@ -111,7 +111,7 @@ def _no_impulses(
 
 
 def placed(
-    contacts: Contacts, state: State, closed: BoolArray, allowed: float, near: BoolArray, metric: StepMatrix
+    contacts: Contacts, state: State, closed: BoolArray, near: BoolArray, metric: StepMatrix
 ) -> tuple[State, BoolArray]:
     """The nearest place without depth of elements that are near, and which contacts pushed.
 
@@ -122,11 +122,12 @@ def placed(
     for _ in range(CORRECTIONS):
         motion = contacts.system.motion(state)
         gap = contacts.gaps(motion, near)
+        deepest = float((gap / contacts.size).min(initial=0.0))
         evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
         off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
-        if gap.min(initial=0.0) >= -PLACED * system.length and off <= PLACED:
+        if deepest >= -PLACED and off <= PLACED:
             break
-        which = Selection(contacts, (gap <= allowed) | closed | pushed)
+        which = Selection(contacts, (gap <= TOUCHING * contacts.size) | closed | pushed)
         mobility = Mobility(system, which.at(motion), metric.factors)
         d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((which.k, 3))
@@ -140,7 +141,7 @@ def placed(
     return state, pushed
 
 
-def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> State:
+def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> State:
     """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
 
     Where no forces obey them (Painleve), there are none.
@@ -154,7 +155,7 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     mobility = _of_mass(contacts, state, at)
     slip = at.rates()[:, 1:]
     speed = np.linalg.norm(slip, axis=1)
-    moves = (speed > still) & (which.friction > 0.0)
+    moves = (speed > which.still(state, h)) & (which.friction > 0.0)
     direction = np.full((which.k, 2), np.nan)
     direction[moves] = slip[moves] / speed[moves, None]
     P, solved = push(mobility.delassus, at.accelerations(), which.friction, direction)

@@ -66,10 +66,8 @@ def from_file(memory: ContactMemory) -> ContactMemory:
     balance = Balance(*memory.balance)
     if balance.energy is not None:
         balance = balance._replace(energy=EnergyAt(*balance.energy))
-    watch = Watch(*memory.watch)
-    if not isinstance(watch.speed, tuple | list):  # of earlier versions
-        watch = watch._replace(speed=(watch.speed, watch.speed))
-    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=watch, balance=balance)
+    alpha = named(AlphaMemory(*memory.alpha))
+    return memory._replace(alpha=alpha, watch=Watch(*memory.watch), balance=balance)
 
 
 class Standing(NamedTuple):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, farthest, from_file, still
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, farthest, from_file
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -105,20 +105,21 @@ class NonsmoothAlpha(Method):
         if not contacts.count:
             return state
         gaps = contacts.gaps(system.motion(state))
-        if gaps.min() < -TOUCHING * system.length:
+        if (gaps < -TOUCHING * contacts.size).any():
             part, place = contacts.named(int(gaps.argmin()))
             raise ModelError(
                 f"{part}: its {part.contacts[place]} is {-gaps.min():.3g} m (rad) deep at t = {state.t:g} s; "
                 "place the bodies so that they touch at most"
             )
-        touches = gaps <= TOUCHING * system.length
-        own, slow = Selection(contacts, touches), still(system, state, 1e-3 * system.length)
+        touches = gaps <= TOUCHING * contacts.size
+        own = Selection(contacts, touches)
+        slow = own.still(state, np.inf)
         rates = own.here(state).rates()
         if (rates[:, 0] < -slow).any():
             state, _ = strike(contacts, state, own, rates, contacts.restitution[own.numbers], slow)
             rates = own.here(state).rates()
         touches[own.numbers] = rates[:, 0] <= slow
-        return settled(contacts, state, touches, slow)
+        return settled(contacts, state, touches, np.inf)
 
     def init(self, system: System, state: State, h: float) -> ContactMemory:
         """From a state with its contact forces."""
@@ -181,25 +182,19 @@ class NonsmoothAlpha(Method):
         method, end, left, error = self.smooth_method, point.state.t + h, h, 0.0
         report: Report | None = None
         for count in range(self.locate + 1):
-            begin, most, there = point, self.locate - count, None
-            smooth = whole = smooth_part(contacts, method, begin, left)
-            part = self._part_from(contacts, begin)
-            hit = hits(contacts, begin, smooth, left)
-            if hit is not None and not smooth.impulsive:
-                there = located(contacts, part, begin.state, smooth, hit, most)
-                smooth = there or smooth
+            begin, most = point, self.locate - count
+            part = partial(smooth_part, contacts, method, begin)
+            smooth = whole = part(left)
+            smooth, hit, there = _met(contacts, part, begin, smooth, most)
             gone = smooth.point.state.t - begin.state.t
             if most and (hit is None or there) and (stops := turned(contacts, smooth, gone)) is not None:
                 smooth = stopped(contacts, part, begin.state, smooth, stops)
+                smooth, hit, there = _met(contacts, part, begin, smooth, most)
                 gone = smooth.point.state.t - begin.state.t
-                if (hit := hits(contacts, begin, smooth, gone)) is not None:
-                    there = located(contacts, part, begin.state, smooth, hit, most)
-                    smooth = there or smooth
-                    gone = smooth.point.state.t - begin.state.t
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
                 point = ended(contacts, method, smooth, h)
-            elif there is None:
+            elif not there:
                 if (hit < 1.0).any():
                     part_hit, place = contacts.named(int(hit.argmin()))
                     raise NotConvergedError(
@@ -217,9 +212,6 @@ class NonsmoothAlpha(Method):
         memory = point.memory
         memory = ContactMemory(*memory[:5], memory.steps + 1, max(memory.longest, h), *memory[7:])
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
-
-    def _part_from(self, contacts: Contacts, point: Standing) -> Callable[[float, bool], Smooth]:
-        return lambda h, damped: smooth_part(contacts, self.smooth_method, point, h, damped)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end.
@@ -246,7 +238,7 @@ class NonsmoothAlpha(Method):
         gap = smooth.point.memory.watch.gap
         if gap is None:
             return smooth.point
-        touches = Selection(contacts, gap <= TOUCHING * contacts.system.length)
+        touches = Selection(contacts, gap <= TOUCHING * contacts.size)
         rates = touches.here(smooth.point.state).rates()
         return self._impulses(contacts, begin.memory.touches, smooth.point, touches, rates, h)
 
@@ -254,18 +246,18 @@ class NonsmoothAlpha(Method):
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         (state, memory), near = smooth.point, smooth.point.memory.watch.near
         assert near is not None
-        allowed, pushing = TOUCHING * contacts.system.length, contacts.pushing(state)
+        allowed, pushing = TOUCHING * contacts.size, contacts.pushing(state)
         metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
         before = state
         while True:
-            state, pushed = placed(contacts, before, pushing, allowed, near, metric)
+            state, pushed = placed(contacts, before, pushing, near, metric)
             clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
             wider = near | (clear <= 0.0)  # what has been pushed out may have come too near to others
             gaps = contacts.gaps(contacts.system.motion(state), wider)
-            if gaps.min() >= -allowed or (wider == near).all():
+            if (gaps >= -allowed).all() or (wider == near).all():
                 break
             near = wider
-        if gaps.min() < -allowed:
+        if (gaps < -allowed).any():
             part, place = contacts.named(int(gaps.argmin()))
             raise NotConvergedError(f"{part}: its {part.contacts[place]} is too deep, and cannot be pushed out")
         touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
@@ -292,12 +284,22 @@ class NonsmoothAlpha(Method):
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        state, lost = strike(contacts, state, touches, rates, back, still(contacts.system, state, h))
+        state, lost = strike(contacts, state, touches, rates, back, touches.still(state, h))
         memory = memory._replace(approach=approach, brought=memory.brought + max(-lost, 0.0))
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy = energy_at(contacts.open, contacts.without(state))
         return Standing(state, memory._replace(balance=memory.balance._replace(energy=energy)))
+
+
+def _met(
+    contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, smooth: Smooth, most: int
+) -> tuple[Smooth, Array | None, bool]:
+    """A part up to the first impact in it, what is hit, and whether it ends there: not of more than ``most``."""
+    hit, there = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t), None
+    if hit is not None and not smooth.impulsive:
+        there = located(contacts, part, begin.state, smooth, hit, most)
+    return there or smooth, hit, there is not None
 
 
 def _both(first: Report, second: Report) -> Report:

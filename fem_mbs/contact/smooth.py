@@ -106,7 +106,7 @@ def part_of(
     if watch.gap is None:  # nothing is near
         return smooth
     end, gains = balanced(contacts, point, smooth.point)
-    left = touches & (watch.gap > TOUCHING * contacts.system.length) & contacts.pushing(state)
+    left = touches & (watch.gap > TOUCHING * contacts.size) & contacts.pushing(state)
     # beyond the end of a face or an edge, forces jump, too
     return smooth._replace(point=end, gains=gains, jumps=anew or bool(left.any()), stops=stops)
 
@@ -118,9 +118,8 @@ def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float
         return smooth.point
     after = touching(contacts, state, h, gap)
     point = Standing(state, memory._replace(touches=after))
-    if smooth.jumps:
-        state, anew = begun_with_forces(contacts, method, point, after, h)
-        return Standing(state, anew._replace(balance=memory.balance))
+    if smooth.jumps:  # and with them the power of what drives the parts
+        return begun_with_forces(contacts, method, point, after, h)
     if smooth.impulsive or (after != memory.touches).any():
         alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
         return Standing(state, point.memory._replace(alpha=alpha))
@@ -211,11 +210,11 @@ def in_touch(method: GeneralizedAlpha, touching: Touching) -> StepInContact:
 
 def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArray:
     """Contacts ``(C,)`` that touch at a state, and do not part."""
-    system, pushes = contacts.system, contacts.pushing(state)
-    touches: BoolArray = gaps <= TOUCHING * system.length
+    pushes = contacts.pushing(state)
+    touches: BoolArray = gaps <= TOUCHING * contacts.size
     if (loose := touches & ~pushes).any():
         own = Selection(contacts, loose)
-        touches[own.numbers] = np.abs(own.here(state).rates()[:, 0]) <= still(system, state, h)
+        touches[own.numbers] = np.abs(own.here(state).rates()[:, 0]) <= own.still(state, h)
     return touches
 
 
@@ -240,10 +239,9 @@ def begun_with_forces(
 
 def with_forces(contacts: Contacts, state: State, touches: BoolArray, h: float) -> tuple[State, BoolArray]:
     """A state with the forces of all that touch and do not part, and which these are."""
-    own, slow = Selection(contacts, touches), still(contacts.system, state, h)
-    stays = touches.copy()
-    stays[own.numbers] = own.here(state).rates()[:, 0] <= slow
-    return settled(contacts, state, stays, slow), stays
+    own, stays = Selection(contacts, touches), touches.copy()
+    stays[own.numbers] = own.here(state).rates()[:, 0] <= own.still(state, h)
+    return settled(contacts, state, stays, h), stays
 
 
 def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float) -> ContactMemory:

@@ -72,10 +72,11 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     if gap is None or near is None:
         return None
     free = np.ones_like(begin.memory.touches) if smooth.impulsive else ~begin.memory.touches
-    result: BoolArray = (gap < -DEEP * system.length) & free
-    if (meets := (gap <= TOUCHING * system.length) & free & ~result).any():
+    deep = DEEP * contacts.size
+    result: BoolArray = (gap < -deep) & free
+    if (meets := (gap <= TOUCHING * contacts.size) & free & ~result).any():
         own = Selection(contacts, meets)
-        result[own.numbers] = own.here(last).rates()[:, 0] < -still(system, last, h)
+        result[own.numbers] = own.here(last).rates()[:, 0] < -own.still(last, h)
     farthest = contacts.closing(first, last, near)
     if (gap < farthest).any():
         before, known = begin.memory.watch.gap, begin.memory.watch.near
@@ -87,7 +88,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             own = Selection(contacts, close)
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
             paths = _paths(h, before[close], gap[close], r0, r1)
-            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * system.length)
+            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -deep[close])
             found = np.where(result, 1.0, np.inf)
             if apart.any():
                 path = h * max(begin.memory.watch.speed[0], memory.watch.speed[0])
@@ -115,8 +116,8 @@ def located(
     Newton's method for the gaps and rates at the ends of parts, within bounds, from the cubic of gaps and rates. None
     where hits are at more than ``most`` instants, or contacts of a part are left to impulses.
     """
-    tolerance, h = DEEP * contacts.system.length, last.point.state.t - first.t
-    own = Selection(contacts, np.isfinite(found))
+    h, own = last.point.state.t - first.t, Selection(contacts, np.isfinite(found))
+    tolerance = DEEP * contacts.size[own.numbers]
     start, end = own.here(first), own.here(last.point.state)
     path = _paths(h, start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0])
     deep, passed = path < -tolerance, found[own.numbers] < 1.0
@@ -139,10 +140,10 @@ def located(
         gap, rate = here.gap, here.rates()[:, 0]
         closing = rate < 0.0
         worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
-        if not closing.any() and gap.min() >= -tolerance:
+        if not closing.any() and (gap >= -tolerance).all():
             low, guess = tau, np.inf
         else:
-            if abs(gap[worst]) <= tolerance and rate[worst] <= 0.0:
+            if abs(gap[worst]) <= tolerance[worst] and rate[worst] <= 0.0:
                 break
             if gap[worst] < 0.0:
                 high = tau

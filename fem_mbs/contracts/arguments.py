@@ -38,13 +38,17 @@ Kind = TypeVar("Kind")
 def shown(value: object) -> str:
     """A value on one line, cut where it gets long."""
     if type(value).__repr__ is object.__repr__:
-        name = type(value).__name__
-        return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+        return article(type(value).__name__)
     try:
         text = " ".join(repr(value).split())
     except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
+
+
+def article(name: str) -> str:
+    """A name with its article."""
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 def listed(items: Iterable[object], most: int = 8) -> str:
@@ -110,6 +114,14 @@ def _fits(array: Array, expected: tuple[int | None, ...]) -> bool:
 def vector(value: ArrayLike, label: object) -> Array:
     """Three finite numbers, or a :class:`ModelError` that begins with ``label``."""
     return array(value, label, (3,), what="three numbers")
+
+
+def divisor(value: object, of: object) -> float:
+    """What something is to be divided by."""
+    result = real(value)
+    if result is None or result.shape != () or not result or not np.isfinite(result):
+        raise ModelError(f"{of} can be divided by a finite number other than zero, received {shown(value)}")
+    return float(result)
 
 
 def number(
@@ -198,6 +210,7 @@ def path(value: object, label: object) -> FilePath:
 WRITTEN_BY = {
     **{".db": "save", ".h5": "to_hdf5", ".hdf5": "to_hdf5", ".csv": "to_csv"},
     **dict.fromkeys((".pvd", ".vtu", ".vtkhdf"), "to_paraview"),
+    **dict.fromkeys((".gif", ".mp4"), "animate") | dict.fromkeys((".png", ".svg", ".pdf"), "plot"),
 }
 """Suffixes that programs go by, and the method of a solution that writes such files."""
 
@@ -323,7 +336,12 @@ def shaped(*shapes: tuple[int | None, ...], what: str = "") -> Any:
 
 def or_function(rule: Callable[[Any, Any], Any], value: Any, label: Any) -> Any:
     """What obeys a rule, or a function, as it is."""
-    return value if callable(value) else rule(value, label)
+    if callable(value):
+        return value
+    try:
+        return rule(value, label)
+    except ModelError as error:
+        raise ModelError(f"{error}" + ("; a function may be given, too" if real(value) is None else "")) from None
 
 
 def choice(allowed: Collection[str]) -> Any:

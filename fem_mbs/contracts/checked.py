@@ -35,7 +35,7 @@ from fem_mbs.contracts.public import (
     received,
     snapshot,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import FemMbsError, ModelError, users_failure
 
 
 class PartNames(Public):
@@ -75,7 +75,12 @@ class Deferred(ModelPart):
         raise ModelError(f"{self} has no '{name}' yet: it was given names, and is made when model.add gets it")
 
     def __str__(self) -> str:
-        about = [repr(value) for _, value in self._arguments if isinstance(value, str)]
+        given = leaves([value for name, value in self._arguments if name in self._slots])
+        about = [
+            repr(value) if isinstance(value, str) else str(value)
+            for value in given
+            if isinstance(value, str | ModelPart)
+        ]
         return f"{self._kind.__name__} on {', '.join(about[:2])}"
 
     __repr__ = __str__
@@ -221,10 +226,13 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
                 )
                 return object.__setattr__(given[0], "__class__", Deferred)
             result = function(*values, **named)
-        except TypeError:
-            if why := misfit(function, values, named, method):
-                raise ModelError(f"{Label(function, given, named, method, len(given)).call}: {why}") from None
+        except FemMbsError:
             raise
+        except Exception as error:
+            called = Label(function, given, named, method, len(given)).call
+            if isinstance(error, TypeError) and (why := misfit(function, values, named, method)):
+                raise ModelError(f"{called}: {why}") from None
+            raise users_failure(error, called) or error  # noqa: B904 - whose cause it is
         if outer is call:
             complete(given[0], raw)
         return result

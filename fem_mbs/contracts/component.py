@@ -17,6 +17,7 @@ from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.picture import Picture, Placed
 from fem_mbs.contracts.public import (
+    KEPT_UP,
     MADE,
     ConstructorArguments,
     ModelPart,
@@ -28,7 +29,7 @@ from fem_mbs.contracts.public import (
     same,
     snapshot,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 ORIGIN = np.zeros(3)
 Shared = TypeVar("Shared")
@@ -191,10 +192,6 @@ def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     return np.array([number.own(part) for part in parts], dtype=np.intp)
 
 
-KEPT_UP = "_kept_up"
-"""Where a part keeps the moment up to which it has followed those that it is built on."""
-
-
 class Component(ModelPart):
     """Base of :class:`~fem_mbs.contracts.element.Element` and :class:`~fem_mbs.contracts.constraint.Constraint`.
 
@@ -238,7 +235,7 @@ class Component(ModelPart):
     @classmethod
     def batch(cls, components: Sequence[Any], number: Numbering) -> Any:
         """One batch of all ``components``, which have equal keys."""
-        raise NotImplementedError(
+        raise MissingMethodError(
             f"{cls.__name__} must define batch(components, number), or a batch be of={cls.__name__}"
         )
 
@@ -323,7 +320,7 @@ class Batch:
 
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(
+        raise MissingMethodError(
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
 

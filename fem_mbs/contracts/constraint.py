@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts.arguments import article
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.public import received
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 class Coordinate(NamedTuple):
@@ -55,11 +56,11 @@ class CoordinateBatch:
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
         """Values and gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(x, R, u)")
+        raise MissingMethodError(f"{type(self).__name__} must define measure(x, R, u)")
 
     def second(self, context: Any) -> Array:
         """Derivatives of the gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(context)")
 
     def evaluate(self, motion: Motion) -> Measured:
         """Values and gradients in a motion; asked again by others for the same motion, they are not measured again."""
@@ -215,11 +216,11 @@ class ConstraintBatch(Batch):
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
         """``Phi``, its gradient ``B`` and the context of further derivatives."""
-        raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
 
     def second(self, context: Any) -> Array:
         """``H = DB``, ``(m, b, b)``."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define second(context)")
 
     def astray(self, end: StepEnd) -> str:
         """What is wrong with how a step has ended, though the equations hold."""
@@ -258,7 +259,7 @@ CALLED: dict[Any, str] = {
 def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
     """A part, if it is of a kind, or a :class:`ModelError`."""
     if not isinstance(part, kind):
-        called = CALLED.get(kind, f"a {kind.__name__} that was added to the model")
+        called = CALLED.get(kind, f"{article(kind.__name__)} that was added to the model")
         raise ModelError(f"{label} must be {called}, or its name, received {received(part, (kind,))}{hint}")
     return part
 

@@ -13,6 +13,7 @@ from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.functions import GivenValues
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
+from fem_mbs.errors import MissingMethodError
 
 
 class ModelContext(NamedTuple):
@@ -110,7 +111,7 @@ class SectionForces:
 
         In the order axial, shear y, shear z (N), torsion, bending about y, bending about z (N m).
         """
-        raise NotImplementedError(f"{type(self).__name__} must define section_forces(x, R)")
+        raise MissingMethodError(f"{type(self).__name__} must define section_forces(x, R)")
 
 
 class ElementBatch(Batch):
@@ -186,11 +187,11 @@ class ElementBatch(Batch):
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """Contribution to the residual ``(n, b)`` or its terms ``(n, terms, b)``, and the context of the matrices."""
-        raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define force(motion, prescribed)")
 
     def stiffness(self, context: Any) -> Array:
         """Derivative against increments at constant velocities and accelerations, ``(n, b, b)``."""
-        raise NotImplementedError(f"{type(self).__name__} must define stiffness(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define stiffness(context)")
 
     def damping(self, context: Any) -> Array | None:
         """Derivative against velocities, ``(n, b, b)``."""
@@ -206,7 +207,7 @@ class ElementBatch(Batch):
 
     def by_multipliers(self, context: Any) -> Array:
         """Derivative against the multipliers that it reads, ``(n, b, r)``."""
-        raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
+        raise MissingMethodError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``.
@@ -266,11 +267,11 @@ class ElementBatch(Batch):
 
     def branches(self, context: Any) -> Array:
         """On which side of each kink of the law the cells are, ``(n, j)``."""
-        raise NotImplementedError(f"{type(self).__name__} has kinks and must define branches(context)")
+        raise MissingMethodError(f"{type(self).__name__} has kinks and must define branches(context)")
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:
         """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""
-        raise NotImplementedError(f"{type(self).__name__} does not know what its cells can follow")
+        raise MissingMethodError(f"{type(self).__name__} does not know what its cells can follow")
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import LARGEST, number, shown
-from fem_mbs.contracts.motion import State
+from fem_mbs.contracts.motion import ARRAYS, State
 from fem_mbs.contracts.public import Public, instance
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError, MotionError
 
 if TYPE_CHECKING:
     from fem_mbs.system.system import System
@@ -133,6 +133,10 @@ SHORTEST = 1e-20
 """Step in s whose square is still a number beside others."""
 
 
+OFF = 1e-6
+"""Share of a step by which it may end beside where it was to."""
+
+
 class Nothing(NamedTuple):
     """The memory of a one-step method."""
 
@@ -187,7 +191,7 @@ class Method(Public):
             cls.inner_step = vars(cls)["step"]  # type: ignore[method-assign]
         for name in ("init", "step"):
             if name in vars(cls):
-                setattr(cls, name, _guarded(vars(cls)[name]))
+                setattr(cls, name, _guarded(name, vars(cls)[name]))
 
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
@@ -200,7 +204,7 @@ class Method(Public):
 
     def init(self, system: System, state: State, h: float) -> Any:
         """The memory for a first step of about ``h`` s from a consistent state."""
-        raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+        raise MissingMethodError(f"{type(self).__name__} must define init(system, state, h)")
 
     def warning(self, system: System, state: State, memory: Any) -> str:
         """What was wrong of a run that has come to a state; empty if nothing was."""
@@ -216,7 +220,7 @@ class Method(Public):
 
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
         """A step of ``h`` s."""
-        raise NotImplementedError(f"{type(self).__name__} must define step(system, state, h, memory)")
+        raise MissingMethodError(f"{type(self).__name__} must define step(system, state, h, memory)")
 
     def inner_step(self, system: System, state: State, h: float, memory: Any) -> Step:
         """What ``step`` of the class is beneath its checks: for the time loop, which has made the arguments itself."""
@@ -258,29 +262,29 @@ class Method(Public):
         return type(self).__name__
 
 
-def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """``init`` or ``step``, which also users call: with states as they see them (see ``system/states.py``)."""
 
     @wraps(function)
-    def init(method: Method, system: System, state: State, h: float) -> Any:
-        label = f"{type(method).__name__}.init"
-        return function(method, *_taken(system, state, h, label))
-
-    @wraps(function)
-    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
-        label = f"{type(method).__name__}.step"
+    def guarded(method: Method, system: System, state: State, h: float, memory: Any = None) -> Any:
+        label = f"{type(method).__name__}.{name}"
         inner = _taken(system, state, h, label)
-        if not isinstance(memory, method.Memory):
-            raise ModelError(
-                f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
-                f"{shown(memory)}"
-            )
+        if name == "init":
+            return _memory(function(method, *inner), method, f"{label} must return its memory")
+        _memory(memory, method, f"{label}: memory must be what init or the last step returned")
         result = function(method, *inner, memory)
         if state.source is None:
             return result
-        return check_step(result, method)._replace(state=system.to_user(result.state))
+        return check_step(result, method, *inner[1:])._replace(state=system.to_user(result.state))
 
-    return init if function.__name__ == "init" else step
+    return guarded
+
+
+def _memory(memory: Any, method: Method, label: str) -> Any:
+    """What a method goes on with, or a :class:`ModelError`."""
+    if not isinstance(memory, method.Memory) or not isinstance(memory, tuple):
+        raise ModelError(f"{label}, the NamedTuple {method.Memory.__name__}, received {shown(memory)}")
+    return memory
 
 
 def _taken(system: System, state: State, h: float, label: str) -> tuple[Any, State, float]:
@@ -295,12 +299,21 @@ def _taken(system: System, state: State, h: float, label: str) -> tuple[Any, Sta
     return system, system.from_user(state, f"{label}: state"), h
 
 
-def check_step(step: object, method: Method) -> Step:
-    """What a method returned, if it is a step; the driver asks once."""
-    if not isinstance(step, Step) or not isinstance(step.state, State):
-        raise ModelError(
-            f"{type(method).__name__}.step must return Step(state, memory, report, error), received {shown(step)}"
-        )
+def check_step(step: object, method: Method, before: State, h: float) -> Step:
+    """What a method returned, if it is a step of ``h`` s from a state; the driver asks once, or of methods of users."""
+    label = f"{type(method).__name__}.step"
+    if not (isinstance(step, Step) and isinstance(step.state, State) and isinstance(step.report, Report)):
+        raise ModelError(f"{label} must return Step(state, memory, report, error), received {shown(step)}")
+    _memory(step.memory, method, f"{label} must return its memory")
+    end = before.t + h
+    if not abs(step.state.t - end) <= OFF * h + np.spacing(abs(end)):
+        raise ModelError(f"{label} must return the state at t = {end:.9g} s, received one at t = {step.state.t!r} s")
+    for name in ARRAYS:
+        values, expected = getattr(step.state, name), np.shape(getattr(before, name))
+        if np.shape(values) != expected or np.asarray(values).dtype.kind not in "iuf":
+            raise ModelError(f"{label}: {name} must be numbers of the shape {expected}, received {shown(values)}")
+        if not np.isfinite(values).all():
+            raise MotionError(f"{label}: {name} has become {values[~np.isfinite(values)][0]} at t = {end:.6g} s")
     return step
 
 

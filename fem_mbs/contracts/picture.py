@@ -13,6 +13,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node, lever
 from fem_mbs.contracts.public import Public
+from fem_mbs.errors import MissingMethodError
 
 
 class Kind(IntEnum):
@@ -71,7 +72,7 @@ class Shape(Public):
 
     def faces(self, sides: int) -> Faces:
         """The surface where it is, normals outward, in m; ``sides`` stand for a circle."""
-        raise NotImplementedError(f"{type(self).__name__} must define faces(sides)")
+        raise MissingMethodError(f"{type(self).__name__} must define faces(sides)")
 
     def placed(self, points: Array) -> Array:
         """Points ``(n, 3)`` about its centre, along its axes, where it is."""

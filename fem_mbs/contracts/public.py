@@ -19,13 +19,15 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fem_mbs.contracts.arguments import listed, nearest, shown
+from fem_mbs.contracts.arguments import article, listed, nearest, shown
 from fem_mbs.errors import ModelError
 
 PAST = "_past"
 """Where a part keeps its changes."""
 MADE = "constructor_arguments"
 """Where a part keeps what it was made of."""
+KEPT_UP = "_kept_up"
+"""Where a part keeps the moment up to which it has followed those that it is built on."""
 
 
 class Change(NamedTuple):
@@ -37,7 +39,7 @@ class Change(NamedTuple):
 
 
 class Moments:
-    """Counts the moments at which models were frozen and nodes moved, and how often parts were changed."""
+    """Counts the moments at which models were frozen and nodes moved, and how often models were changed."""
 
     def __init__(self) -> None:
         self.now = self.changes = 0
@@ -50,6 +52,10 @@ class Moments:
         """What is changed from now on is changed after this moment."""
         self.now += 1
         return self.now
+
+    def reach(self, other: int) -> None:
+        """Count on from a moment of another process, from which something has come."""
+        self.now = max(self.now, other)
 
 
 moments = Moments()
@@ -255,6 +261,17 @@ class ModelPart(Public):
             remember(self, name)
             super().__setattr__(name, _read_only(value))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, or a part that has come from another process, with its moments and its changes."""
+        vars(self).update(state)
+        made, past = state.get(MADE), state.get(PAST)
+        moments.reach(max(made.moment if made else 0, state.get(KEPT_UP, 0)))
+        if past:
+            vars(self)[PAST] = list(past)
+            moments.reach(past[-1].until)
+            moments.changed.add(self)
+            moments.kinds.add(type(self))
+
     def _change(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
             remember(self, name)
@@ -295,7 +312,7 @@ def received(value: object, kinds: tuple[type, ...]) -> str:
 
 def called(kind: type) -> str:
     """What messages call an object of a class."""
-    return kind.called if issubclass(kind, Public) and kind.called else f"a {kind.__name__}"
+    return kind.called if issubclass(kind, Public) and kind.called else article(kind.__name__)
 
 
 def attributes_of(value: object) -> dict[str, Any]:

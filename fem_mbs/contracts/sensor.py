@@ -12,6 +12,7 @@ from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, 
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.signal import ControlElement
+from fem_mbs.errors import MissingMethodError
 
 SENSOR_VALUE = InternalVariable("value", "algebraic")
 
@@ -55,11 +56,11 @@ class SensorBatch(ElementBatch):
 
     def measure(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """Values and context."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(motion, prescribed)")
+        raise MissingMethodError(f"{type(self).__name__} must define measure(motion, prescribed)")
 
     def by_place(self, context: Any) -> Array:
         """Gradients against increments."""
-        raise NotImplementedError(f"{type(self).__name__} must define by_place(context)")
+        raise MissingMethodError(f"{type(self).__name__} must define by_place(context)")
 
     def by_velocity(self, context: Any) -> Array | None:
         """Gradients against velocities; None for zero."""

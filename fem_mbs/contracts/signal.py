@@ -13,14 +13,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.arguments import function, name_of, number, real, shown
+from fem_mbs.contracts.arguments import divisor, function, name_of, number, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.component import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element, ElementBatch
 from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.public import Public
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 Part = Element | Constraint
 Law = Callable[[float], Any]
@@ -44,7 +44,7 @@ class Combines(Public):
 
     def as_signal(self) -> Signal:
         """The signal that it stands for."""
-        raise NotImplementedError(f"{type(self).__name__} must define as_signal()")
+        raise MissingMethodError(f"{type(self).__name__} must define as_signal()")
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""
@@ -69,10 +69,7 @@ class Combines(Public):
         return Signal(terms, tuple((law, f * value) for law, value in own.laws), f * own.constant)
 
     def __truediv__(self, other: Any) -> Signal:
-        divisor = real(other)
-        if divisor is None or divisor.shape != () or not divisor or not np.isfinite(divisor):
-            raise ModelError(f"{self} can be divided by a finite number other than zero, received {shown(other)}")
-        return self * (1.0 / float(divisor))
+        return self * (1.0 / divisor(other, self))
 
     def __neg__(self) -> Signal:
         return self * -1.0

@@ -13,20 +13,21 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.arguments import LARGEST, real, shown
+from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 class TimeLaw(Public):
     """Base of laws of time: a value with its first and second derivative.
 
-    ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s. To write
-    one, define these three, or ``derivative(k, t)`` of order ``k`` from 0 to 2 where all have one form; and
-    ``size = 3`` if they return vectors. Laws, numbers and vectors of three numbers are put together by ``+``, ``-`` and
-    ``*``; ``law.after(2.0)`` begins two seconds later.
+    ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s; of an
+    array of times ``(...)`` arrays ``(...)``, or ``(..., 3)``. To write one, define these three, or
+    ``derivative(k, t)`` of order ``k`` from 0 to 2 where all have one form; and ``size = 3`` if they return vectors.
+    Laws, numbers and vectors of three numbers are put together by ``+``, ``-`` and ``*``, and divided by numbers;
+    ``law.after(2.0)`` begins two seconds later.
 
     Attributes
     ----------
@@ -40,21 +41,21 @@ class TimeLaw(Public):
     jumps: Sequence[float] = ()
     __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
 
-    def __call__(self, t: float) -> Any:
+    def __call__(self, t: ArrayLike) -> Any:
         """The value."""
-        return self.derivative(0, t)
+        return self.derivative(0, t) if isinstance(t, float) else _at(self, 0, t)
 
-    def velocity(self, t: float) -> Any:
+    def velocity(self, t: ArrayLike) -> Any:
         """First derivative."""
-        return self.derivative(1, t)
+        return self.derivative(1, t) if isinstance(t, float) else _at(self, 1, t)
 
-    def acceleration(self, t: float) -> Any:
+    def acceleration(self, t: ArrayLike) -> Any:
         """Second derivative."""
-        return self.derivative(2, t)
+        return self.derivative(2, t) if isinstance(t, float) else _at(self, 2, t)
 
     def derivative(self, k: int, t: float) -> Any:
         """The derivative of order ``k``, 0 for the value."""
-        raise NotImplementedError(f"{type(self).__name__} must define {('__call__', 'velocity', 'acceleration')[k]}(t)")
+        raise MissingMethodError(f"{type(self).__name__} must define {('__call__', 'velocity', 'acceleration')[k]}(t)")
 
     @checked
     def after(self, delay: float) -> TimeLaw:
@@ -79,8 +80,22 @@ class TimeLaw(Public):
     def __rmul__(self, other: ArrayLike) -> TimeLaw:
         return Product(_law(other, f"other * {self}"), self)
 
+    def __truediv__(self, other: float) -> TimeLaw:
+        return Product(self, Constant(1.0 / divisor(other, self)))
+
     def __neg__(self) -> TimeLaw:
         return Product(Constant(-1.0), self)
+
+
+def _at(law: TimeLaw, k: int, t: ArrayLike) -> Any:
+    """The derivative of order ``k`` at a time that is no float, or at each of an array."""
+    times = real(t)
+    if times is None:
+        raise ModelError(f"{law}: t must be a time in s, or an array of times, received {shown(t)}")
+    values = [law.derivative(k, each) for each in times.ravel().tolist()]
+    return (
+        np.reshape(values, times.shape if law.size is None else (*times.shape, law.size)) if times.shape else values[0]
+    )
 
 
 def _of(law: TimeLaw, k: int, t: float) -> Any:

@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
+from fem_mbs.errors import MissingMethodError
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
@@ -45,27 +46,29 @@ def carried_variables(contacts: tuple[str, ...]) -> tuple[InternalVariable, ...]
 
 
 class Gaps(NamedTuple):
-    """Contacts of a batch at a motion."""
+    """Some contacts of a batch at a motion."""
 
     gap: Array
-    """``(n, r)`` in m or rad."""
+    """``(k,)`` in m or rad."""
     gradient: Array
-    """Against body increments: of the gap, and of the slip along two tangents, ``(n, r, 3, 6p)``."""
+    """Against body increments: of the gap, and of the slip along two tangents, ``(k, 3, 6p)``."""
     context: Any
 
 
 class UnilateralBatch(ElementBatch):
     """Contacts as arrays: ``n`` elements with ``r`` contacts each.
 
-    To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``measure(motion)`` returns :class:`Gaps`;
-    ``second(gaps)`` the derivatives ``(n, r, 3, 6p, 6p)`` of their gradients. Where the points of contact are in known
-    parts of the bodies, ``reach`` (n,) spares gaps that are far from closed, and where ``sifts``, ``some(rows)`` is of
-    those that are not. A batch is also made in the numbering of a
-    system in which its elements' closed contacts are equations: its gaps are those near zero then.
+    To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``gaps(motion)``, likewise; ``measure(motion, rows,
+    places)`` returns :class:`Gaps` of some; ``second(gaps)`` the derivatives ``(k, 3, 6p, 6p)`` of their gradients.
+    Where the points of contact are in known parts of the bodies, ``reach`` (n,) spares gaps that are far from closed,
+    and where ``sifts``, ``some(rows)`` is of those that are not. A batch is also made in the numbering of a system in
+    which its elements' closed contacts are equations: its gaps are those near zero then.
     """
 
     unilateral = True
     sifts: bool = False
+    angle: bool = False
+    """Whether gaps are angles."""
     friction: Array
     restitution: Array
     reach: Array | float = math.inf
@@ -131,47 +134,58 @@ class UnilateralBatch(ElementBatch):
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)`` alone."""
-        return self.measure(motion).gap
+        raise MissingMethodError(f"{type(self).__name__} must define gaps(motion)")
 
-    def measure(self, motion: Motion) -> Gaps:
-        """Gaps and the gradients of gap and slip."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(motion)")
+    def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
+        """Some contacts, ``places`` of ``rows``: their gaps, and the gradients of gap and slip."""
+        raise MissingMethodError(f"{type(self).__name__} must define measure(motion, rows, places)")
 
     def second(self, gaps: Gaps) -> Array:
         """Derivatives of the gradients."""
-        raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
-
-    def measure_some(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
-        """Gaps ``(k,)`` and gradients ``(k, 3, 6p)`` of some contacts: ``places`` of ``rows``."""
-        gaps = self.measure(motion)
-        return Gaps(gaps.gap[rows, places], gaps.gradient[rows, places], (gaps, rows, places))
-
-    def second_of(self, some: Gaps) -> Array:
-        """Derivatives ``(k, 3, 6p, 6p)`` of the gradients of some contacts."""
-        gaps, rows, places = some.context
-        return self.second(gaps)[rows, places]
+        raise MissingMethodError(f"{type(self).__name__} must define second(gaps)")
 
     def points(self, motion: Motion) -> Array | None:
         """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""
         return None
 
+    def pushing(self, motion: Motion) -> Pushing | None:
+        """The contacts with a force; None for none."""
+        forces = motion.u[self.carried[..., FORCES]]
+        rows, places = np.nonzero(forces.any(axis=-1))
+        return Pushing(rows, places, forces[rows, places], self.measure(motion, rows, places)) if len(rows) else None
+
     def forces_on_b(self, motion: Motion) -> Array:
         """Forces on node b, the last, in the world, ``(n, r, 3)``."""
-        carried = motion.u[self.carried[..., FORCES]]
-        G = self.measure(motion).gradient[..., -6:-3]
-        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)
+        result = np.zeros((*self.friction.shape, 3))
+        if at := self.pushing(motion):
+            result[at.rows, at.places] = self.on_b(motion, at.rows, np.vecmat(at.forces, at.gaps.gradient))
+        return result
 
-    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
+    def on_b(self, motion: Motion, rows: IntArray, forces: Array) -> Array:
+        """Forces ``(k, 3)`` on node b in the world of those on all nodes of ``rows``, ``(k, 6p)``."""
+        return np.asarray(np.matvec(motion.R[self.nodes[rows, -1]], forces[:, -6:-3]))
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Pushing | None]:
         """What the forces that it carries put on the nodes."""
-        forces, b = motion.u[self.carried[..., FORCES]], 6 * self.nodes.shape[1]
-        if not forces.any():
-            return np.zeros((len(self.nodes), b)), (None, forces)
-        gaps = self.measure(motion)
-        return -np.einsum("nrd,nrdb->nb", forces, gaps.gradient), (gaps, forces)
+        result = np.zeros((len(self.nodes), 6 * self.nodes.shape[1]))
+        if at := self.pushing(motion):
+            np.subtract.at(result, at.rows, np.vecmat(at.forces, at.gaps.gradient))
+        return result, at
 
-    def stiffness(self, context: Any) -> Array:
+    def stiffness(self, context: Pushing | None) -> Array:
         """How the directions of these forces change."""
-        gaps, forces = context
-        if gaps is None:
-            return np.zeros((len(self.nodes), *2 * (6 * self.nodes.shape[1],)))
-        return -np.einsum("nrd,nrdbc->nbc", forces, self.second(gaps))
+        b = 6 * self.nodes.shape[1]
+        result = np.zeros((len(self.nodes), b, b))
+        if at := context:
+            np.subtract.at(result, at.rows, np.einsum("kd,kdbc->kbc", at.forces, self.second(at.gaps)))
+        return result
+
+
+class Pushing(NamedTuple):
+    """Contacts of a batch with a force: ``places`` of ``rows``."""
+
+    rows: IntArray
+    places: IntArray
+    forces: Array
+    """Along gap and slip, ``(k, 3)``."""
+    gaps: Gaps

@@ -23,6 +23,7 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
+from fem_mbs.derivatives.beside import nearer
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import Residual
 from fem_mbs.errors import ModelError, SingularSystemError
@@ -45,6 +46,30 @@ def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolutio
     instant = solution.history.instant or proportional
     states = [solution.history.state(k) for k in range(len(solution.t))]
     return _solutions(solution, variation, [moved(solution.system, variation, instant, own) for own in states])
+
+
+def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
+    """The variation, or one so near that what moves the last equilibrium follows it by a line, where that can be.
+
+    Held nodes are moved from under others, which models as built do not tell.
+    """
+    equations, point = _place(solution.system, solution.history.instant or proportional, solution.history.state(-1))
+    try:
+        solve = equations.factor(equations.evaluate(point))
+    except SingularSystemError:  # which is told where equilibria are moved
+        return variation
+    length = solution.system.length
+    here, *values = (
+        length + equations.response(solve, own.residual(own.evaluate(place)))[0]
+        for own, place in [(equations, point), *residuals_beside(equations, variation, point)[0]]
+    )
+    bend = variation.bend(here, values, 1e-9)
+    return nearer([variation], np.array([bend]))[0]
+
+
+def _place(system: System, instant: Instant, state: State) -> tuple[Equations, Point]:
+    point = Point(state.x, state.R, state.u, state.multipliers, state.t)
+    return Equations(system, Loading(instant, 0.0, state.t or 1.0)), point
 
 
 def _solutions(
@@ -106,8 +131,7 @@ def residuals_beside(
 
 def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:
     """One equilibrium as it is in the models beside."""
-    equations = Equations(system, Loading(instant, 0.0, state.t or 1.0))
-    point = Point(state.x, state.R, state.u, state.multipliers, state.t)
+    equations, point = _place(system, instant, state)
     for _ in range(REFINED):
         evaluation = equations.evaluate(point)
         solve = equations.factor(evaluation)

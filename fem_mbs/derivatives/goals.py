@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Positive, Public, array, checked, number, real, shown
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 from fem_mbs.solution.solution import Solution
 
 Signal: TypeAlias = Callable[[Any], Any] | str
@@ -30,11 +30,11 @@ class Goal(Public):
 
     def value(self, t: Array, y: Array) -> float:
         """The number, of values ``y`` (nt,) or (nt, ...) at the times ``t`` (nt,)."""
-        raise NotImplementedError(f"{type(self).__name__} must define value(t, y)")
+        raise MissingMethodError(f"{type(self).__name__} must define value(t, y)")
 
     def slope(self, t: Array, y: Array) -> Array:
         """Its derivatives against all values, in their shape."""
-        raise NotImplementedError(f"{type(self).__name__} must define slope(t, y)")
+        raise MissingMethodError(f"{type(self).__name__} must define slope(t, y)")
 
     def values(self, solution: Solution) -> Array:
         """The signal over a solution, ``(nt, ...)``."""

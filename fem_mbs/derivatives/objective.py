@@ -118,7 +118,11 @@ def gradients(
     for numbers, steps in integration.backwards(run.together):
         own, derivatives = seeds(numbers), linearised(run, steps)
         for k in reversed(range(len(steps))):
-            now = _seeded(now, own[k])
+            # what goals depend on the state itself
+            q, v, vdot, multipliers = np.split(own[k], np.cumsum(3 * [N]))
+            now = now._replace(
+                q=now.q + q, v=now.v + v, lead=now.lead + vdot, multipliers=now.multipliers + multipliers
+            )
             entry, gradient = derivatives[k].transposed(now)
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
@@ -136,12 +140,6 @@ def gradients(
         LOG.warning("objective: %s", note)
     result += sum(forwards.T @ backwards for forwards, backwards in zip(start.now, entry, strict=True))
     return result.T
-
-
-def _seeded(end: Derivatives, seed: Array) -> Derivatives:
-    """With what goals depend on a state themselves."""
-    q, v, vdot, multipliers = np.split(seed, np.cumsum(3 * [len(end.q)]))
-    return end._replace(q=end.q + q, v=end.v + v, lead=end.lead + vdot, multipliers=end.multipliers + multipliers)
 
 
 WAYS = ("copies", "direct", "adjoint")

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node, Numbering, number, real, shown
-from fem_mbs.contracts.component import KEPT_UP
-from fem_mbs.contracts.public import ConstructorArguments
+from fem_mbs.contracts.public import KEPT_UP, ConstructorArguments
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import names_of
@@ -237,7 +236,14 @@ def _same(system: System, other: System) -> bool:
 
 def _check_structure(system: System, other: System, label: str) -> None:
     """Refuse a parameter that changes more than numbers."""
-    here, there = ([*names_of(own), *_kinds(own)] for own in (system, other))
+
+    def parts(own: System) -> list[str]:
+        return [*names_of(own)] + [
+            f"{type(batch).__name__} of {len(batch.nodes)} from {batch.owners[0]} on nodes {batch.nodes.tolist()}"
+            for batch in own.all_batches
+        ]
+
+    here, there = parts(system), parts(other)
     if here != there:
         pairs = zip(here, there, strict=False)
         first, second = next((pair for pair in pairs if pair[0] != pair[1]), (f"{len(here)} parts", f"{len(there)}"))
@@ -245,13 +251,6 @@ def _check_structure(system: System, other: System, label: str) -> None:
             f"sensitivities: {label} changes the structure of the model: {first} at its value, {second} beside it; "
             "derivatives are against numbers, and no number of elements or an if may depend on them"
         )
-
-
-def _kinds(system: System) -> list[str]:
-    return [
-        f"{type(batch).__name__} of {len(batch.nodes)} from {batch.owners[0]} on nodes {batch.nodes.tolist()}"
-        for batch in system.all_batches
-    ]
 
 
 def alike(one: Any, other: Any, seen: dict[tuple[int, int], Any] | None = None) -> bool:

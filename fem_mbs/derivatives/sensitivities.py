@@ -22,7 +22,7 @@ from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import beside, limits_beside
+from fem_mbs.derivatives.equilibria import beside, limits_beside, smooth_at_end
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import ModelError
@@ -228,7 +228,7 @@ def sensitivities(
         "copies" runs models beside each other, at two values of each parameter, in steps that all of them take: for any
         method, and small models. "direct" solves linear equations for each parameter in every step of a run, by the
         matrix of the step: for :class:`GeneralizedAlpha` in its formulations "stabilized" and "index3". By default
-        direct for models of more than 30 unknowns, where it can be.
+        direct for models of more than 30 unknowns, and of laws with kinks, where it can be.
     scale : dict, optional
         Sizes that tell how far parameters are varied, by 1e-5 of them: by default their values, which may be zero.
         Where the model at the start bends over that, less is taken.
@@ -257,7 +257,8 @@ def sensitivities(
         if of is statics:
             refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
             path = statics(model, **arguments)
-            equilibria = [(each, beside(path, each)) for each in smooth_variations(own, path.system)]
+            variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
+            equilibria = [(each, beside(path, each)) for each in variations]
             return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
         if of is steady_rotation:
             arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
@@ -276,7 +277,8 @@ def sensitivities(
     system = System(own.model(), t_end)
     refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     variations = smooth_variations(own, system)
-    if how != "copies" and not (how is None and (system.size <= SMALL or no_direct(system, method))):
+    by_copies = system.size <= SMALL and not system.watched  # which cross a kink in different steps
+    if how != "copies" and not (how is None and (by_copies or no_direct(system, method))):
         try:
             run = DirectIntegration(system, method, step, t_end, variations)
             solution = run.finished()
@@ -322,7 +324,10 @@ def _copies(
     model: Model, variations: list[Variation], t_end: float, step: float | VariableStep, method: Method
 ) -> tuple[Solution, list[Beside]]:
     """A run, and those of the models beside, in the same steps."""
-    models, tight = [model, *(each for own in variations for each in own.models)], _tightened(method)
+    models, tight = [model, *(each for own in variations for each in own.models)], method
+    if isinstance(method, GeneralizedAlpha):  # with tolerances at rounding, runs differ by what parameters make alone
+        limits = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
+        tight = replace(method, newton=replace(method.newton, **limits))
     lengths = step if isinstance(step, VariableStep) else FixedStep(step, narrow=True)
     if all((each.gravity == model.gravity).all() for each in models):
         solutions = simulate_many(models, t_end, lengths, tight)
@@ -339,14 +344,6 @@ def _copies(
         )
     rest = iter(solutions[1:])
     return solutions[0], [(own, list(islice(rest, len(own.models)))) for own in variations]
-
-
-def _tightened(method: Method) -> Method:
-    """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
-    if not isinstance(method, GeneralizedAlpha):
-        return method
-    tight = {name: min(getattr(method.newton, name), least) for name, least in TIGHT.items()}
-    return replace(method, newton=replace(method.newton, **tight))
 
 
 def _along(run: DirectIntegration, solution: Solution) -> Callable[[Variation], list[Solution]]:

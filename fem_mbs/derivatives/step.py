@@ -35,7 +35,7 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, first_guess, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, StepMatrices, StepPoint, Turn
 from fem_mbs.derivatives.residual import Instants
@@ -228,7 +228,14 @@ class _Points:
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         gamma = float(self.weights.factors[0, 0])
         if end and self.system.has_history:
-            _refuse_history(self.system, run.residual.leans_on_history(motion, self.times))
+            leans = run.residual.leans_on_history(motion, self.times)
+            if leans.any():
+                owner, variable = self.system.internal_variables[int(np.argmax(leans))]
+                raise NoDerivativeError(
+                    f"sensitivities: '{variable.name}' of {owner} keeps its value during a step and is changed "
+                    "afterwards, and forces depend on it: no equation of a step tells how; how='copies' takes "
+                    "differences of runs"
+                )
         instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
         explicit = run.explicit.rows(instants, end)[:, : run.residual.rows] if follows else None
         tangent, transport = kinematics.tangent(increments), _transport(kinematics, self.x, self.R, x, R)
@@ -303,16 +310,6 @@ def taken_increment(system: System, state: State, after: State) -> Array:
     """The increment ``D`` (N,) of a step."""
     nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
     return np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
-
-
-def _refuse_history(system: System, leans: BoolArray) -> None:
-    """Refuse forces that depend on internal variables of kind "history", which no equation of a step knows."""
-    if leans.any():
-        owner, variable = system.internal_variables[int(np.argmax(leans))]
-        raise NoDerivativeError(
-            f"sensitivities: '{variable.name}' of {owner} keeps its value during a step and is changed afterwards, and "
-            "forces depend on it: no equation of a step tells how; how='copies' takes differences of runs"
-        )
 
 
 def _transport(kinematics: Kinematics, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path as FilePath
@@ -31,6 +32,7 @@ from fem_mbs.contracts import (
     one_of,
     shown,
     signal,
+    text,
 )
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError, needed
@@ -40,7 +42,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
-from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.run.time_loop import TimeIntegration, refuse_changes
 from fem_mbs.system.system import System
 
 ROUNDING = 1e-6
@@ -62,7 +64,7 @@ class CoSimulation:
     inputs : dict
         Names, each with an ``ExternalInput`` that the model has as a load, a signal, or the reference of a motor.
     outputs : dict
-        Names, each with a sensor, a block or a sum of signals.
+        Names, each with a sensor, a block, its name, or a sum of signals.
     step : float
         Largest step of the integration in s; communication steps are divided into equal ones.
     method : Method, optional
@@ -95,13 +97,14 @@ class CoSimulation:
                 f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
                 "motor, a drive or a signal of it"
             )
+        self._system, self._method = System(model), method or GeneralizedAlpha()
         self.outputs: dict[str, Signal] = {}
-        for name, source in outputs.items():
+        for name, given in outputs.items():
             label = f"CoSimulation: outputs[{name!r}]"
+            source = self._system.find(given, label)
             if not isinstance(source, Combines):
                 raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
             self.outputs[name] = signal(source, label)
-        self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
@@ -119,7 +122,7 @@ class CoSimulation:
 
     @checked
     def advance(self, duration: Seconds) -> None:
-        """Go on by a communication step in s.
+        """Go on by a communication step, ``duration`` in s.
 
         Raises
         ------
@@ -127,6 +130,7 @@ class CoSimulation:
             If a step fails for good.
         """
         label = "CoSimulation: inputs"
+        refuse_changes(self._system, "CoSimulation: changed since it was made", "make one of the model as it is now")
         set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
         begin = self.state.t
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
@@ -183,9 +187,14 @@ def export_fmu(
         The file, ``.fmu``.
     model : Model
         What to run, without lambdas: it is pickled.
-    inputs, outputs, step, method
-        As of :class:`CoSimulation`: names, each with an ``ExternalInput``, or with a sensor, a block or a sum of
-        signals; the largest step of the integration in s; by default ``GeneralizedAlpha(rho_inf=0.9)``.
+    inputs : dict
+        Names, each with an ``ExternalInput``, as of :class:`CoSimulation`.
+    outputs : dict
+        Other names, each with a sensor, a block, its name, or a sum of signals.
+    step : float
+        Largest step of the integration in s.
+    method : Method, optional
+        By default ``GeneralizedAlpha(rho_inf=0.9)``.
 
     Returns
     -------
@@ -202,6 +211,10 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    names = [*inputs, *outputs]
+    for name in names:
+        if text(name, "export_fmu: name of a variable") and names.count(name) > 1:
+            raise ModelError(f"export_fmu: {name!r} is an input and an output; variables of an FMU have one name each")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
     try:
         contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
@@ -212,7 +225,8 @@ def export_fmu(
         ) from error
     builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
-        script = FilePath(copy(SLAVE, FilePath(folder) / f"{file.stem.replace('-', '_')}.py"))
+        # imported by its name, which is none of a module there may be
+        script = FilePath(copy(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
         builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
     return file

@@ -16,7 +16,7 @@ class Slave(Fmi2Slave):  # type: ignore[misc]
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self.modelName = Path(__file__).stem
+        self.modelName = Path(__file__).stem.removesuffix("_of_fem_mbs")
         contents = Path(self.resources, "model.pickle").read_bytes()
         self._run = CoSimulation(*pickle.loads(contents))
         for name, law in self._run.inputs.items():

@@ -9,8 +9,21 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Placed
+from fem_mbs.contracts import (
+    Cells,
+    Constraint,
+    ConstraintBatch,
+    Element,
+    Faces,
+    Kind,
+    Motion,
+    Picture,
+    Placed,
+    array,
+    shown,
+)
 from fem_mbs.elements.bodies import RigidBody
+from fem_mbs.errors import ModelError
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
 
@@ -24,10 +37,11 @@ SHARE, NEAR = 0.04, 0.4
 
 
 class NodePicture:
-    """The nodes that something holds on to; nodes with a mass of their own are bodies."""
+    """All nodes, the ground if something holds on to it; nodes with a mass of their own are bodies."""
 
     def __init__(self, system: System) -> None:
-        self.rows = rows = np.unique(np.concatenate([batch.nodes.ravel() for batch in system.all_batches]))
+        held = (batch.nodes.ravel() for batch in system.all_batches)
+        self.rows = rows = np.unique(np.concatenate([np.arange(1, system.n), *held]))
         kind = np.full(system.n, Kind.NODE)
         for element in system.elements:
             if element.center_of_mass is not None:
@@ -103,12 +117,32 @@ def _vertices(numbers: dict[str, IntArray]) -> Cells:
     return Cells("vertex", np.arange(len(numbers["part"]))[:, None], numbers)
 
 
+def _faces(placed: Placed, sides: int) -> Faces:
+    """The surface of a shape, or a :class:`ModelError` that says what is wrong with it."""
+    surface, label = placed.shape.faces(sides), f"{type(placed.shape).__name__}.faces, on {placed.node}"
+    if not isinstance(surface, Faces) or not surface.cells:
+        raise ModelError(f"{label}: must return Faces(points, cells), with a block of cells, received {shown(surface)}")
+    count = len(array(surface.points, f"{label}: points", (None, 3)))
+    for cell, corners in surface.cells:
+        rows = np.asarray(corners)
+        width = rows.shape[1] if rows.ndim == 2 and rows.dtype.kind in "iu" else 0
+        if (
+            width not in {"triangle": (3,), "quad": (4,), "polygon": range(3, width + 1)}.get(cell, ())
+            or not ((rows >= 0) & (rows < count)).all()
+        ):
+            raise ModelError(
+                f"{label}: cells must be ('triangle', 'quad' or 'polygon', rows of the {count} points, one for each "
+                f"corner), received ({cell!r}, {shown(corners)})"
+            )
+    return surface
+
+
 class ShapePicture:
     """Shapes of one kind with their numbers, which are called ``numbered``."""
 
     def __init__(self, system: System, items: Sequence[tuple[Placed, int]], kind: Kind, numbered: str) -> None:
         sides = next((sides for most, sides in FINENESS if len(items) <= most), COARSEST)
-        faces = [placed.shape.faces(sides) for placed, _ in items]
+        faces = [_faces(placed, sides) for placed, _ in items]
         sizes = [len(surface.points) for surface in faces]
         self._points = np.concatenate([surface.points for surface in faces])
         self._rows = np.repeat([int(system.number(placed.node)) for placed, _ in items], sizes)

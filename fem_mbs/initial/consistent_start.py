@@ -357,9 +357,10 @@ def next_jump(system: System, state: State, end: float) -> float:
     """The next instant at which something jumps, after a state; the end of the run, if it is that but for rounding."""
     instant = system.next_jump(state)
     if not instant > state.t:
+        owner = next(own.owners[0] for own in system.batches if own.next_jump(state.t, state.u) == instant)
         raise ModelError(
-            f"simulate: after a jump at t = {state.t:g} s an element says that the next one is at {instant:g} s; "
-            "next_jump of its batch must return a later instant"
+            f"simulate: after a jump at t = {state.t:g} s {owner} or one of its kind says that the next one is at "
+            f"{instant:g} s; next_jump of its batch must return a later instant"
         )
     return end if abs(instant - end) <= side(end) else instant
 

@@ -311,7 +311,7 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     if isinstance(failure, NotConvergedError) and failure.value is not None:
         evaluation = failure.value.evaluation
         lines.append(f"relative residuals {shown_residuals(failure)}")
-        if text := not_finite(system, evaluation):
+        if text := not_finite(system, system.evaluate_at(last)) or not_finite(system, evaluation):
             return "\n  ".join([*lines, text])
         lines.append(f"worst equations: {worst_equations(system, evaluation)}")
         moved = moved_most(system, system.motion(last), evaluation.motion)

@@ -45,7 +45,8 @@ def without_accelerations(system: System, place: StatePoint) -> Evaluation:
     motion = _motion(system, place)
     with np.errstate(over="ignore", invalid="ignore"):
         evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(place.t))
-    if not np.isfinite(evaluation.force).all() and (text := not_finite(system, evaluation)):
+    finite = np.isfinite(evaluation.force).all() and np.isfinite(evaluation.constraint).all()
+    if not finite and (text := not_finite(system, evaluation)):
         raise MotionError(text)
     return evaluation
 
@@ -72,8 +73,9 @@ def check_system(system: System, caller: str) -> None:
     """Raise :class:`ModelError` if nothing can move, or an element or a joint breaks its contract."""
     if system.n_free == 0:
         raise ModelError(
-            f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
-            "model.add_node and give them bodies or beams"
+            f"{caller}: nothing can move: "
+            + ("the model has no node beside the ground" if system.n == 1 else f"all {system.n} nodes are held")
+            + ". Add nodes with model.add_node and give them bodies or beams"
         )
     motion = _motion(system, as_built(system))
     for joints in system.constraint_batches:

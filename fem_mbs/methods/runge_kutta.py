@@ -207,11 +207,19 @@ class ExplicitRungeKutta(Method):
         moving = float(max(speeds, accelerated**0.5))
         return Limit(stable_step(self.coefficients, z, h), abs(z) / h, moving)
 
-    def _finite(self, state: State) -> State:
+    def _state(self, place: StatePoint, found: Accelerations) -> State:
         """The state at the end of a step, if the step has not overflowed."""
+        state = State(place.t, place.x, place.R, place.v, *found)
         if not all(np.isfinite(part).all() for part in (state.x, state.R, state.v, state.vdot, state.u)):
             raise MotionError(f"{self}: the step has no finite result; an explicit method needs shorter ones")
         return state
+
+    def _error(self, system: System, h: float, K: Array, L: Array, speed: float) -> float | None:
+        """By rates ``(s, N)``: the difference of two results, of velocities over the largest speed so far."""
+        if (estimate := self.coefficients.estimate) is None:
+            return None
+        of_place, of_velocity = (float(np.abs(h * system.weight * (estimate @ rates)).max()) for rates in (K, L))
+        return max(of_place, of_velocity / speed if speed else 0.0)
 
 
 def moved(system: System, state: State, h: float, D: Array, dv: Array) -> StatePoint:
@@ -229,11 +237,33 @@ def fastest_so_far(system: System, speed: float, *states: State) -> float:
     return max(speed, *(float(np.abs(system.weight * state.rates).max()) for state in states))
 
 
-def evaluated(system: System, place: StatePoint, report: Report) -> Accelerations:
-    """Accelerations at a stage, which counts in a report."""
-    report.evaluations += 1
-    report.factorizations += 1
-    return accelerations(system, place)
+def stages(
+    tableau: Tableau,
+    system: System,
+    h: float,
+    first: tuple[Array, Array],
+    ahead: Callable[[float, Array, Array], StatePoint],
+    rates: Callable[[Array, StatePoint, Accelerations], tuple[Array, Array]],
+    closed: Callable[[System, StatePoint], StatePoint] | None = None,
+) -> tuple[tuple[Array, Array], tuple[Array, StatePoint, Accelerations], Report]:
+    """Those of a step with the rates ``first`` at its start; the end is the first one of the next step.
+
+    Returns rates ``(s, N)`` of the increment and of velocities, and at the end the increment, the place, accelerations.
+    ``ahead`` returns the place a time later, an increment and changes of velocities away; ``rates`` those there;
+    ``closed`` the place at the end with joints closed.
+    """
+    s = len(tableau.b)
+    count, (K, L) = s - tableau.first_same_as_last, np.zeros((2, s, system.N))
+    K[0], L[0] = first
+    for i, weights in enumerate([*tableau.A[1:count], tableau.b], 1):
+        D = h * (weights @ K)
+        place = ahead(h * float(weights.sum()), D, h * (weights @ L))
+        if closed is not None and i == count:
+            place = closed(system, place)
+        found = accelerations(system, place)
+        if i < s:
+            K[i], L[i] = rates(D, place, found)
+    return (K, L), (D, place, found), Report(evaluations=count, factorizations=count)
 
 
 class Speed(NamedTuple):
@@ -287,38 +317,26 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
 
     def step(self, system: System, state: State, h: float, memory: Speed) -> Step:
         """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
-        tableau, report = self.coefficients, Report()
-        K, L = np.zeros((2, len(tableau.b), system.N))  # rates of increments, and of velocities
-        K[0], L[0] = state.rates, np.append(state.vdot, state.uddot)
+
+        def rates(D: Array, place: StatePoint, found: Accelerations) -> tuple[Array, Array]:
+            nodes = self._inverse_tangent_product(system, system.nodes_of(D), place.v)
+            return np.append(nodes, found.udot), np.append(found.vdot, found.uddot)
+
+        first, closed = (state.rates, np.append(state.vdot, state.uddot)), self.projection and system.m
         # an unstable step overflows
         with np.errstate(over="ignore", invalid="ignore"):
-            for i in range(1, len(tableau.b) - tableau.first_same_as_last):
-                D, place = _ahead(system, state, h, tableau.A[i], K, L)
-                K[i], L[i] = self._rates(system, D, place, evaluated(system, place, report))
-            D, place = _ahead(system, state, h, tableau.b, K, L)
-            if self.projection and system.m:
-                place = projected(system, place)
-            found = evaluated(system, place, report)
-            if tableau.first_same_as_last:
-                K[-1], L[-1] = self._rates(system, D, place, found)
-        new = self._finite(State(place.t, place.x, place.R, place.v, *found))
+            ahead = partial(moved, system, state)
+            every = stages(self.coefficients, system, h, first, ahead, rates, projected if closed else None)
+        (K, L), (_, place, found), report = every
+        new = self._state(place, found)
         speed = fastest_so_far(system, memory.largest, state, new)
-        error = None
-        if tableau.estimate is not None:
-            of_place, of_velocity = (np.abs(h * system.weight * (tableau.estimate @ rates)).max() for rates in (K, L))
-            error = float(max(of_place, of_velocity / speed if speed else 0.0))
-        return Step(system.accept(new), Speed(speed), report, error)
+        return Step(system.accept(new), Speed(speed), report, self._error(system, h, K, L, speed))
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """By a step of the share: all of the order of the tableau, joints closed."""
         if not 0.0 < share < 1.0:
             return second if share else first
         return self.step(system, first, share * (second.t - first.t), Speed(0.0)).state
-
-    def _rates(self, system: System, D: Array, place: StatePoint, found: Accelerations) -> tuple[Array, Array]:
-        """Rates (N,) of the increment ``D`` (N,) that has led to a place, and of the velocities."""
-        nodes = self._inverse_tangent_product(system, system.nodes_of(D), place.v)
-        return np.append(nodes, found.udot), np.append(found.vdot, found.uddot)
 
     def _inverse_tangent_product(self, system: System, D: Array, v: Array) -> Array:
         """``T^-1(D) v``, or the sum of as many terms ``B_k/k! [D, [D, ... v]]`` as are wanted."""
@@ -338,9 +356,3 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
 
     def __str__(self) -> str:
         return f"{type(self).__name__} with the tableau {self.tableau}"
-
-
-def _ahead(system: System, state: State, h: float, weights: Array, K: Array, L: Array) -> tuple[Array, StatePoint]:
-    """The increment (N,) that stages make with their weights, and the place there."""
-    D = h * (weights @ K)
-    return D, moved(system, state, h * float(weights.sum()), D, h * (weights @ L))

@@ -12,6 +12,7 @@ docs/modes.md, "How they are found".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,11 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh, splu
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ConvergenceError, SingularSystemError
 
-DENSE_SIZE = 100
-"""Unknowns up to which everything is dense."""
+DENSE_SIZE, LARGEST = 100, 1000
+"""Unknowns up to which everything is dense; size of an operator up to which it is where ARPACK does not converge, as
+among motions of slender beams that differ by more than rounding leaves of them."""
+RESTARTS = 40
+"""Of ARPACK; some ten are usual."""
 NO_STIFFNESS = 4.0 * float(np.finfo(float).eps)
 """A mode whose stiffness ``x^T K x`` is below this share of ``|x|^T |K| |x|`` has none: its frequency is zero."""
 DEFECT = 1e-6
@@ -95,11 +99,13 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
     """
     n = K.shape[0]
     solve = _factor(K + shift * M, csc_array(B.T), B)
-    if _small(B, count):
-        x = _dense_modes(M, solve, count)
-    else:
+
+    def few() -> Array:
         operator = LinearOperator((n, n), solve, dtype=float)
-        _, x = arpack(eigsh, K, count, f"modes: {count} eigenvalues", M=M, sigma=-shift, OPinv=operator)
+        found = arpack(eigsh, K, count, f"modes: {count} eigenvalues", M=M, sigma=-shift, OPinv=operator)
+        return np.asarray(found[1])
+
+    x = _found(partial(_dense_modes, M, solve, count), None if _small(B, count) else few, n)
     # one more step of inverse iteration takes out what is not admissible, the Rayleigh quotients what the shift hides
     _, x = _ritz(M, K, solve(M @ x))
     squares = _products(x, K @ x)
@@ -130,13 +136,15 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     first = np.flatnonzero(~second)
     states = int((abs(C)[first][:, first].sum(axis=1) > 0.0).sum())
     finite = 2 * int(second.sum()) + states - 2 * m + int(velocity.sum())
-    if _small(B, count) or 2 * count + 2 + states >= finite:
+
+    def dense() -> tuple[Array, Array]:
         theta, z = eig(apply(np.eye(2 * n)))
         largest = np.argsort(-np.abs(theta))[:finite]
-        theta, z = theta[largest], z[:, largest]
-    else:
-        operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
-        theta, z = arpack(eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
+        return theta[largest], z[:, largest]
+
+    operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
+    few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
+    theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
     return _select(sigma + sigma / theta, z[:n], M, K, sigma, count)
 
 
@@ -189,18 +197,14 @@ def _factor(P: csc_array, L: csc_array, rows: csc_array) -> Callable[..., Array]
 
 def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
     """With ``M = F F^T`` the symmetric matrix ``F^T solve(F)`` has the eigenvalues ``1/(square + shift)``."""
-    F = _root(M.toarray())
+    # right for small masses beside large ones
+    units = np.sqrt(M.diagonal())
+    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    values, vectors = np.linalg.eigh(inverse[:, None] * M.toarray() * inverse)
+    F = units[:, None] * vectors * np.sqrt(values.clip(0.0))
     operator = F.T @ solve(F)
     values, y = eigh(0.5 * (operator + operator.T))
     return solve(F @ y[:, np.argsort(-np.abs(values))[:count]])
-
-
-def _root(M: Array) -> Array:
-    """``F`` with ``M = F F^T`` for a positive semidefinite ``M``, right for small masses beside large ones."""
-    units = np.sqrt(np.diag(M))
-    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
-    values, vectors = np.linalg.eigh(inverse[:, None] * M * inverse)
-    return np.asarray(units[:, None] * vectors * np.sqrt(values.clip(0.0)))
 
 
 def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, count: int) -> tuple[Array, Array]:
@@ -232,6 +236,17 @@ def _products(x: Array, y: Array) -> Array:
     return np.asarray((x.conj() * y).sum(axis=0))
 
 
+def _found(dense: Callable[[], Any], few: Callable[[], Any] | None, size: int) -> Any:
+    """What ARPACK finds; what a dense operator of a size has if that is to be, or where ARPACK does not converge."""
+    if few is not None:
+        try:
+            return few()
+        except ConvergenceError:
+            if size > LARGEST:
+                raise
+    return dense()
+
+
 def _small(B: csc_array, count: int) -> bool:
     m, n = B.shape
     return bool(n <= DENSE_SIZE or 3 * count > n - m)
@@ -242,7 +257,7 @@ def arpack(solver: Callable[..., tuple[Array, Array]], matrix: Any, count: int, 
     first = np.random.default_rng(1).normal(size=matrix.shape[0])
     for subspace in (None, 4 * count + 40):
         try:
-            return solver(matrix, count, ncv=subspace, v0=first, **options)
+            return solver(matrix, count, ncv=subspace, v0=first, maxiter=RESTARTS, **options)
         except ArpackError:
             continue
     raise ConvergenceError(f"{what} did not converge; ask for a few more or fewer")

@@ -109,6 +109,7 @@ def _coefficients(linear: LinearModel, sources: Mapping[str, Any], kind: str) ->
     unit, at = np.vstack([np.zeros(system.k), np.eye(system.k)]), np.full(system.k + 1, linear.state.t)
     for row, (name, source) in zip(result, sources.items(), strict=True):
         label = f"{LABEL}: {kind}[{name!r}]"
+        source = system.find(source, label)
         if not isinstance(source, Combines):
             raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
         values = source.signal_values(at, unit, system.number)
@@ -195,11 +196,11 @@ class LinearModel(Public):
         Parameters
         ----------
         inputs : dict
-            Names, each with a block of one output; the input is added to its value. ``Junction(0.0)`` that a
-            ``JointActuator`` reads is a force in N or a torque in N m.
+            Names, each with a block of one output, or its name; the input is added to its value. ``Junction(0.0)``
+            that a ``JointActuator`` reads is a force in N or a torque in N m.
         outputs : dict
-            Names, each with a sensor, a block or a sum of signals; outputs are deviations from their values at the
-            state.
+            Names, each with a sensor, a block, its name, or a sum of signals; outputs are deviations from their values
+            at the state.
 
         Returns
         -------
@@ -235,6 +236,8 @@ class LinearModel(Public):
 
 KINK, SMOOTH = 1e-6, 1e-2
 """Change of a multiplier, against the largest, over which slopes may change by this share."""
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""Of numbers that forces are computed of."""
 ZERO = 1e-9
 """Reactions, against the largest, that are none."""
 
@@ -248,7 +251,8 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     model : Model
         What to linearise.
     state : State, optional
-        By default the initial state. Its accelerations and multipliers are used as they are. Contacts that push are
+        By default the initial state. Its accelerations and multipliers are used as they are, but for what rounding of
+        forces makes of accelerations, which is none. Contacts that push are
         joints: what sticks holds its tangents, what slides has its friction; others are open.
 
     Raises
@@ -275,7 +279,13 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     state = None if state is None else from_user(system, state, "linearize: state")
     system, state = as_joints(system, state, "linearize")
     state = consistent_start(system) if state is None else state
-    _check_held(system, state)
+    moving = held_velocity(system, state.R, state.v).any(axis=1)
+    if moving.any():
+        raise ModelError(
+            f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
+            "state from a run of the model as it is now"
+        )
+    state = _without_rounding(system, state)
     evaluation = system.evaluate_at(state)
     V_d, A_d, A_rate = deviations(evaluation.motion)
     one = tangent.unit(system.n, system.k)
@@ -302,6 +312,29 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     return LinearModel(
         *(M, C, K, B, L, G, force, gap, axes, varies), (damping, circulatory), system.to_user(state), system
     )
+
+
+def _without_rounding(system: System, state: State) -> State:
+    """The state without linear or angular accelerations of nodes that are what rounding makes of forces.
+
+    Light nodes accelerate by much then, which turns what is symmetric into what is not.
+    """
+    if not state.vdot.any():
+        return state
+    evaluation = system.evaluate_at(state)
+    M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))
+    K = tangent.force_matrix(system, tangent.entries(system, evaluation, *deviations(evaluation.motion)[:2]))
+    rows, sizes = system.free_rows, np.ones(system.N)
+    sizes[: 6 * system.n].reshape(-1, 6)[:, :3] = np.linalg.norm(state.x, axis=1)[:, None]
+    rounding, forces = np.zeros((2, system.N))
+    rounding[rows] = ROUNDING * (abs(K) @ sizes[rows])
+    parts = M.tocoo()  # of a node alone, as what neighbours accelerate by may be more than rounding
+    i, j = rows[parts.row], rows[parts.col]
+    alone = (i // 3 == j // 3) & (j < 6 * system.n)
+    np.add.at(forces, i[alone], parts.data[alone] * state.vdot.ravel()[j[alone]])
+    noise, forces = (np.linalg.norm(system.nodes_of(own).reshape(-1, 2, 3), axis=2) for own in (rounding, forces))
+    vdot = np.where((forces <= noise)[:, :, None], 0.0, state.vdot.reshape(-1, 2, 3))
+    return replace(state, vdot=vdot.reshape(-1, 6))
 
 
 def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
@@ -331,16 +364,6 @@ def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
                 "that is zero at the state, and has no derivative there: take a state in which the joint carries a "
                 "load, or leave the reactions out of the friction, reactions=False"
             )
-
-
-def _check_held(system: System, state: State) -> None:
-    """Refuse a state in which nodes move that the model holds."""
-    moving = held_velocity(system, state.R, state.v).any(axis=1)
-    if moving.any():
-        raise ModelError(
-            f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
-            "state from a run of the model as it is now"
-        )
 
 
 def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array) -> csc_array:

@@ -73,7 +73,10 @@ def modes(model: Model, count: PositiveInt | None = None, state: State | None = 
     """
     linear = linearize(model, state)
     if state is not None:
-        _check(linear)
+        system = linear.system
+        if worst := worst_joint(system, linear.gap, OPEN):
+            raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
+        explain_singular(system, system.evaluate_at(linear.state), f"at t = {linear.state.t:g} s")
     result = solve_modes(linear, count, damped)
     _warn(result)
     return result
@@ -103,7 +106,8 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
     d = (units @ (x * (np.abs(largest) / largest))).T
     result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear, damped)
-    if linear.varies and _fastest(linear) > DRIFT * _lowest(result):
+    fastest = np.linalg.norm(system.motion(linear.state).V[:, 3:], axis=1).max()
+    if linear.varies and fastest > DRIFT * _lowest(result):
         raise ModelError(f"modes: {linear.varies}")
     return result
 
@@ -148,15 +152,6 @@ def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     return count
 
 
-def _check(linear: LinearModel) -> None:
-    """Refuse a state that is not one of the model."""
-    system, state = linear.system, linear.state
-    if worst := worst_joint(system, linear.gap, OPEN):
-        raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
-    evaluation = system.evaluate_at(state)
-    explain_singular(system, evaluation, f"at t = {state.t:g} s")
-
-
 def _warn(modes: Modes) -> None:
     """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
     state, system = modes.linear.state, modes.linear.system
@@ -184,11 +179,6 @@ def _warn(modes: Modes) -> None:
 def _lowest(modes: Modes) -> float:
     """The lowest angular frequency that is not zero."""
     return float(modes.angular[modes.angular > 0.0].min(initial=np.inf))
-
-
-def _fastest(linear: LinearModel) -> float:
-    """The largest angular velocity of a node."""
-    return float(np.linalg.norm(linear.system.motion(linear.state).V[:, 3:], axis=1).max())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

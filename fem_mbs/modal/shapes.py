@@ -54,7 +54,9 @@ class ShapesOfMotion(Public):
         self._title(mode)
         state, system = self.linear.state, self.linear.system
         shape, omega = self.shapes[mode], self._frequency(mode)
-        amplitude = amplitude or _amplitude(shape, system.length)
+        if amplitude is None:
+            sizes = np.abs(shape).reshape(-1, 2, 3).max(axis=(0, 2), initial=np.finfo(float).tiny)
+            amplitude = float((np.array([DISPLACEMENT * system.length, ANGLE]) / sizes).min())
         states = []
         for t in np.linspace(0.0, 2.0 * np.pi / omega, frames + 1):
             phase = amplitude * np.exp(1j * omega * t)
@@ -141,10 +143,4 @@ class ShapesOfMotion(Public):
         return 2.0 * np.pi
 
     def _row(self, node: NodeOrName) -> int:
-        return self.linear.system.row(node)
-
-
-def _amplitude(shape: Array, length: float) -> float:
-    displacement, angle = np.abs(shape[:, :3]).max(), np.abs(shape[:, 3:]).max()
-    tiny = np.finfo(float).tiny
-    return float(min(DISPLACEMENT * length / max(displacement, tiny), ANGLE / max(angle, tiny)))
+        return self.linear.system.row(node, f"{type(self).__name__}: node")

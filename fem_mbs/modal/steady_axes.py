@@ -7,8 +7,6 @@ of a whole matrix are rounding. docs/modes.md, "Rotation".
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -37,47 +35,38 @@ APART = 3.0
 """Ratio of speeds from which each is looked at at its own times."""
 
 
-class SteadyAxes(NamedTuple):
-    """The axes from which the displacement and the rotation of every node are seen."""
-
-    rates: Array
-    """Their angular velocities ``(n, 2, 3)`` in rad/s, world frame."""
-    own: Array
-    """The same of internal variables ``(k, 3)``."""
-    varies: str
-    """What keeps the equations from being constant in any axes; empty if they are, or if nothing turns steadily."""
-
-
-def steady_axes(system: System, evaluation: Evaluation, still: bool = False) -> SteadyAxes:
+def steady_axes(system: System, evaluation: Evaluation, still: bool = False) -> tuple[Array, Array, str]:
     """Axes in which the equations about a motion are constant: those of the bodies where they will do.
 
     With ``still``, those that stand still where they will do, then those of the bodies.
+
+    Returns
+    -------
+    (n, 2, 3), (k, 3), str
+        Angular velocities in rad/s, world frame, of the axes from which the displacement and the rotation of every node
+        are seen, and internal variables; and what keeps the equations from being constant in any axes, empty if they
+        are, or if nothing turns steadily.
     """
-    motion = evaluation.motion
+    motion, n, varies = evaluation.motion, system.n, ""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates = np.concatenate([np.repeat(spins, 2, axis=0), np.zeros((system.k, 3))])
     for batch in system.batches:
         if batch.own is not None and batch.nodes.size:
-            rates[2 * system.n + batch.own] = spins[batch.nodes[:, 0], None]
+            rates[2 * n + batch.own] = spins[batch.nodes[:, 0], None]
     speeds = turning_speeds(system, motion)
-    if not len(speeds) or not _balanced(system, evaluation, speeds):
-        return _split(rates, system.n, "")
-    try:
-        rates, varies = _chosen(system, motion, speeds, rates, still)
-    except MotionError as failure:
-        varies = f"{WHY}: as it turns on, {failure}"
-    return _split(rates, system.n, varies)
-
-
-def _split(rates: Array, n: int, varies: str) -> SteadyAxes:
-    return SteadyAxes(rates[: 2 * n].reshape(-1, 2, 3), rates[2 * n :], varies)
+    if len(speeds) and _balanced(system, evaluation, speeds):
+        try:
+            rates, varies = _chosen(system, motion, speeds, rates, still)
+        except MotionError as failure:
+            varies = f"{WHY}: as it turns on, {failure}"
+    return rates[: 2 * n].reshape(-1, 2, 3), rates[2 * n :], varies
 
 
 def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first: bool) -> tuple[Array, str]:
     """The axes of each displacement, rotation and internal variable, ``(2n + k, 3)``, and what varies all the same."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
-    rates, looks = bodies.copy(), list[_Changes]()
-    still = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds)
+    still, looks = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds), list[_Changes]()
+    rates = np.where(still.free[:, None] | (not first), bodies, 0.0)  # what the model holds is seen from anywhere
     label = still.coupled()
     left = np.unique(label[still.free])
     tried = (np.zeros(3), spins, *speeds) if first else (spins, np.zeros(3), *speeds)

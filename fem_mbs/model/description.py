@@ -32,6 +32,7 @@ from fem_mbs.contracts import (
     listed,
     look_up,
     make,
+    moments,
     shown,
     still_nodes,
     text,
@@ -42,6 +43,8 @@ from fem_mbs.errors import ModelError
 ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
 """What holds no part, or is not looked into."""
 TOGETHER = (list, tuple, set, frozenset)
+RESERVED = "constraint_residual"
+"""A quantity of a solution with a position and a velocity, as nodes have them."""
 CHANGES = "add_node(...) and add(...) bring nodes, elements and joints into a model, remove(...) takes them out"
 
 
@@ -182,6 +185,7 @@ class ModelDescription(PartNames):
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = vector(value, "Model: gravity")
         self._gravity.flags.writeable = False
+        moments.changes += 1
 
     @checked
     def add_node(
@@ -225,6 +229,7 @@ class ModelDescription(PartNames):
         self._added[Node] += 1
         list.append(self.nodes, node)
         self._members.add(node)
+        moments.changes += 1
         return node
 
     def add_nodes(self, places: Array, names: Sequence[str] | None = None) -> list[Node]:
@@ -242,6 +247,7 @@ class ModelDescription(PartNames):
         self._added[Node] += len(nodes)
         list.extend(self.nodes, nodes)
         self._members.update(nodes)
+        moments.changes += 1
         return nodes
 
     def hold(self, node: Node, translation: bool, rotation: bool) -> None:
@@ -281,11 +287,17 @@ class ModelDescription(PartNames):
         for node in element.nodes:
             self._own(node, str(element))
         check_internal_variables(element)
+        if isinstance(element, Constraint) and not (element.nodes and element.equations):
+            raise ModelError(
+                f"{element} has no nodes or no equations; does its __init__ call super().__init__(...), and does it "
+                "close anything?"
+            )
         kind = type(element)
         element.name = self._free_name(name, element.default_name or f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
         self._parts[element.name] = element
         complete(element)
+        moments.changes += 1
         if isinstance(element, Element):
             list.append(self.elements, element)
         else:
@@ -333,6 +345,7 @@ class ModelDescription(PartNames):
         for part, using in users(self, left, gone).items():
             them = "these" if len(using) > 1 else "that"
             raise ModelError(f"Model.remove: {part} is used by {listed(using)}; remove {them} with it")
+        moments.changes += 1
         for part in gone:
             del self._parts[str(part.name)]
         self._members.difference_update(gone)
@@ -354,6 +367,8 @@ class ModelDescription(PartNames):
 
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
+        if name == RESERVED:
+            raise ModelError(f"the name '{name}' is that of a quantity of the whole model; give another name=")
         if text(name, "Model.check_name: name") in self._parts:
             raise ModelError(
                 f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model; give another "

@@ -34,14 +34,18 @@ KINDS = (".mp4", ".gif")
 QUARTERS = 4
 SHORTEST, LONGEST = 2.0, 10.0
 """Seconds of a film, where nobody says how long it is to be: those of the run between these."""
-MOST_FRAMES = 100_000
+MOST_FRAMES, MOST_PIXELS = 100_000, 10_000
+"""Of a film; along one side of a picture."""
 
 
 def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
-    """Two whole numbers above zero, or a :class:`ModelError` that begins with ``label``."""
+    """Two whole numbers from 1 to ``MOST_PIXELS``, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise ModelError(f"{label} must be a width and a height in pixels, received {shown(value)}")
-    return whole_number(value[0], label), whole_number(value[1], label)
+    size = whole_number(value[0], label), whole_number(value[1], label)
+    if max(size) > MOST_PIXELS:
+        raise ModelError(f"{label} must be at most {MOST_PIXELS} pixels along each side, received {shown(value)}")
+    return size
 
 
 Size = Annotated[tuple[int, int], pair_of_pixels]
@@ -168,6 +172,10 @@ def page(rows: Sequence[Sequence[object]], heading: str = "", picture: Callable[
 
 def of_model(system: System, size: Size) -> View:
     """A model as it is built."""
+    if system.n == 1 and not system.all_batches:
+        raise ModelError(
+            "Model.plot: the model is empty; add nodes, which are drawn with their axes, and parts on them"
+        )
     drawing = Drawing(system)
     return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size)
 

@@ -32,6 +32,8 @@ def need(module: str, what: str) -> Any:
 def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     """A file that ``write`` writes, or an error that says why it cannot; missing folders are made."""
     path = Path(path)
+    if path.name in ("", ".."):
+        raise ModelError(f"cannot write '{path}': it names no file; try '{path / 'picture.png'}'")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path)

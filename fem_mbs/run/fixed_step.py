@@ -36,8 +36,8 @@ SUDDEN, FADING = 3.0, 0.9
 """A local error so many times the usual one tells of a kink; how much of that is left after a step."""
 YOUNG, GROSS = 2.0, 1e-3
 """A motion that has grown so much since its speed was looked at has just begun: its errors grow with it, up to here."""
-LASTING = 2.0
-"""How fast the usual error grows in parts of steps, in the time of a step."""
+LASTING, ALIKE = 2.0, 1.0 / 32.0
+"""How fast the usual error grows in parts of steps: in the time of a step, or in so many parts that cross no kink."""
 SLOW, CREPT = 2.0**-8, 300
 """Parts that are short, and so many of them in a row that something keeps them so."""
 SEEN = 8
@@ -216,7 +216,8 @@ class FixedStep(Public):
         # what lasts for some steps is no kink
         usual = ALLOWED
         if not first:
-            usual = min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
+            lasts = h / memory.h if crossed else max(h / memory.h, ALIKE)
+            usual = min(max(error / share, memory.usual), memory.usual * LASTING**lasts)
         rough = excess > TINY
         crept = memory.crept + 1 if h < SLOW * memory.h else 0
         changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}

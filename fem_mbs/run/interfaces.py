@@ -194,6 +194,8 @@ class Checkpoint(Public):
         Names of the nodes and internal variables of the model, and of its constraint equations.
     system : System, optional
         The model as it was: where another has other numbers, the method starts anew from the state.
+    equations : tuple, optional
+        What its equations were when the run ended: values that functions read may be others by now.
     """
 
     state: State
@@ -202,6 +204,7 @@ class Checkpoint(Public):
     control_memory: Any
     names: tuple[str, ...]
     system: System | None = None
+    equations: Sequence[tuple[Evaluation, Sequence[Array]]] | None = None
 
     def __repr__(self) -> str:
         return f"Checkpoint at t = {self.state.t:g} s"
@@ -224,24 +227,16 @@ def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> 
         )
 
 
-def has_changed(before: System | None, system: System, state: State) -> bool:
+def has_changed(checkpoint: Checkpoint, system: System) -> bool:
     """Whether the equations of a model at a state, and a little further on, are other ones than before."""
-    if before is None:
-        return False
-    speed = before.largest_of_nodes(state.v.ravel())
-    h = AHEAD / speed if speed else 0.0
-    x, R = before.kinematics.retract(state.x, state.R, h * state.v)
-    ahead = replace(state, x=x, R=R, u=state.u + np.where(before.order > 0, h * state.udot, 0.0))
-    try:
-        with before.as_frozen():
-            old = [_equations(before, at) for at in (state, ahead)]
-    except FemMbsError:
+    old = checkpoint.equations
+    if old is None and checkpoint.system is not None:  # of a file
+        old = equations_about(checkpoint.system, checkpoint.state)
+    if old is None:
         return False  # functions of a script are not in its file: nothing is known
-    try:
-        new = [_equations(system, at) for at in (state, ahead)]
-    except FAILURES:
+    if (new := equations_about(system, checkpoint.state)) is None:
         return True
-    for (evaluation, *own), (other, *others) in zip(old, new, strict=True):
+    for (evaluation, own), (other, others) in zip(old, new, strict=True):
         if not relative_force(system, other, other.force - evaluation.force) <= ALIKE:
             return True
         for one, two in zip(own, others, strict=True):
@@ -250,13 +245,29 @@ def has_changed(before: System | None, system: System, state: State) -> bool:
     return False
 
 
-def _equations(system: System, state: State) -> tuple[Evaluation, Array, Array, Array, Array]:
-    """Forces, gaps of joints and what their accelerations lack, gaps of contacts and their friction."""
+def equations_about(system: System, state: State) -> Sequence[tuple[Evaluation, Sequence[Array]]] | None:
+    """The equations at a state, and a little further on, as numbers; None where a function of the script fails.
+
+    Forces, gaps of joints and what their accelerations lack, gaps of contacts and their friction.
+    """
+    try:
+        with system.as_frozen(), np.errstate(over="ignore", invalid="ignore"):  # of a run that has failed
+            speed = system.largest_of_nodes(state.v.ravel())
+            h = AHEAD / speed if speed else 0.0
+            x, R = system.kinematics.retract(state.x, state.R, h * state.v)
+            ahead = replace(state, x=x, R=R, u=state.u + np.where(system.order > 0, h * state.udot, 0.0))
+            return [_equations(system, at) for at in (state, ahead)]
+    except (FemMbsError, *FAILURES):
+        return None
+
+
+def _equations(system: System, state: State) -> tuple[Evaluation, Sequence[Array]]:
     evaluation = system.evaluate_at(state)
     hidden = constraints.acceleration_residual(system, evaluation)
     contacts = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]
     gaps = flat([np.minimum(own.gaps(evaluation.motion), system.length) for own in contacts])
-    return evaluation, evaluation.constraint, hidden, gaps, flat([own.friction for own in contacts])
+    numbers = evaluation._replace(contexts=[], gradients=[], constraint_contexts=[], phi=[])
+    return numbers, (evaluation.constraint, hidden, gaps, flat([own.friction for own in contacts]))
 
 
 def names_of(system: System) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ def simulate(
     if store is None:
         recorder: Recorder = MemoryRecorder(
             lambda states, outcome, stats, hits, turns: Solution(
-                system, states, outcome, stats, hits, integration.checkpoint(), turns, None if selection else method
+                system, states, outcome, stats, hits, integration.checkpoint(True), turns, None if selection else method
             ),
             started,
             system,

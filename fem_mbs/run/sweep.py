@@ -211,12 +211,20 @@ def run_case(function: Function, case: Row) -> Row:
     try:
         with _interrupts():
             result = function(**case)
-        if isinstance(result, Mapping) and all(isinstance(key, str) for key in result) and not result.keys() & RESERVED:
-            return dict(result)
-        raise ModelError(
-            f"sweep: the function must return a dict of results by names, none of them {' or '.join(RESERVED)}, it "
-            f"returned {shown(result)}"
-        )
+        if not (
+            isinstance(result, Mapping) and all(isinstance(key, str) for key in result) and not result.keys() & RESERVED
+        ):
+            raise ModelError(
+                f"sweep: the function must return a dict of results by names, none of them {' or '.join(RESERVED)}, it "
+                f"returned {shown(result)}"
+            )
+        for name in result.keys() & case.keys():
+            if not np.array_equal(result[name], case[name]):
+                raise ModelError(
+                    f"sweep: the function returned {shown(result[name])} as '{name}', which is the name of its "
+                    f"argument, {shown(case[name])}: a row has both; give the result a name of its own"
+                )
+        return dict(result)
     except (Exception, SystemExit) as error:
         return {"error": f"{type(error).__name__}: {error}{_place(error)}"}
 

@@ -20,7 +20,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.contracts.progress import Progress
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
@@ -38,6 +38,7 @@ from fem_mbs.run.interfaces import (
     StepControl,
     StepSequence,
     check_checkpoint,
+    equations_about,
     has_changed,
     names_of,
 )
@@ -50,12 +51,16 @@ from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
-"""So many steps are checked for what the contract of methods says."""
+"""So many steps of a method of ours are checked for what the contract of methods says."""
 BENT, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
 error of more than a tenth of the path that the velocities before it would lead along."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
+END_IT = (
+    "end it there by an event (terminal = True) or a callback that returns True, change the model, and go on with "
+    "simulate(model, ..., initial=solution.checkpoint)"
+)
 
 
 def run_to_end(
@@ -71,7 +76,7 @@ def run_to_end(
         states = () if events is None else events.states
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
-    outcome, changes = Outcome.FINISHED, moments.changes
+    outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
     watches, said = _watches(steps), list[str]()
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
@@ -86,14 +91,17 @@ def run_to_end(
                 outcome = Outcome.STOPPED
             if moments.changes != changes:
                 changes = moments.changes
-                _refuse_changes(steps, step.state.t)
+                refuse_changes(steps.system, f"{steps.label}: changed during the run, up to {at(step.state.t)}", END_IT)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
-    except FemMbsError as failure:
+    except Exception as problem:
+        failure = problem if isinstance(problem, FemMbsError) else users_failure(problem, steps.label)
+        if failure is None:
+            raise
         outcome = Outcome.FAILED
         error = steps.explain(failure) if isinstance(failure, FAILURES) else failure
         error.solution = solution()
-        if error is failure:
+        if error is problem:
             raise
         raise error from failure.__cause__
     finally:
@@ -119,15 +127,17 @@ def _watches(steps: StepSequence) -> list[StateWatch]:
     return watches
 
 
-def _refuse_changes(steps: StepSequence, t: float) -> None:
-    """Say that a part was changed by a callback, an event or a law: the run would not see it."""
-    system = steps.system
-    if changed := changed_since(system.parts.values(), system.frozen_as):
-        raise ModelError(
-            f"{steps.label}: changed during the run, up to {steps.where.format(t)}: {changed}. A run keeps the model "
-            "as it was when it began; end it there by an event (terminal = True) or a callback that returns True, "
-            "change the model, and go on with simulate(model, ..., initial=solution.checkpoint)"
-        )
+def refuse_changes(system: System, begin: str, advice: str) -> None:
+    """Say that the model was changed by a callback, an event or a law: the run would not see it."""
+    model = system.model
+    now, then = [*model.nodes, *model.elements, *model.constraints], [*system.nodes, *system.number.parts]
+    both = set(now).intersection(then)
+    changed = [changed_since(then, system.frozen_as), "its gravity" if (model.gravity != system.gravity).any() else ""]
+    changed += [
+        f"{part}: {how}" for own, how in ((now, "added"), (then, "removed")) for part in own if part not in both
+    ]
+    if text := "; ".join(filter(None, changed)):
+        raise ModelError(f"{begin}: {text}. A run keeps the model as it was when it began; {advice}")
 
 
 def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
@@ -181,10 +191,11 @@ class TimeIntegration:
         self.memory: Any
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
+        self._checked = CHECKED if type(method).__module__.startswith("fem_mbs.") else math.inf
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             check_checkpoint(initial, system, method)
-            if has_changed(initial.system, system, initial.state):
+            if has_changed(initial, system):
                 LOG.info("simulate: the model has changed since the checkpoint: the method starts anew from its state")
                 initial = initial.state
         if isinstance(initial, Checkpoint):
@@ -240,7 +251,7 @@ class TimeIntegration:
             jumps = plan.end is not None and plan.end == self._jump
             try:
                 h = plan.h - side(self._jump) if jumps else plan.h
-                take = self._stepper.inner_step if self.steps > CHECKED else self._checked_step
+                take = self._stepper.inner_step if self.steps > self._checked else self._checked_step
                 step = take(self.system, self.state, h, self.memory)
                 if self.system.end_checks and not step.report.end_checked:
                     end = step.state
@@ -273,7 +284,7 @@ class TimeIntegration:
             return AcceptedStep(self.state, step.report)
 
     def _checked_step(self, *given: Any) -> Step:
-        return check_step(self._stepper.step(*given), self.method)
+        return check_step(self._stepper.step(*given), self.method, *given[1:3])
 
     def _shortened(self, plan: Plan, failure: FemMbsError) -> bool:
         """Whether another step may do where one has failed."""
@@ -344,10 +355,11 @@ class TimeIntegration:
         """Estimated error since the run began."""
         return self._error.at(self.state.t, self.method.carried(self.system, self.memory))
 
-    def checkpoint(self) -> Checkpoint:
-        """Where the run stands."""
-        system = self.system
-        return Checkpoint(frozen(self.state), self.memory, self.control, self.control_memory, names_of(system), system)
+    def checkpoint(self, ended: bool = False) -> Checkpoint:
+        """Where the run stands; of one that has ended, with its equations."""
+        system, equations = self.system, equations_about(self.system, self.state) if ended else None
+        stands = frozen(self.state), self.memory, self.control, self.control_memory
+        return Checkpoint(*stands, names_of(system), system, equations)
 
     def counts(self) -> tuple[int, int, int, str, tuple[Any, ...]]:
         """What was counted so far, beside the checkpoint: for :meth:`resume`."""

@@ -10,12 +10,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Motion, Public
-from fem_mbs.contracts.unilateral import CARRIED, FORCES, IMPULSES, TIME, WORK
+from fem_mbs.contracts.unilateral import CARRIED, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
+from fem_mbs.system.batch_checks import energies_of
 from fem_mbs.system.states import in_world, read_only
 
 MOST = 50_000_000
@@ -114,7 +115,7 @@ def residuals(history: History) -> ConstraintResidual:
 
 def _energy(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """Of each cell ``(n, 3)``."""
-    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, batch.energy(motion))), axis=-1)
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, energies_of(batch, motion))), axis=-1)
 
 
 def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
@@ -261,9 +262,11 @@ def _earlier(history: History, carried: Array) -> Array:
 
 def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """What friction takes in each cell, ``(n,)``."""
-    V = motion.V[batch.nodes].reshape(len(batch.nodes), -1)
-    slip = np.einsum("nrdb,nb->nrd", batch.measure(motion).gradient[:, :, 1:], V)
-    return -(motion.u[batch.carried[..., FORCES]][..., 1:] * slip).sum(axis=(1, 2))
+    result = np.zeros(len(batch.nodes))
+    if at := batch.pushing(motion):
+        V = motion.V[batch.nodes[at.rows]].reshape(len(at.rows), -1)
+        np.subtract.at(result, at.rows, (at.forces[:, 1:] * np.matvec(at.gaps.gradient[:, 1:], V)).sum(axis=1))
+    return result
 
 
 def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:

@@ -186,8 +186,8 @@ class Solution(Queries):
             Of a picture, the time in s; the end by default.
         file : str or Path, optional
             Where to write it.
-        size
-            Of a picture, as of :meth:`fem_mbs.Model.plot`.
+        size : (int, int)
+            Of a picture, width and height in pixels.
 
         Returns
         -------
@@ -198,11 +198,15 @@ class Solution(Queries):
         Raises
         ------
         ModelError
-            If there is no such channel: says which there are.
+            If there is no such channel: says which there are; or a time is given for curves.
         MissingPackageError
             If matplotlib, or PyVista, is not installed.
         """
         if channels:
+            if t is not None:
+                raise ModelError(
+                    f"Solution.plot: t = {t:g} s is of a picture; curves go over the whole run, leave it out"
+                )
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
         return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size), file)
@@ -226,8 +230,8 @@ class Solution(Queries):
             Of the film, in s; by default that of the run, but at least 2 and at most 10.
         fps : float
             Frames a second.
-        size
-            As of :meth:`fem_mbs.Model.plot`.
+        size : (int, int)
+            Width and height in pixels.
 
         Returns
         -------

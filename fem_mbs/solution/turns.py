@@ -6,8 +6,9 @@ next, so that whoever keeps only some of the steps counts turns over all of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Sequence
+from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,36 +23,43 @@ Turns: TypeAlias = dict[Constraint, Array]
 """Whole turns ``(nt, c)`` of the coordinates of joints."""
 MANY, SMALL = 256, 16
 """Steps that are counted together; of fewer nodes than so many, as many more."""
-TOGETHER = 4096
-"""Steps whose coordinates are measured together."""
+TOGETHER, CELLS = 4096, 2**16
+"""Steps in which coordinates of a joint are measured together; the same times joints, of several."""
 
 
 def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
-    number = LocalNumbering(history.system.number)
-    with history.system.as_frozen():
-        batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
-    found = np.empty((2, len(history.t), len(batches)))
-    for first in range(0, len(history.t), TOGETHER):
-        times = np.arange(first, min(first + TOGETHER, len(history.t)))
-        motion, nt = history.of_nodes(list(number.rows), times), len(times)
-        nodes = [array.reshape(nt, -1, *array.shape[1:]) for array in (motion.x, motion.R, motion.V)]
-        for k, batch in enumerate(batches):
-            x, R, V = (array[:, batch.nodes[0]] for array in nodes)
-            u, udot = (
-                np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
-                for array in (motion.u, motion.udot)
-            )
-            values, gradient, _ = batch.measure(x, R, u)
-            rates = np.vecdot(gradient, np.concatenate([V.reshape(nt, -1), udot], axis=-1))
-            found[:, times, k] = values, rates
-    values, rates = found
+    values, rates = of_alike(history, [joint])[..., 0, :]
     return values, rates
 
 
+def of_alike(history: History, joints: Sequence[Constraint]) -> Array:
+    """The same ``(2, nt, joints, c)`` of joints that may share batches of coordinates."""
+    number, (n, t) = LocalNumbering(history.system.number), (len(joints), history.t)
+    with history.system.as_frozen():
+        batches = [joints[0].coordinate_batch(joints, own.name, number) for own in joints[0].coordinates]
+    found, count = np.empty((2, len(t), n, len(batches))), min(TOGETHER, max(1, CELLS // n))
+    for first in range(0, len(t), count):
+        times = np.arange(first, min(first + count, len(t)))
+        motion, nt = history.of_nodes(list(number.rows), times), len(times)
+        nodes = [array.reshape(nt, -1, *array.shape[1:]) for array in (motion.x, motion.R, motion.V)]
+        # a batch measures one joint at all times, or all of them at one after the other
+        cells: list[tuple[Any, Any]] = [(slice(None), 0)] if n == 1 else [(k, slice(None)) for k in range(nt)]
+        for (k, batch), (at, of) in product(enumerate(batches), cells):
+            x, R, V = (array[at, batch.nodes[of]] for array in nodes)
+            u, udot = (
+                np.empty((len(x), 0)) if batch.own is None else array.reshape(nt, -1)[at, batch.own[of]]
+                for array in (motion.u, motion.udot)
+            )
+            values, gradient, _ = batch.measure(x, R, u)
+            rates = np.vecdot(gradient, np.concatenate([V.reshape(len(x), -1), udot], axis=-1))
+            found[:, times[at], of, k] = values, rates
+    return found
+
+
 def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:
-    """Turns ``(nt, c)`` that angles lack, so that they change as their rates tell; zero at the first time."""
-    expected = 0.5 * np.diff(t)[:, None] * (rates[1:] + rates[:-1])
+    """Turns ``(nt, ..., c)`` that angles lack, so that they change as their rates tell; zero at the first time."""
+    expected = 0.5 * np.diff(t).reshape(-1, *(1,) * (values.ndim - 1)) * (rates[1:] + rates[:-1])
     turns = np.zeros_like(values)
     turns[1:] = np.cumsum(np.round((expected - np.diff(values, axis=0)) / (2 * np.pi)), axis=0)
     return np.where([coordinate.angle for coordinate in joint.coordinates], turns, 0.0)
@@ -79,6 +87,10 @@ class TurnCounter:
 
     def __init__(self, system: System) -> None:
         self._joints = turning_joints(system)
+        self._alike: dict[Hashable, list[Constraint]] = {}
+        for joint in self._joints:
+            key = tuple(joint.coordinate_key(own.name) for own in joint.coordinates)
+            self._alike.setdefault(key, []).append(joint)
         self._system, self._many = system, MANY * max(1, SMALL // max(1, system.n))
         self._states: list[State] = []
         self._kept: list[int] = []
@@ -123,8 +135,11 @@ class TurnCounter:
 
     def _count(self) -> None:
         history = History.of(self._system, self._states)
-        for joint in self._joints:
-            turns = self._before[joint] + whole_turns(joint, history.t, *principal(history, joint))
-            self._turns[joint] += list(turns[self._kept])
-            self._before[joint] = turns[-1]
+        for alike in self._alike.values():
+            for joints in [alike] if len(alike) > len(self._states) else [[joint] for joint in alike]:
+                turns = whole_turns(joints[0], history.t, *of_alike(history, joints))
+                turns += [self._before[joint] for joint in joints]
+                for k, joint in enumerate(joints):
+                    self._turns[joint] += list(turns[self._kept, k])
+                    self._before[joint] = turns[-1, k]
         self._states, self._kept = self._states[-1:], []

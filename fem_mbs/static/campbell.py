@@ -356,7 +356,10 @@ class Campbell(Public):
 
     @checked
     def plot(self, file: Path | None = None, *, orders: Sequence[float] = (1.0,)) -> Any:
-        """The diagram as a matplotlib figure: forward curves full, backward dashed, thick where unstable."""
+        """The diagram as a matplotlib figure: forward curves full, backward dashed, thick where unstable.
+
+        ``orders`` are multiples of the speed, as dotted lines; ``file`` is written if it is named.
+        """
         pyplot = need("matplotlib.pyplot", "campbell.plot")
         figure, axes = pyplot.subplots(figsize=(7.0, 4.5), layout="constrained")
         angular, damping, whirl = self.angular, self.damping, self.whirl
@@ -382,7 +385,10 @@ class Campbell(Public):
 
     @checked
     def to_table(self, path: Path) -> FilePath:
-        """A file ``.csv``: speeds, and of each mode angular frequency, damping ratio and whirl; nan where it ended."""
+        """Write the file ``path``, ``.csv``.
+
+        It has speeds, and of each mode angular frequency, damping ratio and whirl; nan where it ended.
+        """
         count = self.angular.shape[1]
         values = np.stack([self.angular, self.damping, self.whirl], axis=2).reshape(len(self.speeds), 3 * count)
         names = [f"{name} {k + 1}" for k in range(count) for name in ("angular", "damping", "whirl")]
@@ -458,7 +464,7 @@ def unbalance_response(
         system, w = linear.system, abs(float(speed))
         force = np.zeros(system.N, complex)
         for node, push in pushes.items():
-            row = system.row(node)
+            row = system.row(node, "unbalance_response: unbalance")
             world = push * w**2 * (u - 1j * np.sign(speed) * v)
             force[6 * row : 6 * row + 3] += linear.state.R[row].T @ world
         rows = independent(system)
@@ -528,7 +534,7 @@ class UnbalanceResponse(Public):
     @checked
     def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(ns, 3)`` of a node, complex, world frame."""
-        return self.shapes[:, self.system.row(node), :3]
+        return self.shapes[:, self.system.row(node, "UnbalanceResponse: node"), :3]
 
     @checked
     def forward(self, node: NodeOrName) -> Array:

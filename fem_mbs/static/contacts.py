@@ -65,15 +65,6 @@ class ContactPlace(NamedTuple):
     """Number of unstable motions; not known with friction, which holds what would move and takes what moves."""
 
 
-class ContactStep(NamedTuple):
-    """An equilibrium found from the last one, and how."""
-
-    place: ContactPlace
-    moved: float
-    """Largest increment, over the extent of the model or in rad."""
-    report: Report
-
-
 class ContactPath:
     """A path under way: its last equilibrium, and the length of the next step over the range of loads."""
 
@@ -100,10 +91,10 @@ class ContactPath:
         gaps = self.contacts.gaps(system.motion(state))
         self.here = ContactPlace(point, state, self.contacts.forces(state), gaps)
         try:
-            found = self._solve(point.load, np.inf if ramp else FARTHEST)
-            if initial is not None and found.moved > RESTS:
+            place, moved, _ = self._solve(point.load, np.inf if ramp else FARTHEST)
+            if initial is not None and moved > RESTS:
                 refuse_turning(system, state, "statics")
-            self.here = found.place
+            self.here = place
         except FAILURES as failure:
             if initial is not None:
                 refuse_turning(system, state, "statics")
@@ -151,23 +142,27 @@ class ContactPath:
 
         As long as these move little they get longer; where what pulls gets less its equilibrium is looked for.
         """
-        begins, shift, pull, failed = self.here, self._stiffest(), np.inf, False
+        equations, evaluation = self.equations, self.equations.evaluate(self.here.point)
+        mass = tangent.mass_entries(equations.system, evaluation)[: equations.system.pattern.force_entries]
+        # the square of the highest angular frequency, about
+        shift = 1.0 / (equations.force_factor * max(float(np.abs(mass).max()), np.finfo(float).tiny))
+        begins, pull, failed = self.here, np.inf, False
         with suppress(*FAILURES):
             for _ in range(SINKS):
                 try:
-                    step = self._solve(load, LARGEST, shift)
+                    self.here, moved, _ = self._solve(load, LARGEST, shift)
                 except FAILURES:
                     shift, failed = LONGER * shift, True
                     continue
-                self.here = step.place
-                slows, pull = step.moved * shift < pull, step.moved * shift
-                if step.moved < MOVES and not failed:
+                slows, pull = moved * shift < pull, moved * shift
+                if moved < MOVES and not failed:
                     shift /= LONGER
                 failed = False
-                if slows and step.moved < STANDS:
+                if slows and moved < STANDS:
                     with suppress(*FAILURES):
                         place, _, report = self._solve(load, FARTHEST)
-                        if self._is_loose(place.state):
+                        equations, point = self._held(place.state)
+                        if "without resistance" in equations.mechanism(point, ""):  # no contact holds it
                             break
                         self.here = place
                         return report
@@ -175,12 +170,6 @@ class ContactPath:
                     break
         self.here = begins
         return None
-
-    def _stiffest(self) -> float:
-        """The square of the highest angular frequency, about."""
-        equations, evaluation = self.equations, self.equations.evaluate(self.here.point)
-        mass = tangent.mass_entries(equations.system, evaluation)[: equations.system.pattern.force_entries]
-        return 1.0 / (equations.force_factor * max(float(np.abs(mass).max()), np.finfo(float).tiny))
 
     def _say_where(self, before: State) -> None:
         """Log that no equilibrium was near, and how far the model went."""
@@ -194,8 +183,11 @@ class ContactPath:
             far[row],
         )
 
-    def _solve(self, load: float, farthest: float, shift: float = 0.0) -> ContactStep:
-        """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not."""
+    def _solve(self, load: float, farthest: float, shift: float = 0.0) -> tuple[ContactPlace, float, Report]:
+        """The equilibrium at a load factor: contacts that end deep may touch, those that have left their face not.
+
+        And the largest increment, over the extent of the model or in rad.
+        """
         (point, last, forces, gaps, _), equations, system = self.here, self.equations, self.equations.system
         deep = TOUCHING * system.length
         touches = gaps <= deep
@@ -236,7 +228,7 @@ class ContactPath:
         system.check_end(start, load, point.R, point.u, point.multipliers)
         state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
-        return ContactStep(place, moved, found.report)
+        return place, moved, found.report
 
     def _held(self, state: State) -> tuple[Equations, Point]:
         """The model in which contacts that push are joints, and its equilibrium; those with friction stick."""
@@ -250,11 +242,6 @@ class ContactPath:
     def _unstable(self, state: State) -> int:
         """Number of unstable motions, which is not known with friction."""
         return UNKNOWN if self.contacts.friction.any() else unstable_motions(*self._held(state))
-
-    def _is_loose(self, state: State) -> bool:
-        """Whether something moves without resistance, which no contact holds."""
-        equations, point = self._held(state)
-        return "without resistance" in equations.mechanism(point, "")
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """The error that says how far the path was followed, and which contacts are about to slide there."""

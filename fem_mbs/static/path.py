@@ -82,16 +82,6 @@ def growth_after(iterations: int) -> float:
     return min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(iterations, 1)))))
 
 
-def explain_length(end: float, steps: int, loads: Array) -> FemMbsError:
-    """The error for a path that does not reach its end in the steps it may take."""
-    return ConvergenceError(
-        f"the path has not reached load factor {end:g} in {steps} steps: it is at {loads[-1]:.6g}, and was between "
-        f"{loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a load_end that is nearer, or a callback that "
-        "ends the run where you want it; the error has the path so far as its solution",
-        end,
-    )
-
-
 def _attempt(path: EquilibriumPath, failure: NotConvergedError) -> str:
     """The worst equations of an attempt, if it was not solved, and what it moved most."""
     system, evaluation = path.equations.system, failure.value.evaluation
@@ -228,7 +218,8 @@ class EquilibriumPath:
 
     def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
-        planned = length = self._bearable(self.length)
+        # no node turns too far in it
+        planned = length = min(self.length, AIMED / max(self._turn(self.here.tangent), AIMED / self.length))
         if not self.arc_length and (stop := self._stop(stops, self.here.tangent.load * length)) is not None:
             length = abs(stop - self.here.point.load) / self.range
         tried = length
@@ -283,10 +274,6 @@ class EquilibriumPath:
             return place.unstable != self.here.unstable
         values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), "SR")
         return bool((values.real < -np.maximum(NEUTRAL, np.abs(values.imag) / REAL)).any())
-
-    def _bearable(self, length: float) -> float:
-        """The length, or a shorter one in which no node turns too far."""
-        return min(length, AIMED / max(self._turn(self.here.tangent), AIMED / length))
 
     def _stop(self, stops: Array, change: float) -> float | None:
         """The first of the load factors that a change of it reaches."""

@@ -6,9 +6,9 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import one_thread
@@ -35,7 +35,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
 from fem_mbs.static.equations import Equations, Loading, unstable_motions
-from fem_mbs.static.path import SAME_LOAD, EquilibriumPath, explain_length
+from fem_mbs.static.path import SAME_LOAD, EquilibriumPath
 from fem_mbs.static.start import start
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
@@ -156,7 +156,7 @@ def statics(
         started,
         system,
         begin,
-        None if output is None else partial(_at_loads, output),
+        None if output is None else lambda _, state: (state,) if (output == state.t).any() else (),
         unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
@@ -202,7 +202,14 @@ class PathSequence:
         if self.loads[-1] == self.end:
             return None
         if len(self.loads) > self.max_steps:
-            raise explain_length(self.end, self.max_steps, np.array(self.loads))
+            loads = np.array(self.loads)
+            raise ConvergenceError(
+                f"the path has not reached load factor {self.end:g} in {self.max_steps} steps: it is at "
+                f"{loads[-1]:.6g}, and was between {loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a "
+                "load_end that is nearer, or a callback that ends the run where you want it; the error has the path so "
+                "far as its solution",
+                self.end,
+            )
         accepted = self.path.go_on(self.stops)
         self.loads.append(accepted.state.t)
         return accepted
@@ -219,11 +226,6 @@ class PathSequence:
             "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
             for first, last in self.path.singular
         ]
-
-
-def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:
-    """The state, if it is at one of the load factors."""
-    return (state,) if (loads == state.t).any() else ()
 
 
 def _warn(solution: StaticSolution) -> None:

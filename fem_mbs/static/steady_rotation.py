@@ -124,29 +124,20 @@ def steady_spin(
         A joint about the axis leaves the rotation free or drives it at this speed.
     speed : float
         In rad/s, with ``axis``.
-    turning : list, optional
-        The nodes that turn, or their names; by default all that the model does not hold.
     axis : (3,)
         Of rotation as built, world frame; each node that turns keeps the axis that it sees there.
-    initial : State, optional
-        Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
-        the model as built at t = 0.
-    newton : Newton, optional
-        Tolerances and options of Newton's method.
+    turning, initial, newton
+        As of :func:`steady_rotation`.
 
     Returns
     -------
     Solution
-        Of the one state, as that of :func:`steady_rotation`: :func:`modes` and :func:`linearize` are about it.
+        As that of :func:`steady_rotation`.
 
     Raises
     ------
-    ModelError
-        If an argument is not valid, or the rotor or what holds it does not act alike as it turns: names the element.
-    SingularSystemError
-        If the shape is not unique: names the motions without resistance.
-    ConvergenceError
-        If no solution is found.
+    FemMbsError
+        As :func:`steady_rotation`; if the rotor or what holds it does not act alike as it turns, names the element.
 
     Notes
     -----
@@ -215,7 +206,9 @@ def _refuse_torque(equations: TurningEquations, point: Point) -> None:
 def _shape(
     model: Model, equations: TurningEquations, first: Point, newton: Newton, begun: float
 ) -> tuple[Point, Report]:
-    """The solution near a configuration by Newton's method, or else one found on other ways.
+    """The solution near a configuration by Newton's method at the full speed, or else one found on other ways.
+
+    Where that is unstable, the one that the model comes to from rest, if that is not.
 
     Raises
     ------
@@ -226,8 +219,9 @@ def _shape(
     ConvergenceError
         If none is found.
     """
+    problem, still = StepProblem(equations, first, None, not newton.line_search), Direction.none(equations.system)
     try:
-        shape, report = _near(equations, first, newton)
+        _, (shape, _), report = problem.solve(equations.evaluate(first), still, newton)
     except LawError:
         raise
     except FAILURES as failure:
@@ -236,13 +230,6 @@ def _shape(
     if report.iterations and (text := equations.mechanism(shape, f"in {equations.what}")):
         refuse_unsteady(equations, shape)
         raise SingularSystemError(text)
-    return _stable(model, equations, shape, report, newton)
-
-
-def _stable(
-    model: Model, equations: TurningEquations, shape: Point, report: Report, newton: Newton
-) -> tuple[Point, Report]:
-    """The shape that was found, or where it is unstable the one that the model comes to from rest, if that is not."""
     if not _runs_away(model, equations, shape):
         return shape, report
     try:
@@ -277,13 +264,6 @@ def _solution(equations: TurningEquations, point: Point, outcome: Outcome, repor
     iterations, seconds = np.array([report.iterations]), time.perf_counter() - begun
     stats = Stats(iterations, report.evaluations, report.factorizations, 0, 0, np.zeros(1), seconds)
     return Solution(equations.system, [equations.state(point)], outcome, stats)
-
-
-def _near(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
-    """Newton's method at the full speed."""
-    problem = StepProblem(equations, first, None, not newton.line_search)
-    _, reached, report = problem.solve(equations.evaluate(first), Direction.none(equations.system), newton)
-    return reached.point, report
 
 
 def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:

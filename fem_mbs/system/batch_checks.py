@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Rates
+from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Energy, Motion, Numbering, Rates, real, shown
+from fem_mbs.contracts.arguments import article
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
     from fem_mbs.system.system import Evaluation, Prescribed, System
+
+Kind = TypeVar("Kind", bound=Batch)
+
+
+def batch_of(parts: Sequence[Any], number: Numbering, kind: type[Kind]) -> Kind:
+    """The batch of elements or joints of a class."""
+    batch, owner = type(parts[0]).batch(parts, number), type(parts[0]).__name__
+    if not isinstance(batch, kind):
+        raise ModelError(f"{owner}.batch must return {article(kind.__name__)}, received {shown(batch)}")
+    if "nodes" not in dir(batch) or "owners" not in dir(batch):
+        raise ModelError(
+            f"{type(batch).__name__} of {parts[0]} has no nodes or no owners; its __init__ has to call "
+            "super().__init__(components, number), or to set both"
+        )
+    return batch
 
 
 def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -> None:
@@ -45,46 +63,59 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
 
 
 def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None:
-    """Refuse forces, gradients and matrices of a wrong shape."""
+    """Refuse forces, gradients, matrices and energies that are not what the contract says, or that change the motion.
+
+    Of one motion: what comes in a step is looked at where it does not fit.
+    """
+    for name in (field.name for field in fields(Motion)):
+        if isinstance(values := getattr(motion, name), np.ndarray):
+            setattr(motion, name, values.view())
+            getattr(motion, name).flags.writeable = False
     for batch, data, rows in zip(system.batches, prescribed.elements, system.components, strict=True):
-        force, context = batch.force(motion, data)
-        _check(batch, "force", force, _force_shape(batch, rows))
+        force, context = several(batch, "force", batch.force(motion, data), "forces", "context")
+        check_shape(batch, "force", force, _force_shape(batch, rows))
         for name in ("stiffness", "damping", "mass"):
             matrix = getattr(batch, name)(context)
             if matrix is not None or name == "stiffness":
-                _check(batch, name, matrix, (*rows.shape, rows.shape[1]))
+                check_shape(batch, name, matrix, (*rows.shape, rows.shape[1]))
         if batch.reads is not None:
-            _check(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
+            check_shape(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
+        energies_of(batch, motion)
+        if real(jump := batch.next_jump(motion.t, motion.u)) is None or np.ndim(jump) or np.isnan(jump):
+            raise ModelError(f"{_of(batch, 'next_jump')} must be a time in s or infinity, received {shown(jump)}")
     blocks = (own.shape for own in system.bending_components)
     joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, blocks, strict=True)
     for joints, data, rows, (r, c) in joined:
-        phi, gradient, context = joints.evaluate(motion, data)
-        _check(joints, "evaluate: Phi", phi, rows.shape[:1])
-        _check(joints, "evaluate: B", gradient, rows.shape)
+        phi, gradient, context = several(joints, "evaluate", joints.evaluate(motion, data), "Phi", "B", "context")
+        check_shape(joints, "evaluate: Phi", phi, rows.shape[:1])
+        check_shape(joints, "evaluate: B", gradient, rows.shape)
         b, cells = rows.shape[1], len(joints.nodes)
         if type(joints).second is not ConstraintBatch.second:
-            _check(joints, "second", joints.second(context), (*rows.shape, b))
-        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
-        _check(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
+            check_shape(joints, "second", joints.second(context), (*rows.shape, b))
+        check_shape(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
+        check_shape(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
         for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
-            _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
+            check_shape(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
 
 
-def wrong_shapes(system: System, motion: Motion, prescribed: Prescribed) -> ModelError:
-    """The error for forces and gradients of which one has a wrong shape."""
-    parts: list[Any] = [
-        batch.force(motion, data)[0] for batch, data in zip(system.batches, prescribed.elements, strict=True)
-    ]
-    pairs = zip(system.constraint_batches, prescribed.constraints, strict=True)
-    parts += [joints.evaluate(motion, data)[1] for joints, data in pairs]
-    expected = [_force_shape(batch, rows) for batch, rows in zip(system.batches, system.components, strict=True)]
-    expected += [rows.shape for rows in system.gradient_components]
-    try:
-        for batch, part, shape in zip(system.all_batches, parts, expected, strict=True):
-            _check(batch, "force" if isinstance(batch, ElementBatch) else "evaluate: B", part, shape)
-    except ModelError as error:
-        return error
-    return ModelError("the forces of the elements do not fit the model")
+def several(batch: ElementBatch | ConstraintBatch, what: str, result: Any, *names: str) -> Any:
+    """What a method returns, several things of these names."""
+    if not isinstance(result, tuple) or len(result) != len(names):
+        raise ModelError(f"{_of(batch, what)} must be ({', '.join(names)}), received {shown(result)}")
+    return result
+
+
+def energies_of(batch: ElementBatch, motion: Motion) -> Energy:
+    """The energies of a batch: one number a cell, or one for all of none."""
+    result = batch.energy(motion)
+    if not isinstance(result, Energy):
+        raise ModelError(f"{_of(batch, 'energy')} must be an Energy, received {shown(result)}")
+    for name, values in zip(Energy._fields, result, strict=True):
+        if np.ndim(values) or not isinstance(values, int | float):
+            check_shape(batch, f"energy: {name}", values, (len(batch.nodes),))
+        if not np.isfinite(values).all():
+            raise ModelError(f"{_of(batch, f'energy: {name}')} must be finite numbers, received {shown(values)}")
+    return result
 
 
 def not_finite(system: System, evaluation: Evaluation) -> str:
@@ -95,23 +126,26 @@ def not_finite(system: System, evaluation: Evaluation) -> str:
             return f"{owner}: its internal variable '{variable.name}' has become {value} at t = {motion.t:.6g} s"
     prescribed = system.prescribe(motion.t)
     for batch, data in zip(system.batches, prescribed.elements, strict=True):
-        force = batch.force(motion, data)[0]
-        if not np.isfinite(force).all():
-            cell = int(np.flatnonzero(~np.isfinite(force.reshape(len(force), -1)).all(axis=1))[0])
-            return f"{batch.owners[cell]}: {_not_finite(force[cell], motion.t)}"
+        force, context = batch.force(motion, data)
+        matrices = ((name, getattr(batch, name)(context)) for name in ("stiffness", "damping", "mass"))
+        for name, values in (("forces", force), *((name, own) for name, own in matrices if own is not None)):
+            if not np.isfinite(values).all():
+                cell = int(np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))[0])
+                return f"{batch.owners[cell]}: {_not_finite(name, values[cell], motion.t)}"
     for joints, data in zip(system.constraint_batches, prescribed.constraints, strict=True):
         phi, gradient, _ = joints.evaluate(motion, data)
         bad = ~(np.isfinite(phi) & np.isfinite(gradient).all(axis=1))
         if bad.any():
-            return f"{joints.owners[joints.cell[bad][0]]}: {_not_finite(np.append(phi[bad], gradient[bad]), motion.t)}"
+            values = np.append(phi[bad], gradient[bad])
+            return f"{joints.owners[joints.cell[bad][0]]}: {_not_finite('forces', values, motion.t)}"
     return ""
 
 
-def _not_finite(values: Array, t: float) -> str:
+def _not_finite(what: str, values: Array, t: float) -> str:
     flat = values.ravel()
     return (
-        f"its forces are not finite numbers at t = {t:.6g} s ({flat[~np.isfinite(flat)][0]}); look for a division by "
-        "zero or for points that coincide"
+        f"its {what} {'are' if what == 'forces' else 'is'} not finite numbers at t = {t:.6g} s "
+        f"({flat[~np.isfinite(flat)][0]}); look for a division by zero or for points that coincide"
     )
 
 
@@ -119,9 +153,15 @@ def _force_shape(batch: ElementBatch, rows: IntArray) -> tuple[int, ...]:
     return rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1])
 
 
-def _check(
+def _of(batch: ElementBatch | ConstraintBatch, what: str) -> str:
+    """How a message calls what a method of a batch returns."""
+    return f"{type(batch).__name__}.{what} of {batch.owners[0]} and its kind"
+
+
+def check_shape(
     batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike | None, expected: tuple[int, ...]
 ) -> None:
+    """Refuse what a batch says if it has not the shape that is expected."""
     received = None if value is None else np.shape(value)
     if received != expected:
         own = "" if batch.own is None else f" and {batch.own.shape[1]} internal variables"
@@ -129,3 +169,5 @@ def _check(
             f"{type(batch).__name__}.{what} must have the shape {expected}, received {received}: there are "
             f"{len(batch.nodes)} cells with {batch.nodes.shape[1]} nodes{own} each, of {batch.owners[0]} and its kind"
         )
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf":
+        raise ModelError(f"{_of(batch, what)} must be an array of real numbers, received {shown(value)}")

@@ -6,9 +6,10 @@ The point from which a system measures positions, and the length that it judges 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.linear.constrained import LEVELS, GGLMatrix, LeastNormSolver, Redundant, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription, extent, idle_rotations
-from fem_mbs.system.batch_checks import check_batch
+from fem_mbs.system.batch_checks import batch_of, check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, Workspace, components, free_components, number_constraints, triplets
 
@@ -85,6 +86,10 @@ def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
     return list(zip(joint.nodes[-len(offsets) :], offsets, strict=True))
 
 
+_SOLVERS = "solver", "ggl", "levels"
+"""What is made of the pattern, by whether constraints repeat each other."""
+
+
 class Layout:
     """Where everything of a model stands; nothing here changes, but for what :meth:`regularize` says.
 
@@ -110,9 +115,7 @@ class Layout:
         self._stacked: dict[int, Kinematics] = {}
         self._initial_values()
         self._number_components(model)
-        self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in grouped(model.constraints)
-        ]
+        self.constraint_batches = [batch_of(g, self.number, ConstraintBatch) for g in grouped(model.constraints)]
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
         self.number.equations = {joint: np.arange(own.rows.start, own.rows.stop) for joint, own in numbers.rows.items()}
@@ -133,8 +136,17 @@ class Layout:
         reading = [(self.components[k], rows) for k, rows in self.reads]
         self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self.blocks = self._number_blocks()
-        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self.blocks)
         self.redundant: Redundant | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is compiled or factorised, and what is of this process: all made anew where it is wanted."""
+        none, count = {"whole", "compiled", "contacts", "workspace", "_identities", *_SOLVERS}, len(self.batches)
+        plain = {"batches": self.all_batches[:count], "constraint_batches": self.all_batches[count:]}
+        return {name: value for name, value in vars(self).items() if name not in none} | plain
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        moments.reach(self.frozen_as)
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes]) - self.origin
@@ -158,7 +170,7 @@ class Layout:
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: ModelDescription) -> None:
-        self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in grouped(model.elements)]
+        self.batches = [batch_of(g, self.number, ElementBatch) for g in grouped(model.elements)]
         self.reads = [(k, batch.reads) for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.readers = [k for k, _ in self.reads]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
@@ -202,10 +214,14 @@ class Layout:
         return Workspace(self.batches, self.components, blocks, self.gradient_components, self.reads)
 
     @cached_property
+    def solver(self) -> LinearSolver:
+        """Solver of the equations; that of bands is compiled where kernels are in use."""
+        return self._make(self.pattern.rows, self.pattern.columns, self.blocks)
+
+    @cached_property
     def ggl(self) -> GGLMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
-        make = _regular if self.redundant is None else self._make_least_norm
-        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self.blocks, make)
+        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self.blocks, self._make)
 
     @cached_property
     def levels(self) -> ThreeLevelKKT:
@@ -231,10 +247,14 @@ class Layout:
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self.blocks)
         self.redundant = redundant
-        for made in ("ggl", "levels"):
+        for made in _SOLVERS:
             vars(self).pop(made, None)
+
+    @property
+    def _make(self) -> Callable[[IntArray, IntArray, IntArray], LinearSolver]:
+        """Makes a solver of rows, columns and blocks."""
+        return _regular if self.redundant is None else self._make_least_norm
 
     def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
         """A solver for ``copies`` of the components and any number of multipliers."""
@@ -247,7 +267,7 @@ class Layout:
         pairs = [np.broadcast_arrays(own[:, :, None], own[:, None]) for own in blocks]
         rows = np.concatenate([self.pattern.rows, *(a.ravel() for a, _ in pairs)])
         columns = np.concatenate([self.pattern.columns, *(b.ravel() for _, b in pairs)])
-        return (_regular if self.redundant is None else self._make_least_norm)(rows, columns, self.blocks)
+        return self._make(rows, columns, self.blocks)
 
     def stacked(self, count: int) -> Kinematics:
         """The kinematics of the nodes at several instants: all of the first, then all of the next."""
@@ -255,9 +275,9 @@ class Layout:
             self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
         return self._stacked[count]
 
-    def row(self, node: Node | str) -> int:
-        """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
+    def row(self, node: Node | str, label: str = "System.row: node") -> int:
+        """Row of a node, given by itself or its name, in the arrays of a state; ``label`` is what errors call it."""
+        return self.number(of_kind(self.find(node, label), Node, label))
 
     def find(self, part: Any, label: str) -> Any:
         """The node, element or joint of a name; what is not a name is returned as it is."""
@@ -307,5 +327,9 @@ def grouped(parts: Iterable[Any]) -> list[list[Any]]:
     """Elements or joints that share a batch."""
     groups: dict[Hashable, list[Any]] = {}
     for part in parts:
+        if not isinstance(type(part).batch, MethodType):
+            raise ModelError(
+                f"{type(part).__name__}.batch must be a class method: @classmethod, batch(cls, parts, number)"
+            )
         groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)
     return list(groups.values())

@@ -18,7 +18,7 @@ from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel
 from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
-from fem_mbs.system.batch_checks import wrong_shapes
+from fem_mbs.system.batch_checks import check_shape
 from fem_mbs.system.layout import Layout
 from fem_mbs.system.pattern import TINY
 from fem_mbs.system.sizes import least_norm, refuse_gap
@@ -158,6 +158,8 @@ class System(Layout, FrozenModel):
     """Classes of elements and joints whose kernels are compiled (``fem_mbs.compiled``)."""
     whole: Any = None
     """How its steps are compiled as a whole, if they are."""
+    contacts: Any = None
+    """What opens and closes, numbered by ``fem_mbs.contact`` when it is first asked for."""
     from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
@@ -290,14 +292,14 @@ class System(Layout, FrozenModel):
         for batch, data, place in zip(self.batches, prescribed.elements, work.element_forces, strict=True):
             force, context = batch.force(motion, data)
             if np.shape(force) != place.shape:
-                raise wrong_shapes(self, motion, prescribed)
+                check_shape(batch, "force", force, place.shape)
             place[...] = force
             contexts.append(context)
         motion = motion.momentum or motion
         joints = self.joints(motion, prescribed)
-        for rows, gradient, place in zip(self.constraint_slices, joints.gradients, work.reactions, strict=True):
-            if np.shape(gradient) != place.shape:
-                raise wrong_shapes(self, motion, prescribed)
+        for k, (rows, place) in enumerate(zip(self.constraint_slices, work.reactions, strict=True)):
+            if np.shape(gradient := joints.gradients[k]) != place.shape:
+                check_shape(self.constraint_batches[k], "evaluate: B", gradient, place.shape)
             np.multiply(multipliers[rows, None], gradient, out=place)
         residual: Array = np.bincount(self.force_slots, work.forces, self.N)  # type: ignore[assignment]
         scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import FemMbsError
 
 STEP = 1e-5
 """Central differences over this step of quantities of order one are exact to about 1e-10."""
@@ -19,7 +20,7 @@ NOISE = 1e-9
 SHOWN = 3
 
 
-class ContractError(AssertionError):
+class ContractError(FemMbsError, AssertionError):
     """An element, a joint or a method breaks a law of its contract; the message says which, and how."""
 
 
@@ -110,8 +111,12 @@ def near(what: str, actual: ArrayLike, expected: ArrayLike, tolerance: float, hi
         raise ContractError(f"{what}: off by {distance:.3g} where {tolerance:.1g} is allowed{hint and '. ' + hint}")
 
 
-Law: TypeAlias = Callable[[Any], str | None]
-"""Raises :class:`ContractError` where a law does not hold; returns why it does not apply, None if it was checked."""
+class DoesNotApplyError(Exception):
+    """A law is none for what is tried: a part of the contract that it does not offer; the message says why."""
+
+
+Law: TypeAlias = Callable[[Any], None]
+"""Raises :class:`ContractError` where a law does not hold, and :class:`DoesNotApplyError` where it is none."""
 
 
 def laws(*each: Law) -> dict[str, Law]:
@@ -149,10 +154,13 @@ class LawReport:
 
 def hold(subject: str, laws: Mapping[str, Law], *trials: Any) -> LawReport:
     """Hold what is tried to laws; one that applies in one of the trials counts as checked."""
-    reasons: dict[str, str | None] = {}
+    reasons, checked = dict[str, str](), set[str]()
     for trial in trials:
         for name, law in laws.items():
-            reason = law(trial)
-            reasons[name] = None if reasons.get(name, reason) is None else reason
-    checked = tuple(name for name, reason in reasons.items() if reason is None)
-    return LawReport(subject, checked, {name: reason for name, reason in reasons.items() if reason is not None})
+            try:
+                law(trial)
+                checked.add(name)
+            except DoesNotApplyError as reason:
+                reasons[name] = str(reason)
+    others = {name: reason for name, reason in reasons.items() if name not in checked}
+    return LawReport(subject, tuple(name for name in laws if name in checked), others)

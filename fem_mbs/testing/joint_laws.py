@@ -15,7 +15,17 @@ from fem_mbs.system import constraints
 from fem_mbs.system.matrices import gradient_product, velocity_residual, whole
 from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
-from fem_mbs.testing.differences import ContractError, LawReport, agree, derivative, hold, jacobian, laws, near
+from fem_mbs.testing.differences import (
+    ContractError,
+    DoesNotApplyError,
+    LawReport,
+    agree,
+    derivative,
+    hold,
+    jacobian,
+    laws,
+    near,
+)
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.stage import (
     AWAY,
@@ -38,7 +48,7 @@ REGULAR = 1e-3
 """Smallest share of the largest singular value of the gradients."""
 
 
-def it_is_closed_as_built(trial: JointTrial) -> str | None:
+def it_is_closed_as_built(trial: JointTrial) -> None:
     """``Phi`` vanishes at t = 0 where nodes stand as built, wherever that is, and so do its coordinates."""
     for pose in (HOME, AWAY):
         own = JointTrial.of(trial.make, trial.seed, pose)
@@ -48,21 +58,19 @@ def it_is_closed_as_built(trial: JointTrial) -> str | None:
         if own.joint.coordinates:
             values = _coordinates(own, built)
             near(f"{trial.name}: coordinates as built", values, 0.0, 1e-12 * max(1.0, own.system.length))
-    return None
 
 
-def gradient_is_the_derivative(trial: JointTrial) -> str | None:
+def gradient_is_the_derivative(trial: JointTrial) -> None:
     """``B`` of equations of positions against differences of ``Phi``."""
     position = ~trial.system.velocity_level
     if not position.any():
-        return "its equations are of velocities"
+        raise DoesNotApplyError("its equations are of velocities")
     expected = _differences(trial, lambda motion: trial.evaluate(motion)[0])
     names = _equations(trial)[position]
     agree(f"{trial.name}: gradient B", trial.evaluate()[1][position], expected[position], names, trial.own_names())
-    return None
 
 
-def second_is_the_derivative_of_the_gradient(trial: JointTrial) -> str | None:
+def second_is_the_derivative_of_the_gradient(trial: JointTrial) -> None:
     """``H`` against differences of ``B``."""
     _, _, context = trial.evaluate()
     expected, actual = _differences(trial, lambda motion: trial.evaluate(motion)[1]), trial.batch.second(context)
@@ -70,10 +78,9 @@ def second_is_the_derivative_of_the_gradient(trial: JointTrial) -> str | None:
     names = trial.own_names()
     for name, H, differences in zip(_equations(trial), actual, expected, strict=True):
         agree(f"{trial.name}: second, H = DB, of '{name}'", H, differences, names, names)
-    return None
 
 
-def rates_are_time_derivatives(trial: JointTrial) -> str | None:
+def rates_are_time_derivatives(trial: JointTrial) -> None:
     """``Phi_t``, ``B_t`` and ``Phi_tt`` at constant configuration; None where nothing depends on time."""
     batch, motion = trial.batch, trial.motion
     _, B, context = trial.evaluate()
@@ -94,14 +101,13 @@ def rates_are_time_derivatives(trial: JointTrial) -> str | None:
         ("rates: second", given[2][position], second[position], 1e-4),
     ):
         near(f"{trial.name}: {what}", actual, expected, tolerance * (1.0 + np.abs(expected).max(initial=0.0)), hint)
-    return None
 
 
-def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> str | None:
+def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> None:
     """``stiffness`` and ``rate_gradient``, where a batch has its own, are what ``second`` makes of them."""
     kind = type(trial.batch)
     if kind.stiffness is ConstraintBatch.stiffness and kind.rate_gradient is ConstraintBatch.rate_gradient:
-        return "it has no shortcuts of its own"
+        raise DoesNotApplyError("it has no shortcuts of its own")
     _, _, context = trial.evaluate()
     rng = np.random.default_rng(trial.seed + 1)
     multipliers, V = rng.normal(size=trial.system.m), rng.normal(size=(len(trial.batch.nodes), len(trial.rows)))
@@ -113,10 +119,9 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> str | None:
         near(
             f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
         )
-    return None
 
 
-def hidden_constraints_are_time_derivatives(trial: JointTrial) -> str | None:
+def hidden_constraints_are_time_derivatives(trial: JointTrial) -> None:
     """Rates of the equations along a motion are what the engine makes of ``B``, ``H`` and the rates."""
     system, multipliers = trial.system, np.zeros(trial.system.m)
     motion = replace(trial.motion, A=trial.motion.A.copy())
@@ -148,13 +153,12 @@ def hidden_constraints_are_time_derivatives(trial: JointTrial) -> str | None:
         system, evaluation.gradients, steady
     )
     near(f"{trial.name}: rate of B V + Phi_t", actual, expected, 1e-5 * (1.0 + np.abs(expected).max()))
-    return None
 
 
-def moving_everything_changes_no_equation(trial: JointTrial) -> str | None:
+def moving_everything_changes_no_equation(trial: JointTrial) -> None:
     """Equations, gradients and coordinates do not depend on where everything is."""
     if len(trial.joint.nodes) < 2:
-        return "it is on one node alone"
+        raise DoesNotApplyError("it is on one node alone")
     there = moved(trial.motion, AWAY)
     hint = "Directions and points belong to nodes"
     for what, a, b in zip(("Phi", "B"), trial.evaluate(there), trial.evaluate(), strict=False):
@@ -162,14 +166,13 @@ def moving_everything_changes_no_equation(trial: JointTrial) -> str | None:
     if trial.joint.coordinates:
         values = [_coordinates(trial, motion) for motion in (there, trial.motion)]
         near(f"{trial.name}: coordinates with everything moved rigidly", values[0], values[1], 1e-11, hint)
-    return None
 
 
-def forces_balance(trial: JointTrial) -> str | None:
+def forces_balance(trial: JointTrial) -> None:
     """Force and counterforce: what a joint does to its nodes has no resultant, unless it is on one node alone."""
     p = len(trial.joint.nodes)
     if p < 2:
-        return "it is on one node alone"
+        raise DoesNotApplyError("it is on one node alone")
     B = trial.evaluate()[1][:, : 6 * p].reshape(-1, p, 6)
     rows, motion = trial.batch.nodes[0], trial.motion
     force = np.matvec(motion.R[rows], B[..., :3])
@@ -177,10 +180,9 @@ def forces_balance(trial: JointTrial) -> str | None:
     hint = "A rigid motion of all nodes must not change Phi, nor slip"
     for what, part in (("forces", force), ("moments", moment)):
         near(f"{trial.name}: sum of its {what}", part.sum(axis=1), 0.0, 1e-11 * (1.0 + np.abs(B).max()), hint)
-    return None
 
 
-def legal_motions_keep_it_regular(trial: JointTrial) -> str | None:
+def legal_motions_keep_it_regular(trial: JointTrial) -> None:
     """Along the motions that it leaves free the joint closes, and neither its equations nor its coordinates coincide.
 
     The last node walks at random; a joint that raises :class:`MotionError` has come to a limit that it names.
@@ -194,7 +196,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> str | None:
         try:
             motion, direction = _stride(trial, motion, direction, own, columns, position)
         except MotionError:
-            return None
+            return
         phi, B, _ = trial.evaluate(motion)
         near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
         rows = [B[:, columns]]
@@ -208,17 +210,16 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> str | None:
                 f"{trial.name}: its {len(phi)} equations, with its coordinates, do not stay independent along the "
                 f"motions that it leaves free (singular values {singular}). Are there more equations than motions?"
             )
-    return None
 
 
-def coordinates_measure_what_is_free(trial: JointTrial) -> str | None:
+def coordinates_measure_what_is_free(trial: JointTrial) -> None:
     """Names and gradients of the coordinates; these are their derivatives."""
     joint = trial.joint
     names = [coordinate.name for coordinate in joint.coordinates]
     if len(set(names)) < len(names):
         raise ContractError(f"{trial.name}: coordinates {names} must have names of their own")
     if not names:
-        return "it has no coordinates"
+        raise DoesNotApplyError("it has no coordinates")
     for name, batch in zip(names, _batches(trial), strict=True):
         places = components(batch, trial.system.n)[0]
         columns = [list(trial.rows).index(place) for place in places]
@@ -232,20 +233,18 @@ def coordinates_measure_what_is_free(trial: JointTrial) -> str | None:
         agree(f"{trial.name}: gradient of its coordinate", value.gradient, expected, [name], own)
         turned = _differences(trial, lambda motion, at=at: at(motion).gradient[0])[:, columns]
         agree(f"{trial.name}: second of '{name}'", batch.second(value.context)[0], turned, own, own)
-    return None
 
 
-def equations_have_names(trial: JointTrial) -> str | None:
+def equations_have_names(trial: JointTrial) -> None:
     """As many as there are equations, each of its own."""
     names = trial.joint.equations
     if len(names) != trial.system.m or len(set(names)) != len(names):
         raise ContractError(
             f"{trial.name}: {trial.system.m} equations with the names {names}; each needs one of its own"
         )
-    return None
 
 
-def many_are_the_sum(trial: JointTrial) -> str | None:
+def many_are_the_sum(trial: JointTrial) -> None:
     """A batch of several joints does what each does alone."""
     twice, once = System(build(trial.make, trial.make)[0]), trial.system
     if len(twice.constraint_batches) > 1:
@@ -261,7 +260,6 @@ def many_are_the_sum(trial: JointTrial) -> str | None:
     hint = "Do arrays keep their first axis?"
     near(f"{trial.name}: Phi of two of them", whole.constraint[: once.m], part.constraint, 1e-13, hint)
     near(f"{trial.name}: B of two of them", whole.gradients[0][: once.m], part.gradients[0], 1e-13, hint)
-    return None
 
 
 JOINT_LAWS = laws(

@@ -11,14 +11,14 @@ from fem_mbs.errors import FemMbsError
 from fem_mbs.files.store.description import describe, rebuild
 from fem_mbs.files.store.values import class_name
 from fem_mbs.system.system import System
-from fem_mbs.testing.differences import ContractError, near
+from fem_mbs.testing.differences import ContractError, DoesNotApplyError, near
 from fem_mbs.testing.stage import AWAY, LawTrial, moved
 
 STATIONS, SIZE, SIDES = 5, 0.1, 8
 SAME = 1e-13
 
 
-def pictures_can_be_drawn(trial: LawTrial) -> str | None:
+def pictures_can_be_drawn(trial: LawTrial) -> None:
     """Points are finite and as many as ``cells`` count, shapes are on its nodes, places on a node are (3,)."""
     part, system = trial.part, trial.system
     picture, shapes = part.picture(system.number, STATIONS), part.shapes(SIZE)
@@ -42,14 +42,15 @@ def pictures_can_be_drawn(trial: LawTrial) -> str | None:
         places["center_of_mass"] = part.center_of_mass
     for name, place in places.items():
         near(f"{trial.name}: shape of {name}", np.shape(place), (3,), 0.0)
-    return "it has neither a picture nor shapes" if picture is None and not shapes else None
+    if picture is None and not shapes:
+        raise DoesNotApplyError("it has neither a picture nor shapes")
 
 
-def section_forces_are_of_its_frame(trial: LawTrial) -> str | None:
+def section_forces_are_of_its_frame(trial: LawTrial) -> None:
     """As many rows as ``stations``, six numbers each, and the same wherever everything is."""
     part = trial.part
     if not isinstance(part, SectionForces):
-        return "it has no section forces"
+        raise DoesNotApplyError("it has no section forces")
     rows = [trial.system.number(node) for node in part.nodes]
 
     def forces(motion: Motion) -> Array:
@@ -59,14 +60,13 @@ def section_forces_are_of_its_frame(trial: LawTrial) -> str | None:
     near(f"{trial.name}: shape of section_forces", np.shape(here), (1, len(part.stations), 6), 0.0)
     size = np.abs(here).max(initial=1e-9)
     near(f"{trial.name}: section forces with everything moved rigidly", there, here, 1e-9 * size)
-    return None
 
 
-def signals_are_its_internal_variables(trial: LawTrial) -> str | None:
+def signals_are_its_internal_variables(trial: LawTrial) -> None:
     """``signal_values`` has a column for each of the ``outputs``, that of the signal of its number."""
     part = trial.part
     if not isinstance(part, SignalSource):
-        return "it puts out no signal"
+        raise DoesNotApplyError("it puts out no signal")
     number, count = trial.system.number, len(part.outputs)
     t, u = np.array([0.0, 1.0]), np.random.default_rng(trial.seed).normal(size=(2, trial.system.k))
     values = part.signal_values(t, u, number)
@@ -79,33 +79,31 @@ def signals_are_its_internal_variables(trial: LawTrial) -> str | None:
             own,
             0.0,
         )
-    return None
 
 
-def it_can_be_made_again(trial: LawTrial) -> str | None:
+def it_can_be_made_again(trial: LawTrial) -> None:
     """What is made of its ``constructor_arguments`` has the same equations: a file can hold it."""
     part, system = trial.part, trial.system
     if class_name(type(part)) is None:
-        return "its class stands in no module, where files would find it"
+        raise DoesNotApplyError("its class stands in no module, where files would find it")
     try:
         description = describe(system)
     except FemMbsError as error:
         raise ContractError(f"{trial.name}: {error}") from error
     if "of script" in str(description):
-        return "it was given what no file can hold"
+        raise DoesNotApplyError("it was given what no file can hold")
     again = System(rebuild(description, str))
     other = again.number.parts[-1]
     near(f"{trial.name}: internal variables of {other}, made again", again.u0, system.u0, 0.0)
     load = np.ones(system.m)
     first, second = (own.evaluate(trial.motion, load, own.prescribe(trial.motion.t)) for own in (system, again))
     near(f"{trial.name}: forces of {other}, made again", second.force, first.force, 0.0)
-    return None
 
 
-def compiled_kernels_agree(trial: LawTrial) -> str | None:
+def compiled_kernels_agree(trial: LawTrial) -> None:
     """What is compiled has NumPy's results to rounding, in the motion of the trial and near where it was built."""
     if not in_use():
-        return "kernels are compiled where llvmlite is installed and FEM_MBS_FAST is not 0"
+        raise DoesNotApplyError("kernels are compiled where llvmlite is installed and FEM_MBS_FAST is not 0")
     from fem_mbs.compiled.batches import Samples
     from fem_mbs.compiled.tape import CannotRecordError
 
@@ -113,14 +111,13 @@ def compiled_kernels_agree(trial: LawTrial) -> str | None:
     try:
         compiled = samples.compiled(batch)
     except CannotRecordError as reason:
-        return f"it stays NumPy: {reason}"
+        raise DoesNotApplyError(f"it stays NumPy: {reason}") from reason
     for motion in (samples.other, trial.motion):
         difference = samples.difference(batch, compiled, motion)
         if not difference <= SAME:
             raise ContractError(
                 f"{trial.name}: compiled kernels differ from NumPy's results by {difference:.1e} of them"
             )
-    return None
 
 
 OFFERS = (

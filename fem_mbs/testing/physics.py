@@ -11,14 +11,14 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion
 from fem_mbs.system.matrices import mass_product
-from fem_mbs.testing.differences import ContractError, Law, agree, derivative, jacobian, near
+from fem_mbs.testing.differences import ContractError, DoesNotApplyError, Law, agree, derivative, jacobian, near
 from fem_mbs.testing.stage import AWAY, ElementTrial, at_rest, later, neighbour, weightless
 
 WHILE = 1e-3
 """Time in s over which rates are taken."""
 
 
-def mass_is_that_of_the_energy(trial: ElementTrial) -> str | None:
+def mass_is_that_of_the_energy(trial: ElementTrial) -> None:
     """The mass matrix is symmetric and not negative, and the kinetic energy is half of ``V M V``.
 
     Equations of internal variables that are algebraic, as of sensors of accelerations, have nothing to do with it.
@@ -34,10 +34,11 @@ def mass_is_that_of_the_energy(trial: ElementTrial) -> str | None:
     kinetic, expected = trial.batch.energy(trial.motion).summed().kinetic, float(0.5 * V @ M @ V)
     hint = "Is the velocity of the mass that of the nodes, and does energy() return it?"
     near(f"{trial.name}: kinetic energy against V M V/2", kinetic, expected, 1e-11 * abs(expected), hint)
-    return None if size else "it has no mass and no kinetic energy"
+    if not size:
+        raise DoesNotApplyError("it has no mass and no kinetic energy")
 
 
-def moving_everything_changes_nothing(trial: ElementTrial) -> str | None:
+def moving_everything_changes_nothing(trial: ElementTrial) -> None:
     """Body forces and energies of a model that is built and moves elsewhere are the same."""
     away = ElementTrial.of(trial.make, trial.seed, AWAY)
     here, there = trial.force()[0], away.force()[0]
@@ -46,10 +47,9 @@ def moving_everything_changes_nothing(trial: ElementTrial) -> str | None:
     energies = [np.array(t.batch.energy(t.motion).summed())[:2] for t in (trial, away)]
     size = np.abs(energies[0]).max() + 1e-9
     near(f"{trial.name}: energies of the model moved rigidly", energies[1], energies[0], 1e-10 * size, hint)
-    return None
 
 
-def forces_at_rest_are_the_gradient_of_the_energy(trial: ElementTrial) -> str | None:
+def forces_at_rest_are_the_gradient_of_the_energy(trial: ElementTrial) -> None:
     """Without rates, forces are the derivatives of the strain energy and of the energy of gravity."""
     system, rest = trial.system, at_rest(trial.motion)
 
@@ -64,10 +64,9 @@ def forces_at_rest_are_the_gradient_of_the_energy(trial: ElementTrial) -> str | 
         what = f"{trial.name}: force at rest{what}, as the gradient of the energies,"
         actual = trial.residual(motion)[mechanical, None]
         agree(what, actual, gradient[mechanical, None], names, ["the energies"])
-    return None
 
 
-def power_becomes_energy_or_is_lost(trial: ElementTrial) -> str | None:
+def power_becomes_energy_or_is_lost(trial: ElementTrial) -> None:
     """The power of all forces is at least the rate of the energies, forwards and backwards."""
     for direction in (1.0, -1.0):
         motion = replace(trial.motion, V=direction * trial.motion.V, udot=direction * trial.motion.udot)
@@ -77,13 +76,12 @@ def power_becomes_energy_or_is_lost(trial: ElementTrial) -> str | None:
                 f"{trial.name}: gains {-lost:.3g} W of energy from nothing, of powers of {size:.3g} W. Do force and "
                 "energy() belong together, and does damping resist the motion?"
             )
-    return None
 
 
-def moving_rigidly_loses_nothing(trial: ElementTrial) -> str | None:
+def moving_rigidly_loses_nothing(trial: ElementTrial) -> None:
     """Damping takes energy from deformation alone; elements with states may still settle."""
     if (trial.system.order < 2).any():
-        return "its states may settle"
+        raise DoesNotApplyError("its states may settle")
     spin, drift = np.array([0.3, -0.5, 0.8]), np.array([1.0, 2.0, -1.0])
     motion = replace(trial.motion, V=np.empty_like(trial.motion.V), udot=np.zeros_like(trial.motion.udot))
     motion.V[:, :3] = np.vecmat(drift + np.cross(spin, motion.x), motion.R)
@@ -91,10 +89,9 @@ def moving_rigidly_loses_nothing(trial: ElementTrial) -> str | None:
     lost, size = lost_power(trial, motion)
     hint = "Does damping depend on the motion of the nodes against each other alone?"
     near(f"{trial.name}: power lost by moving everything rigidly", lost, 0.0, 1e-7 * size, hint)
-    return None
 
 
-def forces_change_momentum_and_nothing_else(trial: ElementTrial) -> str | None:
+def forces_change_momentum_and_nothing_else(trial: ElementTrial) -> None:
     """Internal forces cancel: without gravity the resultant of the forces is the rate of momentum."""
     motion = weightless(trial.motion)
 
@@ -109,10 +106,9 @@ def forces_change_momentum_and_nothing_else(trial: ElementTrial) -> str | None:
     hint = "Forces on the nodes come in pairs, at one point; loads from outside have external = True"
     total, rate = _resultant(motion, force), derivative(momentum, WHILE)
     near(f"{trial.name}: resultant of forces against rate of momentum", total, rate, 1e-7 * size, hint)
-    return None
 
 
-def weight_acts_like_an_acceleration(trial: ElementTrial) -> str | None:
+def weight_acts_like_an_acceleration(trial: ElementTrial) -> None:
     """Gravity does to the forces what an acceleration of everything the other way does."""
     moving = (trial.system.orders == 2)[trial.rows]
     lifted = weightless(trial.motion)
@@ -121,7 +117,6 @@ def weight_acts_like_an_acceleration(trial: ElementTrial) -> str | None:
     here, there = (np.where(moving, trial.force(motion)[0], 0.0) for motion in (trial.motion, lifted))
     hint = "Weight acts on the same masses as inertia"
     near(f"{trial.name}: weight", here, there, 1e-11 * np.abs(here).max(initial=1e-9), hint)
-    return None
 
 
 def lost_power(trial: ElementTrial, motion: Motion) -> tuple[float, float]:
@@ -153,26 +148,29 @@ def _resultant(motion: Motion, wrenches: Array) -> Array:
     return np.concatenate([force.sum(axis=0), (moment + np.cross(motion.x, force)).sum(axis=0)])
 
 
-def _of(law: Law, why: Callable[[Element], str | None]) -> Law:
-    """A law for those elements of which nothing is said why it is none."""
+def _of(law: Law, refuse: Callable[[Element], None]) -> Law:
+    """A law for those elements that are not refused."""
 
     @wraps(law)
-    def law_of_some(trial: ElementTrial) -> str | None:
-        return why(trial.element) or law(trial)
+    def law_of_some(trial: ElementTrial) -> None:
+        refuse(trial.element)
+        law(trial)
 
     return law_of_some
 
 
-def _external(element: Element) -> str | None:
-    return "it is a load from outside" if element.external else None
+def _external(element: Element) -> None:
+    if element.external:
+        raise DoesNotApplyError("it is a load from outside")
 
 
-def _hidden(element: Element) -> str | None:
+def _hidden(element: Element) -> None:
     """Whether configuration and states say all about its energy; other internal variables may hide some of it."""
     kinds = {variable.kind for variable in element.internal_variables} - {"coordinate", "state"}
     if element.external or element.active:
-        return "it is a load or a motor, which brings energy"
-    return f"internal variables of kind '{min(kinds)}' may hide energy" if kinds else None
+        raise DoesNotApplyError("it is a load or a motor, which brings energy")
+    if kinds:
+        raise DoesNotApplyError(f"internal variables of kind '{min(kinds)}' may hide energy")
 
 
 MECHANICS: tuple[Law, ...] = (

@@ -216,7 +216,9 @@ def jeffcott_motion() -> Array:
         ) / rotors.DISK_MASS + arm * speed**2
         return np.concatenate([velocity, [speed], np.linalg.solve(A, [*push, rotors.DRIVE])])
 
-    run = solve_ivp(rates, (0, rotors.TIMES[-1]), np.zeros(6), "DOP853", t_eval=rotors.TIMES, rtol=1e-11, atol=1e-13)
+    run = solve_ivp(
+        rates, (0, rotors.JEFFCOTT.t_end), np.zeros(6), "DOP853", t_eval=rotors.JEFFCOTT.times, rtol=1e-11, atol=1e-13
+    )
     return np.concatenate([run.y[:2] / rotors.OFFSET, run.y[5:]]).T
 
 

@@ -158,7 +158,7 @@ EXACT: dict[str, Callable[[], object]] = {
     "IFToMM A01, simple pendulum": lambda: few.turning(np.pi, 0.0, 9.81, (1, 5, 10)).T,
     "IFToMM A02, N-four-bar": lambda: [*windows(2).ravel(), 0.0],
     "IFToMM A02 with 40 windows": lambda: [*windows(40).ravel(), 0.0],
-    "IFToMM A05, flyball governor": lambda: few.governor_motion(np.array(linkages.GOVERNOR_TIMES)).T,
+    "IFToMM A05, flyball governor": lambda: few.governor_motion(np.array(linkages.GOVERNOR.times)).T,
     "IFToMM spatial slider-crank": lambda: few.slider_crank_motion().T,
     "Bennett's linkage": bennett,
     "hydraulic arm": lambda: few.arm_motion((0.2, 0.4)).T,
@@ -175,6 +175,6 @@ SLOW = ("rotating shaft", "IFToMM A05, flyball governor", "heavy top without joi
 )
 def test_exact(name: str) -> None:
     expected = np.concatenate([np.ravel(part) for part in EXACT[name]()])
-    rows = [own for own in references()[name] if own.source.startswith("exact") and "order in " not in own.quantity]
-    allowed = np.array([own.tolerance * (own.scale or abs(own.value)) for own in rows])
-    assert (np.abs([own.value for own in rows] - expected) <= 0.01 * allowed).all()
+    rows = [own for own in references()[name] if own.source.startswith("exact") and "order in " not in own.name]
+    allowed = np.array([own.tolerance * (own.scale or abs(own.reference)) for own in rows])
+    assert (np.abs([own.reference for own in rows] - expected) <= 0.01 * allowed).all()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,9 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
 from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
-from fem_mbs.compiled import machine, program, whole  # noqa: E402
+from fem_mbs.compiled import machine, program, tape, whole  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
+from fem_mbs.system import matrices  # noqa: E402
 
 
 @pytest.fixture
@@ -299,8 +302,8 @@ def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> No
     """They are compared with NumPy before they are taken."""
     correct = StepLines._corrected
 
-    def wrong(self: StepLines, rows: np.ndarray, section: int) -> Trial:
-        trial = correct(self, rows, section)
+    def wrong(self: StepLines, rows: np.ndarray, there: int, section: int) -> Trial:
+        trial = correct(self, rows, there, section)
         return trial._replace(after=trial.after * (1.0 + 1e-3))
 
     monkeypatch.setattr(StepLines, "_corrected", wrong)
@@ -326,3 +329,39 @@ def test_models_of_different_structure_are_no_copies(monkeypatch, fast: Path) ->
     models = [top_on_joint(), double_pendulum()]
     for solution in mbs.simulate_many(models, 0.01, 1e-3):
         assert solution.success
+
+
+def test_other_threads_see_nothing_of_a_recording(monkeypatch, fast: Path) -> None:
+    """What a recording puts in the place of globals, and code may keep, is for its own thread."""
+    monkeypatch.setenv("FEM_MBS_FAST", "0")
+
+    def run() -> np.ndarray:
+        return mbs.simulate(double_pendulum(), 0.02, 1e-3).x
+
+    def recorded(*values: object) -> None:
+        raise AssertionError
+
+    expected = run()
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(whole.ROOMS)]
+    with ThreadPoolExecutor(1) as other, tape.recording(modules, [(matrices.gradient_product, recorded)]):
+        kept, numpy = matrices.gradient_product, matrices.np
+        with pytest.raises(AssertionError):
+            kept()
+        assert numpy.zeros(2).dtype == object and numpy.any(np.zeros(1, object))
+        assert other.submit(lambda: numpy.zeros(2).dtype == float and not numpy.any(np.zeros(1, object))).result()
+        assert np.array_equal(other.submit(run).result(), expected)
+    assert numpy.zeros(2).dtype == float
+    with pytest.raises(TypeError, match="required positional"):  # as the function itself
+        kept()
+
+
+def test_models_run_in_threads_as_one_by_one(fast: Path) -> None:
+    """Each is recorded while others are built and run."""
+
+    def run(seed: int) -> np.ndarray:
+        return mbs.simulate(hinged(seed), 0.02, 1e-3).x
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(run, range(4)))
+    for k, x in enumerate(together):
+        np.testing.assert_allclose(x, run(k), rtol=0.0, atol=1e-13)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from fem_mbs.lie import so3
 from fem_mbs.run import simulate
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
-from fem_mbs.solution.copies import LocalNumbering, copies
+from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
 from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import END, FOLLOWS_HISTORY, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
@@ -387,6 +388,25 @@ def test_laws_beside_their_rows_are_copied(name: str) -> None:
     np.testing.assert_array_equal(many.at(t)[2 * rows :], batch.at(t))
 
 
+def test_numbers_that_count_grow_from_copy_to_copy() -> None:
+    """Of a user's batch; of others that change with what is in it nothing tells how they go on."""
+
+    class Counted(SpringDamper):
+        share: float
+
+        @classmethod
+        def batch(cls, elements: Any, number: Any) -> Any:
+            batch = SpringDamper.batch(elements, number)
+            batch.count, batch.other = len(elements), len(elements) * cls.share
+            return batch
+
+    for Counted.share, refused in ((0, False), (0.5, True)):
+        model = two()
+        parts = [model.add(Counted(model.ground, node, 3.0)) for node in model.nodes[1:]]
+        with pytest.raises(UnlikeError, match="1.0 and 2.0") if refused else nullcontext():
+            assert copies(parts, LocalNumbering(mbs.System(model).number))(3).count == 6
+
+
 def two(count: int = 2, mass: float = 1.0) -> mbs.Model:
     """A chain, of as many bodies as a parameter says."""
     model, last = mbs.Model(gravity=(0, 0, -9.81)), None
@@ -554,7 +574,10 @@ def test_a_kink_is_named() -> None:
 
 
 def test_copies_on_both_sides_of_a_stop() -> None:
-    """One run beside meets a stop, the other does not: their difference is no derivative, and says so."""
+    """One run beside meets a stop, the other does not: their difference is no derivative, and says so.
+
+    Where laws have kinks and nothing is asked for, one run is followed.
+    """
 
     def thrown(speed: float) -> mbs.Model:
         model = mbs.Model()
@@ -563,10 +586,11 @@ def test_copies_on_both_sides_of_a_stop() -> None:
         model.add(JointStop(model.add(PrismaticJoint(model.ground, body, (1, 0, 0))), None, 1.0, 1e6))
         return model
 
-    found = [mbs.sensitivities(thrown, {"speed": speed}, 1.0, 0.1, how="copies") for speed in (1.0, 0.9)]
-    touched, free = (own.of(lambda s: s.velocity("body")[-1, 0])["speed"] for own in found)
+    tried: list[tuple[float, Any]] = [(1.0, "copies"), (0.9, "copies"), (0.999995, None)]
+    found = [mbs.sensitivities(thrown, {"speed": speed}, 1.0, 0.1, how=how) for speed, how in tried]
+    touched, free, followed = (own.of(lambda s: s.velocity("body")[-1, 0])["speed"] for own in found)
     assert "the two sides of the difference against speed differ by" in found[0].notes[0] and not found[1].notes
-    assert abs(free - 1.0) < 1e-8 < abs(touched - 1.0)
+    assert max(abs(free - 1.0), abs(followed - 1.0)) < 1e-8 < abs(touched - 1.0)
 
 
 def test_turned_and_shifted() -> None:

@@ -13,6 +13,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bearing,
+    Bushing,
     Force,
     JointSpring,
     Moment,
@@ -50,6 +51,26 @@ def test_an_arc() -> None:
     np.testing.assert_allclose(derivatives["moment"], [-0.2176988875, 0.0503060021], atol=1e-8)
     np.testing.assert_allclose(derivatives["EI"], [0.4353977750, -0.1006120043], atol=1e-8)
     np.testing.assert_allclose(derivatives["length"], [-0.4161468365, 0.9092974268], atol=1e-7)
+
+
+@pytest.mark.parametrize("place", [1.0, 1e3, 1e4])
+def test_what_is_moved_as_a_whole_goes_along(place: float) -> None:
+    """However far it is: a share of its place is a long way for springs of a metre."""
+
+    def build(place: float, stiffness: float = 50.0) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        bob, top = model.add_node((place, 0, 0), name="bob"), model.add_node((place, 0, 1.0))
+        model.fix(top)
+        model.fix(bob, translation=False)
+        model.add(RigidBody(bob, 1.0, (1, 1, 1)))
+        model.add(SpringDamper(top, bob, stiffness, free_length=0.8))
+        model.add(Bushing(top, bob, (10.0, 10.0, 0.0, 0.0, 0.0, 0.0)))
+        return model
+
+    values = {"place": place, "stiffness": 50.0}
+    found = mbs.sensitivities(build, values, of=mbs.statics).of(lambda run: run.position("bob")[-1])
+    np.testing.assert_allclose(found["place"], (1, 0, 0), atol=2e-6)
+    np.testing.assert_allclose(found["stiffness"], (0, 0, 9.81 / 50.0**2), atol=1e-9)
 
 
 def test_frequencies_about_what_is_bent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, product
@@ -35,7 +36,7 @@ from fem_mbs.elements import (
     contacts_between,
 )
 from fem_mbs.elements.contact.contact import ContactBatch
-from fem_mbs.elements.contact.pairs import PairPlace, Pairs
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs, every
 from fem_mbs.lie import so3
 
 G = 9.81
@@ -106,6 +107,20 @@ def test_a_ball_bounces_to_rest(group: str) -> None:
     # what is pushed out after the last, unlocated bounces rises by g h^2 at most
     lost = solution.energy.total[0] - solution.energy.total[-1]
     np.testing.assert_allclose(lost, took, rtol=0, atol=G * G * 0.02**2)
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1e6])
+def test_what_slides_and_bounces_at_any_mass(mass: float) -> None:
+    """A pendulum with friction at its wall: the same motion, whatever its weight."""
+    paths = []
+    for own in (1.0, mass):
+        model = mbs.Model(gravity=(0, 0, -G))
+        bob = model.add_node((0.3, 0, 0.1), velocity=(-0.5, 0, 0), name="bob")
+        model.add(RigidBody(bob, own, [0.01 * own] * 3))
+        model.add(SpringDamper(model.ground, bob, 40.0 * own, free_length=0.5, point_a=(1, 0, 0.1)))
+        model.add(Contact(model.ground, bob, Plane(), Ball(0.1), restitution=0.5, friction=0.2))
+        paths.append(mbs.simulate(model, 0.5, 0.02).position("bob"))
+    np.testing.assert_allclose(paths[1], paths[0], rtol=0, atol=1e-9)
 
 
 def test_order_of_a_pendulum_that_hits_a_wall() -> None:
@@ -669,19 +684,20 @@ def test_gradients_of_pairs(name: str, group: str) -> None:
     system = mbs.System(model)
     (batch,) = (b for b in system.batches if isinstance(b, UnilateralBatch))
     motion = system.at_rest()
-    gaps = batch.measure(motion)
+    all_of = every(batch.friction.shape)
+    gaps = batch.measure(motion, *all_of)
     H = batch.second(gaps)
     for d in rng.normal(size=(3, 12)):
         ends = []
         for s in (-1e-5, 1e-5):
             step = np.zeros((3, 6))
             step[batch.nodes[0]] = s * d.reshape(2, 6)
-            ends.append(batch.measure(_moved(motion, step)))
+            ends.append(batch.measure(_moved(motion, step), *all_of))
         slope = (ends[1].gap - ends[0].gap) / 2e-5
-        np.testing.assert_allclose(gaps.gradient[:, :, 0] @ d, slope, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(gaps.gradient[:, 0] @ d, slope, rtol=0, atol=1e-8)
         bend = (ends[1].gradient - ends[0].gradient) / 2e-5
         np.testing.assert_allclose(H @ d, bend, rtol=0, atol=1e-7)
-    assert len(contact.contacts) == gaps.gap.shape[1]
+    assert len(contact.contacts) == len(gaps.gap)
 
 
 def _moved(motion: Motion, step: Array) -> Motion:
@@ -713,6 +729,19 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
         assert (loaded.gap(part) == whole.gap(part)).all()
         assert (loaded.contact_force(part) == whole.contact_force(part)).all()
         assert [i.t for i in loaded.impulses(part)] == [i.t for i in whole.impulses(part)]
+
+
+def test_what_is_no_longer_used_is_freed() -> None:
+    """Systems of runs and of small motions."""
+
+    def count() -> int:
+        gc.collect()
+        return sum(isinstance(own, mbs.System) for own in gc.get_objects())
+
+    before = count()
+    mbs.simulate(model_with_ball(0.0), 0.02, 0.01)
+    mbs.modes(model_with_ball(0.0))
+    assert count() <= before
 
 
 def test_states_between_steps_stay_outside() -> None:
@@ -770,6 +799,19 @@ def test_a_stop_is_met_between_two_steps(length: float) -> None:
     stop = model.add(JointStop(hinge, None, highest + 0.2 * beyond, restitution=0.5))
     (hit,) = mbs.simulate(model, 0.6, 0.02).impulses(stop)
     assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
+
+
+def test_units_change_no_stop() -> None:
+    """A swing between two stops in m and in um, as near as instants of impacts are found."""
+    found = []
+    for length, mass in ((1.0, 1.0), (1e6, 1.0)):
+        model = mbs.Model(gravity=(0, 0, -G * length))
+        bob = model.add_node((0.5 * length, 0, 0), name="bob")
+        model.add(RigidBody(bob, mass, [0.004 * mass * length**2] * 3))
+        hinge = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), (0, 0, 0)))
+        model.add(JointStop(hinge, -0.4, 0.7, restitution=0.5))
+        found.append(mbs.simulate(model, 1.0, 0.02).position("bob") / length)
+    assert found[0] == pytest.approx(found[1], abs=1e-8)
 
 
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:

@@ -9,7 +9,19 @@ from contact_campaign import MODELS, judged
 import fem_mbs as mbs
 from fem_mbs.contact import smooth
 from fem_mbs.contact.energy import EnergyAt, Gain, gained
-from fem_mbs.elements import Ball, Beam, BeamSection, Box, Contact, Force, Plane, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamSection,
+    Box,
+    Contact,
+    Force,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.newton import NotConvergedError
 
 H = 5e-3
@@ -131,3 +143,23 @@ def test_gains_that_pass_add_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     mbs.simulate(model, 0.1, 2e-3)
     assert "steps in contact have gained 0.0015 J that no force brought" in caplog.text
     assert "made anew" not in caplog.text
+
+
+def test_a_drive_whose_power_jumps_brings_what_it_brings() -> None:
+    """A board that is shaken catches up with a block: friction jumps, and with it the power of the drive."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    board, block = model.add_node((0, 0, 0)), model.add_node((0, 0, 0.05))
+    for node, mass in ((board, 5.0), (block, 1.0)):
+        model.add(RigidBody(node, mass, (0.01, 0.01, 0.01)))
+    model.add(PrismaticJoint(model.ground, board, (1, 0, 0), drive=lambda t: 0.05 * (1.0 - np.cos(10.0 * t))))
+    model.add(Contact(board, block, Plane(), Box((0.2, 0.2, 0.1)), friction=0.3))
+    run = mbs.simulate(model, 1.2, 0.01)
+    memory = run.checkpoint.memory
+    assert memory.balance.most == 0.0 and memory.damped == 0
+    # slides where the board is faster than friction makes the block, else sticks
+    place, speed, h = 0.0, 0.0, 1e-4
+    for t in h * np.arange(12000):
+        board_speed = 0.5 * np.sin(10.0 * (t + h))
+        faster = np.clip(board_speed - speed, -0.3 * 9.81 * h, 0.3 * 9.81 * h)
+        place, speed = place + h * (speed + 0.5 * faster), speed + faster
+    np.testing.assert_allclose(run.position(block)[-1, 0], place, atol=2e-4)

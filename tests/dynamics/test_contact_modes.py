@@ -103,3 +103,28 @@ def test_from_a_run() -> None:
     solution = mbs.simulate(model, 0.2, 2e-3)
     modes = mbs.modes(model, state=solution.state(-1))
     assert modes.angular.max() == pytest.approx(20.0, rel=0.02)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_what_slides_on_a_belt(way: float) -> None:
+    """On a spring at ``a`` against the belt, which changes the friction: ``m x'' = -k cos a (cos a - mu sin a) x``.
+
+    Across the belt friction turns with the slip ``v``, ``m y'' = -mu N/v y' - k' y``.
+    """
+    mu, m, k, across, angle, v, far = 0.3, 2.0, 400.0, 5000.0, 0.6, 0.5, 1e5
+    c, s = np.cos(angle), np.sin(angle)
+    pull = way * mu * m * G / (c - way * mu * s)
+    model = mbs.Model(gravity=(0, 0, -G))
+    belt, block = model.add_node((0, 0, 0), velocity=(way * v, 0, 0)), model.add_node((0, 0, 0.1))
+    model.add(RigidBody(belt, 1.0, (1, 1, 1)))
+    model.add(PrismaticJoint(model.ground, belt, (1, 0, 0), drive=lambda t: way * v * t))
+    model.add(RigidBody(block, m, (1, 1, 1)))
+    model.fix(block, translation=False)
+    model.add(Contact(belt, block, Plane(), Ball(0.1), friction=mu))
+    for stiffness, force, along in ((k, pull, (c, 0, s)), (across, 0.0, (0, 1, 0))):
+        end = block.position - far * np.array(along)
+        model.add(SpringDamper(model.ground, block, stiffness, free_length=far - force / stiffness, point_a=end))
+    found = mbs.modes(model, 2, damped=True).eigenvalues
+    decay = 0.5 * mu * (m * G + pull * s) / (m * v)
+    slow, fast = np.sqrt(k * c * (c - way * mu * s) / m), np.sqrt(across / m - decay**2)
+    assert found == pytest.approx([1j * slow, -decay + 1j * fast], rel=1e-6)

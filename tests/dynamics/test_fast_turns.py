@@ -96,6 +96,14 @@ def test_so_they_do_at_stages(method, group):
     np.testing.assert_allclose(q, exact(t), rtol=0, atol=1e-6 * 400.0 * T_END)
 
 
+def test_joints_that_are_more_than_steps_are_counted_together():
+    model, speeds = mbs.Model(), np.linspace(-1050.0, 1050.0, 30)
+    hinges = [rotor(model, speed) for speed in speeds]
+    solution = mbs.simulate(model, T_END, STEP, times=[0.0, 0.1, T_END])
+    turned = np.stack([solution.coordinate(hinge) for hinge in hinges], axis=1)
+    np.testing.assert_allclose(turned, np.outer(solution.t, speeds), rtol=0, atol=1e-9)
+
+
 def test_what_is_wound_up_falls_as_it_should():
     model = mbs.Model(gravity=(0, 0, -9.81))
     node = model.add_node((0, 0, 0))

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from catalogue import GROUPS
+from meshes import brick
 from motions import fitted_order
 from scipy.linalg import expm
 from scipy.optimize import brentq
@@ -21,8 +22,11 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     FixedJoint,
+    FlexibleBody,
     Force,
+    Interface,
     PointMass,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -122,6 +126,36 @@ def test_slender_beams_are_those_of_euler_and_bernoulli() -> None:
         np.testing.assert_allclose(pairs[pairs > 0].reshape(-1, 2), speed * np.transpose([numbers] * 2) ** 2, rtol=4e-4)
 
 
+def test_free_arch_of_meshed_bodies(caplog: pytest.LogCaptureFixture) -> None:
+    """Six rigid motions and no word: what rounding of their places makes of forces is no acceleration."""
+    ends = {
+        name: Interface.rigid(lambda p, x=x: p[:, 0] == x, (x, 0.01, 0.01)) for name, x in (("root", 0.0), ("tip", 1.0))
+    }
+    reduction = Reduction(*brick((8, 1, 1), (1.0, 0.02, 0.02), 210e9, 7850.0), ends, modes=4)
+    model, place, last = mbs.Model("SE3"), np.zeros(3), None
+    for k in range(4):
+        R = so3.exp(np.array([0, 0, 0.5 * k]))
+        nodes = [model.add_node(place + R @ [x, 0.01, 0.01], R) for x in (0.0, 1.0)]
+        model.add(FlexibleBody(dict(zip(ends, nodes, strict=True)), reduction, position=place, rotation=R))
+        if last is not None:
+            model.add(FixedJoint(last, nodes[0]))
+        last, place = nodes[1], nodes[1].position - so3.exp(np.array([0, 0, 0.5 * (k + 1)])) @ [0, 0.01, 0.01]
+    modes = mbs.modes(model, 9)
+    assert not modes.angular[:6].any() and modes.angular[6] > 100.0
+    assert not np.iscomplexobj(modes.shapes) and not caplog.records
+
+
+def test_foils_beyond_the_digits_of_krylov_vectors() -> None:
+    """Stretching is 1e10 times as stiff as bending: what ARPACK does not find is found at once."""
+    t = 1e-5
+    model = mbs.Model()
+    foil = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(0.01, t, E=210e9, nu=0.3, rho=7850.0), 20)
+    model.fix(foil.nodes[0])
+    exact = np.array([1.87510407, 4.69409113]) ** 2 * np.sqrt(210e9 * t**2 / 12.0 / 7850.0)
+    # the mesh adds (beta h)^2/12 and more, rounding 3e-5
+    np.testing.assert_allclose(mbs.modes(model, 2).angular, exact, rtol=8e-3)
+
+
 def test_rigid_motions_and_mechanisms_have_no_frequency() -> None:
     """Zeros are exactly zero: six of a free body, one more for every motion that hinges free."""
     model = mbs.Model()
@@ -150,6 +184,36 @@ def chain(links: int, length: float = 1.0) -> mbs.Model:
         model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=(0, 0, -k * length / links)))
         last = node
     return model
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("falls", [False, True])
+def test_free_ring(falls: bool, group: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A thin one has six rigid motions, not more or fewer, whose frequencies are zero; so it has where it falls.
+
+    ``omega^2 = EI/(m R^4) n^2 (n^2 - 1)^2/(n^2 + 1)`` in the plane, across it with the divisor ``n^2 + EI/GJ``
+    (Timoshenko, *Vibration Problems in Engineering*). Rounding of forces makes light sections accelerate.
+    """
+    section, R = BeamSection.rectangle(0.01, 0.002, E=210e9, nu=0.3, rho=7850.0), 1.0
+    far = 1024.0 * falls
+    _, _, _, GJ, EI_y, EI_z = np.diag(section.stiffness)
+    n, found = np.repeat([2.0, 3.0, 4.0], 2), []
+    for elements in (24, 48):
+        model = mbs.Model(group, gravity=(0, 0, -9.81 * falls))
+        angles = 2.0 * np.pi / elements * np.arange(elements)
+        nodes = [model.add_node((far + R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
+        model.add(Beam([*nodes, nodes[0]], section, y_axis=(0, 0, 1)))
+        modes = mbs.modes(model, 14)
+        np.testing.assert_array_equal(modes.linear.state.x, [node.position for node in model.nodes])
+        assert not modes.eigenvalues[:6].any() and not np.iscomplexobj(modes.shapes)
+        found.append(modes.angular[6:])
+    limit = (4.0 * found[1] - found[0]) / 3.0
+    plane, across = (
+        np.sqrt(EI / section.mass * n**2 * (n**2 - 1.0) ** 2 / divisor) / R**2
+        for EI, divisor in ((EI_y, n**2 + 1.0), (EI_z, n**2 + EI_z / GJ))
+    )
+    np.testing.assert_allclose(limit, np.sort([*plane, *across])[:8], rtol=3e-3)
+    assert ("neither at rest" in caplog.text) == falls and "not stable" not in caplog.text
 
 
 @pytest.mark.parametrize("links", [1, 2, 5, 40])
@@ -238,6 +302,23 @@ def test_string() -> None:
 
 
 SLENDER = BeamSection(1e5, 1e5, 4.0, 4.0, MU, (1e-5, 5e-6, 5e-6))
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.1])
+def test_a_point_mass_on_springs(offset: float) -> None:
+    """Its rotation, on which nothing acts, is held; one that pulls at a lever turns it, and there is no inertia."""
+    model = mbs.Model()
+    mass = model.add_node((1, 0, 0), name="bob")
+    model.add(PointMass(mass, 2.0))
+    for x in (0.0, 3.0):
+        end = model.add_node((x, 0, 0))
+        model.fix(end)
+        model.add(SpringDamper(end, mass, 400.0, point_b=(1, offset, 0)))
+    if offset:
+        with pytest.raises(mbs.SingularSystemError, match=r"node 'bob' \(rotation.*\) can move without mass"):
+            mbs.modes(model)
+    else:
+        np.testing.assert_allclose(mbs.modes(model).angular, [0.0, 0.0, 20.0], rtol=1e-12)
 
 
 def test_follower_force() -> None:
@@ -372,7 +453,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "count a float": (lambda: mbs.modes(chain(2), 1.5), "count must be a whole number of at least 1, received 1.5"),  # type: ignore[arg-type]
     "count too large": (lambda: mbs.modes(chain(2), 3), "count = 3 is more than the 2 degrees of freedom of the model"),
     "damped a number": (lambda: mbs.modes(chain(2), damped=0.1), "damped must be True or False, received 0.1"),  # type: ignore[arg-type]
-    "nothing moves": (lambda: mbs.modes(held()), "nothing can move: the model has 2 nodes, and all are held"),
+    "nothing moves": (lambda: mbs.modes(held()), "nothing can move: all 2 nodes are held"),
     "all is held by joints": (
         lambda: mbs.modes(welded()),
         "nothing can vibrate: 6 constraint equations hold all 6 free components",

@@ -513,7 +513,7 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [0.0, 1.0], {"disc": 1.0})
     with pytest.raises(mbs.ModelError, match="unbalance must be a dict"):
         mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
-    with pytest.raises(mbs.ModelError, match="nothing in the model is called 'disk'"):
+    with pytest.raises(mbs.ModelError, match="unbalance_response: unbalance.*nothing in the model is called 'disk'"):
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
 
 
@@ -522,6 +522,30 @@ def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)
     exact = [np.sqrt(3.2e3 / 0.5), np.sqrt(2e3), np.sqrt(3.2e3 / 0.1)]
     assert np.unique(np.round(diagram.critical(), 4)) == pytest.approx(sorted(exact), abs=1e-4)
+
+
+@pytest.mark.parametrize("held", ["both ends", "one end, by joints"])
+def test_a_shaft_whose_ends_the_model_holds(held: str) -> None:
+    """What is held does not turn and is alike all round: the whirls of Timoshenko's shaft, ``w = W sin(kx)``.
+
+    ``mu omega^2 W = GA k (k W - P)``, ``(j omega^2 - 2 j spin omega) P = EI k^2 P - GA (k W - P)``.
+    """
+    section, spin, k = BeamSection.circle(0.04, E=210e9, nu=0.3, rho=7850.0), 1500.0, np.pi
+    model = mbs.Model("SE3" if held == "both ends" else "R3xSO3")
+    nodes = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4, order=3, y_axis=(0, 1, 0)).nodes
+    model.fix(nodes[0], translation=True, rotation=False)
+    model.fix(nodes[-1], translation=True if held == "both ends" else (False, True, True), rotation=False)
+    mu, (_, GA, _, _, EI, _) = section.mass, np.diag(section.stiffness)
+    j = 7850.0 * np.pi / 4.0 * 0.04**4
+    exact = []
+    for Omega in (-spin, spin):
+        whirl = np.polymul([mu, 0.0, -GA * k**2], [j, -2.0 * j * Omega, -EI * k**2 - GA])
+        found = np.roots(np.polysub(whirl, [(GA * k) ** 2]))
+        exact.append(found[found > 0.0].min())
+    np.testing.assert_allclose(np.sort(exact), (1007.387, 1018.918), atol=1e-3)
+    diagram = mbs.campbell(model, [0.0, spin], count=2)
+    np.testing.assert_allclose(diagram.angular[1], np.sort(exact), rtol=2e-5)
+    assert (diagram.whirl[1] * (-1, 1) > 0.99).all()
 
 
 def meshed(modes: int, stiffness: tuple[float, float], eccentric: float = 0.0) -> mbs.Model:

@@ -57,6 +57,8 @@ def test_cart_and_pole_by_hand() -> None:
     B = np.concatenate([[0, 0], np.linalg.solve(mass, [1, 0])])[:, None]
     model, force, outputs = cart_and_pole()
     system = mbs.linearize(model).state_space({"force": force}, outputs)
+    by_name = mbs.linearize(model).state_space({"force": "force"}, outputs)
+    np.testing.assert_array_equal(by_name.B, system.B)
     assert system.input_names == ("force",) and system.output_names == ("place", "both", "across")
     assert system.A.shape == (5, 5) and system.D.shape == (3, 1)
     expected = [*np.linalg.eigvals(A), -20.0]
@@ -109,7 +111,8 @@ def test_what_is_no_state_space_is_refused() -> None:
     refusals: list[tuple[Any, Any, str]] = [
         ({"force": 3.0}, outputs, r"inputs\['force'\] must be a sensor, a block or a sum of signals, received 3.0"),
         ({"force": 2.0 * force}, outputs, r"inputs\['force'\] must be a block or a sensor with one output"),
-        ({"force": force}, {"place": "place"}, r"outputs\['place'\] must be a sensor, a block or a sum"),
+        ({"force": force}, {"place": "plaze"}, r"outputs\['place'\]: nothing in the model is called 'plaze'"),
+        ({"force": force}, {"place": "hinge"}, r"outputs\['place'\] must be a sensor, a block or a sum"),
         ([force], outputs, "inputs must be a dict, received"),
         ({"force": Junction(0.0)}, {"place": place}, "is not part of this model|not in a model"),
     ]

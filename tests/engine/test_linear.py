@@ -11,6 +11,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements import RigidBody
 from fem_mbs.linear.direct import PIVOT, Checked, Solve, factorize, use
+from fem_mbs.linear.null_space import count_repeated
 from fem_mbs.linear.solvers import (
     SYMMETRIC,
     BandedSolver,
@@ -280,3 +281,15 @@ def test_linear_algebra_of_a_run_has_one_thread() -> None:
         before = threads()
         mbs.simulate(model, 0.2, 0.1, callback=lambda state: seen.append(threads()))
         assert seen == [{1}, {1}] and threads() == before
+
+
+@pytest.mark.parametrize("repeated", [0, 7])
+def test_repeated_equations_are_counted(repeated: int) -> None:
+    """However many there are, and however unlike the sizes of equations."""
+    chance = np.random.default_rng(3)
+    own = chance.normal(size=(20, 50))
+    B = (
+        np.concatenate([own, chance.normal(size=(repeated, 20)) @ own])
+        * 10.0 ** chance.uniform(-6, 6, 20 + repeated)[:, None]
+    )
+    assert count_repeated(csc_array(B)) == repeated

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.contracts import ElementBatch, InternalVariable, Method, Nothing, Step, unconstrained
+from fem_mbs.contracts import ElementBatch, Energy, InternalVariable, Method, Nothing, Report, Step, unconstrained
 from fem_mbs.elements import FirstOrderActuator, Maxwell, RigidBody, SphericalJoint
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -60,6 +61,24 @@ def joint_whose(name: str, change: Change) -> mbs.Model:
     return model
 
 
+class Unfinished(ElementBatch):
+    def __init__(self) -> None:
+        pass
+
+
+def spring_of(batch: Callable[[], Any]) -> mbs.Model:
+    """A body on an element of the user's, of some batch."""
+
+    class Own(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> Any:
+            return batch()
+
+    model, body = hanging()
+    model.add(Own(model.ground, body, 20.0, 3.0), name="leg")
+    return model
+
+
 def hanging() -> tuple[mbs.Model, mbs.Node]:
     model = mbs.Model(gravity=(0, 0, -9.81))
     body = model.add_node((0, 0, -1), name="bob")
@@ -107,6 +126,35 @@ MISTAKES = {
         lambda: joint_whose("evaluate", lambda r: (r[0], r[1][:, :6], r[2])),
         r"MyBatch.evaluate: B must have the shape \(2, 12\), received \(2, 6\)",
     ),
+    "force of nothing": (
+        lambda: spring_whose("force", lambda pair: None),
+        r"MyBatch.force of MySpring 'leg' and its kind must be \(forces, context\), received None",
+    ),
+    "force without context": (
+        lambda: spring_whose("force", lambda pair: pair[0]),
+        r"MyBatch.force .* \(forces, context",
+    ),
+    "forces that are complex": (
+        lambda: spring_whose("force", first(lambda f: f + 0j)),
+        "MyBatch.force .* real numbers",
+    ),
+    "forces of a list": (lambda: spring_whose("force", first(np.ndarray.tolist)), "MyBatch.force .* must be an array"),
+    "energy of a number": (lambda: spring_whose("energy", lambda e: 3.0), "MyBatch.energy .* must be an Energy"),
+    "energy of a wrong length": (
+        lambda: spring_whose("energy", lambda e: Energy(strain=np.zeros(3))),
+        r"MyBatch.energy: strain must have the shape \(1,\), received \(3,\)",
+    ),
+    "energy of no number": (
+        lambda: spring_whose("energy", lambda e: Energy(strain=np.array([np.nan]))),
+        "MyBatch.energy: strain of MySpring 'leg' and its kind must be finite numbers",
+    ),
+    "jump at no time": (lambda: spring_whose("next_jump", lambda t: None), "MyBatch.next_jump .* must be a time in s"),
+    "evaluate of a pair": (
+        lambda: joint_whose("evaluate", lambda result: result[:2]),
+        r"MyBatch.evaluate of MyJoint 'guide' and its kind must be \(Phi, B, context\), received",
+    ),
+    "a batch without nodes": (lambda: spring_of(lambda: Unfinished()), "Unfinished of Own 'leg' has no nodes"),
+    "no batch": (lambda: spring_of(lambda: None), "Own.batch must return an? ElementBatch, received None"),
     "H of a wrong shape": (
         lambda: joint_whose("second", lambda H: H[:1]),
         r"MyBatch.second must have the shape \(2, 12, 12\), received \(1, 12, 12\)",
@@ -120,6 +168,118 @@ def test_wrong_shapes_are_refused_at_the_start(name: str) -> None:
     for run in (lambda model: mbs.simulate(model, 0.1, 0.01), mbs.statics, mbs.modes):
         with pytest.raises(mbs.ModelError, match=f"(?s){message}"):
             run(make())
+
+
+def write(motion: Any) -> Any:
+    motion.x[0] += 1.0
+
+
+FAILURES: dict[str, tuple[Change, str]] = {
+    "raises": (lambda motion: 1 / 0, r"failed: ZeroDivisionError\('division by zero'\) \(test_bad_contracts.py, line"),
+    "changes the motion": (write, "read-only.*what it is given is not to be changed: work on a copy"),
+    "mistypes": (lambda motion: motion.nix, "'Motion' object has no attribute 'nix'"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_code_of_users_that_fails_is_named_at_the_start_and_later(name: str) -> None:
+    """Of whatever kind its error is, which is the cause; a run keeps its steps, and a motion stays as it is."""
+    fail, message = FAILURES[name]
+
+    def model(after: float) -> mbs.Model:
+        class MyBatch(MaxwellBatch):
+            def force(self, motion: Any, prescribed: Any) -> Any:
+                fail(motion) if motion.t >= after else None
+                return super().force(motion, prescribed)
+
+        class MySpring(Maxwell):
+            @classmethod
+            def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+                return MyBatch(elements, number)
+
+        own, body = hanging()
+        own.add(MySpring(own.ground, body, 20.0, 3.0), name="leg")
+        return own
+
+    words = f"(?s): MyBatch.force of MySpring 'leg' and its kind {message}" if "failed" in message else message
+    for run in (lambda: mbs.simulate(model(0.0), 0.1, 0.01), lambda: mbs.modes(model(0.0))):
+        with pytest.raises(mbs.FemMbsError, match=words) as error:
+            run()
+        assert error.value.__cause__ is not None
+    if fail is not write:
+        with pytest.raises(mbs.FemMbsError, match=words) as error:
+            mbs.simulate(model(0.05), 0.1, 0.01)
+        assert error.value.solution is not None and len(error.value.solution.t) == 5
+
+
+def test_a_method_with_other_arguments_than_those_of_the_contract_is_told() -> None:
+    class MyBatch(MaxwellBatch):
+        def force(self, motion: Any) -> Any:  # type: ignore[override]
+            return super().force(motion, None)
+
+    class MySpring(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+            return MyBatch(elements, number)
+
+    model, body = hanging()
+    model.add(MySpring(model.ground, body, 20.0, 3.0))
+    with pytest.raises(mbs.FemMbsError, match=r"simulate: .*MyBatch.force\(\) takes 2 positional arguments but 3"):
+        mbs.simulate(model, 0.1, 0.01)
+
+
+def test_a_stiffness_that_is_no_number_is_that_of_its_element() -> None:
+    message = "MySpring 'leg': its stiffness is not finite numbers"
+    with np.errstate(all="ignore"), pytest.raises(mbs.ConvergenceError, match=message):
+        mbs.simulate(spring_whose("stiffness", lambda K: K * np.nan), 0.1, 0.01)
+
+
+@pytest.mark.parametrize("closes", [(), ("translation x", "translation x"), ("translation q",), "translation x"])
+def test_a_joint_closes_motions_each_once(closes: Any) -> None:
+    model, body = hanging()
+    mine = type("Mine", (RelativeJoint,), {"closes": closes})
+    with pytest.raises(mbs.ModelError, match="Mine.closes must name motions from 'translation x' to 'rotation z'"):
+        mine(model.ground, body, None)
+
+
+def test_a_joint_that_has_not_called_its_base_is_refused() -> None:
+    class Mine(RelativeJoint):
+        closes = ("translation x",)
+
+        def __init__(self, a: Any, b: Any) -> None:
+            pass
+
+    model, body = hanging()
+    with pytest.raises(mbs.ModelError, match=r"Mine.* has no nodes.*super\(\).__init__"):
+        model.add(Mine(model.ground, body))
+
+
+def test_a_batch_is_of_the_class() -> None:
+    class Mine(Maxwell):
+        def batch(self, elements: Sequence[Any], number: Any) -> Any:  # type: ignore[override]
+            return None
+
+    model, body = hanging()
+    model.add(Mine(model.ground, body, 20.0, 3.0))
+    with pytest.raises(mbs.ModelError, match="Mine.batch must be a class method"):
+        mbs.simulate(model, 0.1, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("make", "method", "message"),
+    [(lambda of: spring_whose("force", of), 0, "MyBatch.force"), (lambda of: joint_whose("evaluate", of), 1, "B")],
+)
+def test_wrong_shapes_are_refused_later(make: Any, method: int, message: str) -> None:
+    """Of what was in order at the start."""
+    calls = iter(range(1_000_000))
+
+    def later(result: Any) -> Any:
+        parts = list(result)
+        parts[method] = parts[method][:, :6] if next(calls) > 30 else parts[method]
+        return tuple(parts)
+
+    with pytest.raises(mbs.ModelError, match=rf"{message} must have the shape .*, received \({method + 1}, 6\)"):
+        mbs.simulate(make(later), 1.0, 0.01)
 
 
 class Exploding:
@@ -214,6 +374,53 @@ def test_a_step_that_is_none_is_refused(result: Callable[[mbs.State], Any]) -> N
     model, _ = hanging()
     with pytest.raises(mbs.ModelError, match="Lazy.step must return Step"):
         mbs.simulate(model, 0.1, 0.01, Lazy(result))
+
+
+class Told(Lazy):
+    """The same, of a step of a length."""
+
+    def step(self, system: mbs.System, state: mbs.State, h: float, memory: Nothing) -> Step:
+        return self.result(state, h)  # type: ignore[call-arg]
+
+
+def ended(state: mbs.State, h: float, **changed: Any) -> Step:
+    end = replace(state.at(state.t + h), **{name: getattr(state, name) * value for name, value in changed.items()})
+    return Step(end, Nothing(), Report())
+
+
+WRONG_STEPS: dict[str, tuple[Callable[[mbs.State, float], Step], str]] = {
+    "time": (lambda state, h: ended(state, 0.0), "must return the state at t = 0.01 s, received one at t = 0.0 s"),
+    "report": (
+        lambda state, h: ended(state, h)._replace(report=None),
+        r"must return Step\(state, memory, report, error\)",
+    ),
+    "memory": (
+        lambda state, h: ended(state, h)._replace(memory=object()),
+        "its memory, the NamedTuple Nothing",
+    ),
+    "shape": (lambda state, h: ended(state, h, v=np.ones((1, 2, 6))), r"v must be numbers of the shape \(2, 6\)"),
+    "numbers": (lambda state, h: ended(state, h, x=1j), "x must be numbers"),
+    "nan": (
+        lambda state, h: ended(state, h, vdot=np.nan if state.t > 0.045 else 1.0),
+        "vdot has become nan at",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_STEPS)
+def test_every_step_of_a_method_of_a_user_is_looked_at(name: str) -> None:
+    step, message = WRONG_STEPS[name]
+    model, _ = hanging()
+    with pytest.raises(mbs.FemMbsError, match=f"Told.step.*{message}") as error:
+        mbs.simulate(model, 0.1, 0.01, Told(step))
+    assert error.value.solution is not None and error.value.solution.t[-1] == pytest.approx(0.05 * (name == "nan"))
+
+
+def test_what_a_method_begins_with_is_its_memory() -> None:
+    model, _ = hanging()
+    forgets = type("Forgets", (Told,), {"init": lambda self, system, state, h: None})
+    with pytest.raises(mbs.ModelError, match="Forgets.init must return its memory, the NamedTuple Nothing"):
+        mbs.simulate(model, 0.1, 0.01, forgets(ended))
 
 
 @pytest.mark.parametrize(

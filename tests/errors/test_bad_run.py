@@ -93,8 +93,8 @@ def held() -> mbs.Model:
 
 
 STARTS: dict[str, tuple[Callable[[], mbs.Model], type[mbs.FemMbsError], str]] = {
-    "empty": (mbs.Model, mbs.ModelError, "nothing can move: the model has 1 nodes, and all are held"),
-    "all held": (held, mbs.ModelError, "nothing can move: the model has 2 nodes, and all are held"),
+    "empty": (mbs.Model, mbs.ModelError, "nothing can move: the model has no node beside the ground"),
+    "all held": (held, mbs.ModelError, "nothing can move: all 2 nodes are held"),
     "velocity against a joint": (
         lambda: pendulum(velocity=(1, 0, 0)),
         mbs.ModelError,

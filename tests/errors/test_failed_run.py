@@ -210,3 +210,22 @@ def test_a_law_of_the_motion_that_fails_in_a_trial_is_asked_again_in_shorter_ste
     solution = mbs.simulate(model, 0.1, 0.05)
     stats = solution.stats
     assert max(calls) > 10.0 and stats.failed_steps + stats.rejected_steps and solution.success
+
+
+CHANGES: dict[str, Any] = {
+    "its gravity": lambda model: setattr(model, "gravity", (0, 0, 0)),
+    "Force 'Force 1': added": lambda model: model.add(Force("upper", (1, 0, 0))),
+    "RevoluteJoint 'elbow': removed": lambda model: model.remove("elbow"),
+    "node 'node 3': added": lambda model: model.add_node((0, 0, 0)),
+    "RigidBody 'RigidBody 1': mass": lambda model: setattr(model.elements[0], "mass", 100.0),
+    "node 'upper': fixed_translation, fixed_rotation": lambda model: model.fix("upper"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_model_that_a_callback_changes_ends_the_run(what: str) -> None:
+    model, other = double_pendulum(), double_pendulum()
+    with pytest.raises(mbs.ModelError, match=f"simulate: changed during the run, up to t = 0.1 s: {what}") as error:
+        mbs.simulate(model, 1.0, 0.1, callback=lambda state: CHANGES[what](model) and None)
+    assert error.value.solution is not None and len(error.value.solution.t) == 2
+    assert mbs.simulate(double_pendulum(), 0.1, 0.1, callback=lambda state: CHANGES[what](other) and None).success

@@ -97,7 +97,7 @@ def test_fmpy_runs_it(tmp_path: Path) -> None:
     """The program sets inputs before each communication step, and reads outputs after it: as :func:`led` does."""
     import fmpy
 
-    file = exported(tmp_path / "arm.fmu")
+    file = exported(tmp_path / "random.v2.fmu")  # a module of this name there is
     description = fmpy.read_model_description(str(file))
     causes = {variable.name: variable.causality for variable in description.modelVariables}
     assert causes == {
@@ -128,8 +128,10 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
             (tmp_path / "a.fmu", model, {"push": 3.0}, outputs, 0.01),
             r"inputs\['push'\] must be an ExternalInput, received 3",
         ),
-        ((tmp_path / "a.fmu", model, {}, {"x": "angle"}, 0.01), r"outputs\['x'\] must be a sensor, a block or a sum"),
+        ((tmp_path / "a.fmu", model, {}, {"x": "no"}, 0.01), r"outputs\['x'\]: nothing in the model is called 'no'"),
         ((tmp_path / "a.fmu", model, {}, outputs, -1), "export_fmu: step must be"),
+        ((tmp_path / "a.fmu", model, {"angle": push}, outputs, 0.01), "'angle' is an input and an output"),
+        ((tmp_path / "a.fmu", model, {"": push}, outputs, 0.01), "name of a variable must"),
     ):
         with pytest.raises(mbs.ModelError, match=words):
             mbs.export_fmu(*arguments)  # type: ignore[arg-type]
@@ -160,6 +162,15 @@ def test_runs_do_not_see_the_inputs_of_others() -> None:
     assert second.output("angle") == 0.0
     assert mbs.simulate(model, 0.1, 0.01).signal(outputs["angle"])[-1] == 0.0
     assert first.output("angle") == angle == pytest.approx(0.015, rel=1e-6)
+
+
+def test_a_model_that_was_changed_is_told() -> None:
+    torque, model, outputs = spun()
+    run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    run.advance(0.1)
+    model.gravity = (0, 0, -1)
+    with pytest.raises(mbs.ModelError, match="CoSimulation: changed since it was made: its gravity.*make one of the"):
+        run.advance(0.1)
 
 
 def test_an_advance_that_is_refused_leaves_no_trace() -> None:

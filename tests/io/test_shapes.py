@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import meshio
 import numpy as np
@@ -14,7 +15,7 @@ from test_paraview import close, draw, only, still
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Kind, Shape
+from fem_mbs.contracts import Faces, Kind, Shape
 from fem_mbs.elements import (
     Ball,
     Box,
@@ -33,6 +34,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.shapes import inertia_ellipsoid
+from fem_mbs.files.scene import Scene
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
 
@@ -342,3 +344,26 @@ def test_a_surface_comes_from_a_file(tmp_path: Path) -> None:
 def test_bad_shapes_are_refused_by_name(make: Callable[[], object], message: str) -> None:
     with pytest.raises(mbs.ModelError, match=message):
         make()
+
+
+FACES: dict[str, tuple[Any, str]] = {
+    "none": (None, "must return Faces.*received None"),
+    "no cells": (Faces(np.eye(3), []), "with a block of cells"),
+    "in a plane": (Faces(np.zeros((3, 2)), [("triangle", np.array([[0, 1, 2]]))]), r"points must be .*\(n, 3\)"),
+    "nan": (Faces(np.full((3, 3), np.nan), [("triangle", np.array([[0, 1, 2]]))]), "points must be finite"),
+    "beyond": (Faces(np.eye(3), [("triangle", np.array([[0, 1, 9]]))]), "cells must be .*rows of the 3 points"),
+    "unknown": (Faces(np.eye(3), [("hexx", np.array([[0, 1, 2]]))]), "received .'hexx'"),
+    "corners": (Faces(np.eye(3), [("quad", np.array([[0, 1, 2]]))]), "received .'quad'"),
+}
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_surfaces_of_users_are_looked_at(name: str) -> None:
+    class Mine(Shape):
+        def faces(self, sides: int) -> Any:
+            return FACES[name][0]
+
+    model = mbs.Model()
+    model.add(RigidBody(model.add_node((0, 0, 0), name="b"), 1.0, (1, 1, 1), shape=Mine()))
+    with pytest.raises(mbs.ModelError, match=f"Mine.faces, on node 'b': .*{FACES[name][1]}"):
+        Scene(mbs.System(model), 2, True)

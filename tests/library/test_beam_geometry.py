@@ -60,6 +60,12 @@ def test_corner_leaves_both_sides_straight() -> None:
     np.testing.assert_allclose(frames[2:, :, :, 0], np.broadcast_to([0.0, 1, 0], (2, 2, 3)), atol=1e-15)
 
 
+def test_a_beam_that_is_folded_back_keeps_its_y_axis() -> None:
+    """No smallest rotation leads to the opposite direction."""
+    _, frames = world_frames(np.array([[0.0, 0, 0], [1, 0, 0], [0.2, 0, 0]]))
+    np.testing.assert_allclose(frames[..., 1], np.broadcast_to([0.0, 1, 0], frames.shape[:-1]), atol=1e-15)
+
+
 def test_arc_after_a_corner_keeps_its_tangents() -> None:
     """The circle through the rest of the arc gives the tangent at the corner."""
     points, tangents = arc(np.array([0.0, 0.3, 0.6, 0.9]))

@@ -237,6 +237,15 @@ def test_lines_of_several_blocks_among_other_cells() -> None:
     assert numbers(beams_from_mesh(mbs.Model(), mesh, {"first": None, "last": PLAIN})) == [[1, 2]]
 
 
+def test_groups_of_med() -> None:
+    """Lines of all families that belong to a group."""
+    mesh = portal(cell_data={"cell_tags": TAGS["tag"]})
+    mesh.cell_tags = {7: ["columns", "frame"], 3: ["girder", "frame"]}
+    structure = beams_from_mesh(mbs.Model(), mesh, {"columns": PLAIN, "girder": COUPLED})
+    assert [beam.section for beam in structure.beams] == [PLAIN, COUPLED, PLAIN]
+    assert list(beams_from_mesh(mbs.Model(), mesh, {"frame": PLAIN}).groups) == ["frame"]
+
+
 def test_physical_groups_of_gmsh_22(tmp_path: Path) -> None:
     tags = {f"gmsh:{kind}": TAGS["tag"] for kind in ("physical", "geometrical")}
     names = {"columns": np.array([7, 1]), "girder": np.array([3, 1]), "plate": np.array([3, 2])}

@@ -112,6 +112,31 @@ def test_a_run_of_a_group_goes_on_to_the_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.contact_force("floor"), whole.contact_force("floor"))
 
 
+def test_islands_of_contacts_keep_their_matrices() -> None:
+    """Of chains of 1 to 80 contacts in any order: no set leaves out what its contacts move, small ones are one."""
+    chance = np.random.default_rng(5)
+    lengths = [1, 1, 3, 80, 20, 61, 30, 2]
+    number, first, edges = chance.permutation(sum(lengths)), 0, []
+    for length in lengths:
+        chain = number[first : first + length]
+        edges += [*zip(chain, chain, strict=True), *pairwise(chain)]
+        first += length
+    a, b = np.array(edges).T
+    G = csr_array((chance.normal(size=len(a)), (3 * a + 1, 3 * b + 2)), (3 * first, 3 * first))
+    G = csr_array(G + G.T)
+    sets = many.islands(G, first)
+    np.testing.assert_array_equal(np.sort(np.concatenate(sets)), np.arange(first))
+    left = G.toarray()
+    for own in sets:
+        rows = (3 * own[:, None] + np.arange(3)).ravel()
+        part = many.block(G, own)
+        np.testing.assert_array_equal(many.dense(part), left[np.ix_(rows, rows)])
+        left[np.ix_(rows, rows)] = 0.0
+    assert not left.any()
+    *small, long, longest = sorted(map(len, sets))
+    assert (long, longest) == (61, 80) and len(small) <= 3
+
+
 def test_contacts_take_turns_in_slots() -> None:
     """Those that push keep theirs; others leave theirs to new ones, the oldest first, and what they took is kept."""
     model = heap(True)

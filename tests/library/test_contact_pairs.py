@@ -16,6 +16,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Shape, UnilateralBatch
 from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
+from fem_mbs.elements.contact.pairs import Nearest, approach, every
 from fem_mbs.elements.contact.yielding import YieldingBatch
 from fem_mbs.lie import so3
 
@@ -71,24 +72,25 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
     seen = 0
     for seed in range(12):
         batch, motion = placed(pair, seed, 0.55 if "box" in pair or "mesh" in pair else 0.9)
-        gaps = batch.measure(motion)
-        H, axes = batch.second(gaps), gaps.gradient[0, :, :, 6:9]
+        all_of = every(batch.friction.shape)
+        gaps = batch.measure(motion, *all_of)
+        H, axes = batch.second(gaps), gaps.gradient[:, :, 6:9]
         np.testing.assert_allclose(np.cross(axes, np.roll(axes, -1, axis=1)), np.roll(axes, -2, axis=1), atol=1e-12)
         for d in np.random.default_rng(seed).normal(size=(2, 12)):
             ends = []
             for s in (-2e-6, 2e-6):
                 step = np.zeros((3, 6))
                 step[batch.nodes[0]] = s * d.reshape(2, 6)
-                ends.append(batch.measure(moved(motion, step)))
+                ends.append(batch.measure(moved(motion, step), *all_of))
             # crossings of edges that do not count, or what changes its region within the difference, have no derivative
-            near = (np.arange(gaps.gap.shape[1]) < 16) | (gaps.gap[0] < 0.0) | (pair != ("box", "box"))
-            near &= np.abs(ends[1].gradient - ends[0].gradient)[0].max(axis=(1, 2)) < 1e-2
-            near &= np.abs(ends[1].gap + ends[0].gap - 2 * gaps.gap)[0] < 1e-8
+            near = (np.arange(len(gaps.gap)) < 16) | (gaps.gap < 0.0) | (pair != ("box", "box"))
+            near &= np.abs(ends[1].gradient - ends[0].gradient).max(axis=(1, 2)) < 1e-2
+            near &= np.abs(ends[1].gap + ends[0].gap - 2 * gaps.gap) < 1e-8
             seen += near.sum()
             slope = (ends[1].gap - ends[0].gap) / 4e-6
-            np.testing.assert_allclose((gaps.gradient[:, :, 0] @ d)[0, near], slope[0, near], rtol=0, atol=1e-7)
+            np.testing.assert_allclose((gaps.gradient[:, 0] @ d)[near], slope[near], rtol=0, atol=1e-7)
             bend = (ends[1].gradient - ends[0].gradient) / 4e-6
-            np.testing.assert_allclose((H @ d)[0, near], bend[0, near], rtol=0, atol=1e-5)
+            np.testing.assert_allclose((H @ d)[near], bend[near], rtol=0, atol=1e-5)
     assert seen >= 20
 
 
@@ -106,6 +108,26 @@ def test_bodies_come_no_nearer_than_their_ways_allow(pair: tuple[str, str]) -> N
             (most,) = batch.closing(motion, *ways.T)
             least = min(least, most - abs(before - after))
     assert 0.0 <= least < np.inf or "bush" in pair and least == np.inf
+
+
+@pytest.mark.parametrize("reaches", [(0.3, 0.7), (0.0, 0.7), (0.3, 0.0)])
+def test_points_of_bodies_come_no_faster_than_they_may(reaches: tuple[float, float]) -> None:
+    """Any two within reach of their nodes, however these move and turn."""
+    rng, n = np.random.default_rng(7), 400
+    far, R = rng.normal(size=(2 * n, 3)), so3.exp(rng.normal(size=(2 * n, 3)))
+    V = rng.normal(size=(2 * n, 6)) * np.repeat([0.3, 3.0], 3)
+    motion = Motion(0.0, far, R, V, 0.0 * V, np.zeros(3))
+    near = Nearest(*(np.zeros((n, 1, *shape)) for shape in ((), (3,), (3,))))
+    nodes = np.arange(2 * n).reshape(n, 2)
+    fastest = approach(near, motion, nodes, 1, np.tile(reaches, (n, 1)), convex=False).fastest
+    for _ in range(20):
+        levers = rng.normal(size=(2 * n, 3))
+        levers *= (np.tile(reaches, n) / np.linalg.norm(levers, axis=1))[:, None]
+        points = far + np.matvec(R, levers)
+        rates = np.matvec(R, V[:, :3] + np.cross(V[:, 3:], levers))
+        (a, b), (v_a, v_b) = points.reshape(n, 2, 3).swapaxes(0, 1), rates.reshape(n, 2, 3).swapaxes(0, 1)
+        rate = np.vecdot(b - a, v_b - v_a) / np.linalg.norm(b - a, axis=1)
+        assert (np.abs(rate) <= fastest * (1.0 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)

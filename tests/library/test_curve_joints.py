@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -267,6 +268,20 @@ def test_point_is_driven_along_a_curve() -> None:
     angle = 0.8 * solution.t**2 / np.hypot(1.0, 0.3)
     exact = np.stack([np.cos(angle), np.sin(angle), 0.3 * angle], axis=1)
     np.testing.assert_allclose(solution.position(node), exact, rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_disc_lies_in_a_hollow(swapped: bool) -> None:
+    """It presses on the ring around it under its weight, and comes off if that acts upwards."""
+    for weight in (G, -G):
+        model = mbs.Model(gravity=(0, 0, -weight))
+        disc = model.add_node((0, 0, -0.7))
+        model.add(RigidBody(disc, 1.0, (1, 1, 1)))
+        sides = [(model.ground, ring(1.0, 48)), (disc, ring(0.3, 24) - (0, 0, 0.7))]
+        (a, around), (b, within) = sides[::-1] if swapped else sides
+        model.add(CamJoint(a, b, (0, 1, 0), around, within))
+        with pytest.raises(mbs.MotionError, match="its profiles separate") if weight < 0.0 else nullcontext():
+            mbs.simulate(model, 0.02, 0.01)
 
 
 def test_off_the_end_the_run_ends() -> None:

@@ -149,6 +149,24 @@ def test_faces_and_nodes_by_name_are_those_of_a_box(tmp_path: Path, kind: str, f
     np.testing.assert_allclose(found.frequencies, expected.frequencies, rtol=1e-7)
 
 
+def test_groups_of_cells_of_gmsh_and_med() -> None:
+    """Of gmsh by numbers that are those of one dimension, of MED by all families that belong to one."""
+    plain = mesh("tetra")
+    solids = plain.cells_dict["tetra"]  # type: ignore[attr-defined]
+    cells = [("triangle", solids[:1, :3]), ("tetra", solids)]
+    one, count = np.ones(1, int), len(solids)
+    families = np.where(np.arange(count) < count // 2, -1, -2)
+    gmsh, med, sets = (type(plain)(plain.points, cells) for _ in range(3))  # type: ignore[attr-defined]
+    gmsh.cell_data["gmsh:physical"] = [one, np.ones(count, int)]
+    gmsh.field_data = {"root": np.array([1, 2]), "steel": np.array([1, 3])}
+    med.cell_data["cell_tags"], med.cell_tags = [one, families], {-1: ["steel", "half"], -2: ["steel"], 1: ["root"]}
+    sets.cell_sets = {"steel": [[], range(count)], "root": [[0], None]}
+    for own in (gmsh, med, sets):
+        found = Reduction.solid(own, {"steel": 70e9}, 0.3, 2700.0, ENDS, modes=2, recover=["steel", "root"])
+        assert len(found.kept["steel"]) == len(np.unique(np.concatenate(list(found.kept.values()))))
+        assert len(found.kept["root"]) == 6
+
+
 def test_groups_of_nodes_of_med(tmp_path: Path) -> None:
     """Families of nodes by the names of all groups that they belong to."""
     pytest.importorskip("h5py")
@@ -372,7 +390,12 @@ def test_files_of_calculix_give_the_same_body(tmp_path: Path) -> None:
 def test_files_of_ansys_give_the_same_body(tmp_path: Path) -> None:
     """To the 14 digits of places and 16 of matrices; sets are those of its components."""
     sets = {"a": Interface.average("ROOT"), "b": Interface.average("TIP")}
-    equals(Reduction.ansys(*dumped(tmp_path, solid_bar()), sets, modes=3))
+    files = dumped(tmp_path, solid_bar())
+    equals(Reduction.ansys(*files, sets, modes=3))
+    # one with a right-hand side has a line more, which tells of it
+    title, counts, *lines = files[0].read_text().splitlines()
+    files[0].write_text("\n".join([title, counts[:-1] + "1", *lines[:2], f"{'F':14s}{1:14d}{0:14d}", *lines[2:]]))
+    equals(Reduction.ansys(*files, sets, modes=3))
 
 
 @pytest.mark.parametrize("kind", ["text", "short", "full", "little", "big"])

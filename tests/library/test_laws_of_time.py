@@ -26,6 +26,7 @@ from fem_mbs.elements import (
     TimeLaw,
     Vector,
 )
+from fem_mbs.testing import ContractError, check_law
 
 close = np.testing.assert_allclose
 TIMES = np.linspace(0.0, 1.0, 21)
@@ -68,6 +69,26 @@ def test_derivatives_belong_to_the_value(name: str) -> None:
     for t in np.random.default_rng(1).uniform(0.01, 0.99, 12):
         close(law.velocity(t), derivative(lambda s, t=t: law(t + s), 1e-4), rtol=1e-7, atol=1e-7)
         close(law.acceleration(t), derivative(lambda s, t=t: law.velocity(t + s), 1e-4), rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_of_an_array_of_times_they_are_an_array(name: str) -> None:
+    t = np.linspace(0.1, 0.9, 6).reshape(2, 3)
+    half = LAWS[name] / 2
+    for part, of_half in (("__call__", half), ("velocity", half.velocity), ("acceleration", half.acceleration)):
+        law = getattr(LAWS[name], part)
+        each = np.array([[law(float(own)) for own in row] for row in t])
+        np.testing.assert_array_equal(law(t), each)
+        np.testing.assert_allclose(of_half(t), 0.5 * each, rtol=1e-15)
+
+
+def test_times_that_are_none_and_divisors_are_refused() -> None:
+    law = LAWS["harmonic"]
+    with pytest.raises(mbs.ModelError, match="t must be a time in s, or an array of times, received 'a'"):
+        law("a")
+    for other in (0.0, law, "a", (1, 2, 3)):
+        with pytest.raises(mbs.ModelError, match="can be divided by a finite number other than zero, received"):
+            law / other  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -274,6 +295,8 @@ def test_a_table_from_a_file(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
+        ("0,1\n1,2\n2,3,4\n", {}, r"force.csv', line 3: has 3 cells, the first line 2"),
+        ("t,F,F\n0,1,2\n1,2,3\n", {"value": "F"}, r"has 2 columns 'F': give the number of one"),
         ("0,1\n1,2\n2\n", {}, r"force.csv', line 3: column 1 is missing, received \['2'\]"),
         ("t,F\n0,1\n1,two\n", {}, r"line 3: column 1 must be a finite number, received 'two'"),
         ("t,F\n0,1\n1,nan\n", {"value": "F"}, r"line 3: column 'F' must be a finite number, received 'nan'"),
@@ -345,8 +368,28 @@ def test_a_law_that_is_not_finished_says_what_is_missing() -> None:
         def __call__(self, t: float) -> float:
             return t
 
-    with pytest.raises(NotImplementedError, match=r"Half must define velocity\(t\)"):
+    with pytest.raises(mbs.FemMbsError, match=r"Half must define velocity\(t\)"):
         (Half() + 1.0).velocity(0.0)
+
+
+@pytest.mark.parametrize(
+    "law", [PointToPoint(1.0, 2.0, 0.5, order=7), SCurve(1.0, 2.0, 4.0), SmoothStep(1.0, 0.5), Table([2, 2.5], [0, 1])]
+)
+def test_laws_are_looked_at_where_they_have_corners_and_values(law: TimeLaw) -> None:
+    check_law(law)
+
+    class Wrong(TimeLaw):
+        def __call__(self, t: float) -> float:
+            return float(law(t))
+
+        def velocity(self, t: float) -> float:
+            return 1.001 * float(law.velocity(t)) + 1e-3
+
+        def acceleration(self, t: float) -> float:
+            return float(law.acceleration(t))
+
+    with pytest.raises(ContractError, match="Wrong: velocity at t ="):
+        check_law(Wrong(), (2.1, 2.2) if isinstance(law, Table) else (0.11, 0.5))
 
 
 # Drives

@@ -16,6 +16,7 @@ from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
 from fem_mbs.elements import (
     Box,
     Contact,
+    ExternalInput,
     FixedJoint,
     Force,
     Gravity,
@@ -25,6 +26,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SpringDamper,
+    Vector,
 )
 from fem_mbs.solution import balance
 from fem_mbs.solution.copies import over_time
@@ -131,13 +133,19 @@ def test_changes_within_a_run_are_refused(where: str) -> None:
     assert solution.energy.strain[-1] < 1e-3
 
 
-@pytest.mark.parametrize("change", ["nothing", "gravity", "a force", "the mass", "friction", "the drive"])
+CHANGES = "nothing", "gravity", "a force", "the mass", "friction", "the drive", "a value", "what a function reads"
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_model_goes_on_from_a_checkpoint_by_its_own_accelerations(change: str) -> None:
     """What the method remembers is of the model as it was: that of another is that of a run from the state."""
     model = mbs.Model(gravity=(0, 0, -9.81))
     node, slider = model.add_node((0, 0, 0.1), velocity=(3, 0, 0)), model.add_node((0, 5, 0))
     bodies = [model.add(RigidBody(part, 1.0, (0.1, 0.1, 0.1))) for part in (node, slider)]
     force = model.add(Force(node, (0.2, 0, 0)))
+    wind, side = ExternalInput(0.1), {"force": 0.1}
+    model.add(Force(node, Vector(wind, 0.0, 0.0)))
+    model.add(Force(node, lambda t: (0.0, side["force"], 0.0)))
     rail = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0), drive=lambda t: t * t if t > 0.0 else 0.0))
     floor = model.add(Contact(model.ground, node, Plane(), Box((0.2, 0.2, 0.2)), friction=0.3))
     first = mbs.simulate(model, 0.1, 0.02)
@@ -151,6 +159,10 @@ def test_a_changed_model_goes_on_from_a_checkpoint_by_its_own_accelerations(chan
         floor.friction = 0.1
     elif change == "the drive":
         rail.drive = lambda t: t * t + 50.0 * t * (t - 0.1) ** 2
+    elif change == "a value":  # laws are the same objects before and after
+        wind.value = 0.11
+    elif change == "what a function reads":
+        side["force"] = 0.11
     starts = (first.checkpoint, first.state(-1))
     on, anew = (mbs.simulate(model, 0.2, 0.02, initial=at) for at in starts)
     if change == "nothing":

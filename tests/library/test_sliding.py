@@ -19,6 +19,7 @@ from fem_mbs.elements import (
     RigidBody,
     SlidingJoint,
 )
+from fem_mbs.elements.beams.track import BeamTracks
 
 GROUPS = ("R3xSO3", "SE3")
 KINDS = (("SE3", 1), ("R3xSO3", 1), ("SE3", 2), ("SE3", 3))
@@ -32,6 +33,18 @@ def bead(model: mbs.Model, place: np.ndarray, velocity: np.ndarray, mass: float)
     model.fix(node, translation=False, rotation=True)
     model.add(PointMass(node, mass))
     return node
+
+
+def test_a_place_is_in_its_element() -> None:
+    """Of a beam of elements of any length, its ends included."""
+    model = mbs.Model()
+    points = [(0, 0, 0), (0.2, 0, 0), (0.9, 0.1, 0), (1.3, 0.3, 0)]
+    tracks = BeamTracks([model.add(Beam([model.add_node(point) for point in points], STIFF))])
+    borders = tracks.borders[0]
+    sigma = np.concatenate([np.linspace(0.0, borders[-1], 20), borders])
+    element, place = tracks.elements(np.zeros(len(sigma), np.intp), sigma)
+    assert place.min() >= -1e-9 and place.max() <= 1.0 + 1e-9
+    np.testing.assert_allclose(borders[element] + place * np.diff(borders)[element], sigma, rtol=0, atol=1e-12)
 
 
 def test_a_spring_along_a_beam() -> None:

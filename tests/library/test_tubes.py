@@ -15,6 +15,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, UnilateralBatch
 from fem_mbs.elements import Ball, Beam, BeamContact, BeamSection, Capsule
 from fem_mbs.elements.contact.curves import _way
+from fem_mbs.elements.contact.pairs import every
 from fem_mbs.lie import so3
 
 SECTION = BeamSection.circle(0.02, 5e8, 0.3, 1000.0)
@@ -64,23 +65,24 @@ def test_derivatives_and_balance(kind: str, points: int) -> None:
     regions = set()
     for seed in range(20):
         batch, motion = pair(kind, seed, points)
-        gaps, nodes = batch.measure(motion), batch.nodes[0]
-        H, own = batch.second(gaps)[0], gaps.context
+        nodes, all_of = batch.nodes[0], every(batch.friction.shape)
+        gaps = batch.measure(motion, *all_of)
+        H, own = batch.second(gaps), gaps.context[0]
         regions |= {tuple(held) for held in own.pieces.held[0].tolist()}
         rng = np.random.default_rng(seed)
         step = rng.normal(size=(len(motion.x), 6))
         row = step[nodes].ravel()
-        before, after = (batch.measure(moved(motion, s * step)) for s in (-1e-6, 1e-6))
+        before, after = (batch.measure(moved(motion, s * step), *all_of) for s in (-1e-6, 1e-6))
         slope, bend = (after.gap - before.gap) / 2e-6, (after.gradient - before.gradient) / 2e-6
-        here = gaps.gap[0] != 0.0  # what is deeper in the next part
-        np.testing.assert_allclose((gaps.gradient[0, :, 0] @ row)[here], slope[0, here], rtol=0, atol=2e-7)
-        np.testing.assert_allclose(H @ row, bend[0], rtol=0, atol=1e-6 * np.abs(H).max() + 1e-7)
+        here = gaps.gap != 0.0  # what is deeper in the next part
+        np.testing.assert_allclose((gaps.gradient[:, 0] @ row)[here], slope[here], rtol=0, atol=2e-7)
+        np.testing.assert_allclose(H @ row, bend, rtol=0, atol=1e-6 * np.abs(H).max() + 1e-7)
         v, w = rng.normal(size=(2, 3))
         x, R = motion.x[nodes], motion.R[nodes]
         rigid = np.concatenate([np.vecmat(v + np.cross(w, x), R), np.vecmat(w, R)], axis=1).ravel()
-        np.testing.assert_allclose(gaps.gradient[0] @ rigid, 0.0, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(gaps.gradient @ rigid, 0.0, rtol=0, atol=1e-12)
         turn = so3.exp(w)
-        turned = batch.measure(replace(motion, x=(motion.x + v) @ turn.T, R=turn @ motion.R))
+        turned = batch.measure(replace(motion, x=(motion.x + v) @ turn.T, R=turn @ motion.R), *all_of)
         np.testing.assert_allclose(turned.gap, gaps.gap, rtol=0, atol=1e-13)
         np.testing.assert_allclose(turned.gradient, gaps.gradient, rtol=0, atol=1e-11)
     assert len(regions) >= 3
@@ -105,7 +107,9 @@ def test_the_gap_is_the_least_distance_of_two_curves() -> None:
         assert gap == pytest.approx(np.sqrt(least) - 0.04, abs=1e-7)
         other, there = pair("beam", seed, swap=True)
         assert other.gaps(there)[0, 0] == pytest.approx(gap, abs=1e-13)
-        n = [own.measure(m).context.near.normal[0, 0] for own, m in ((batch, motion), (other, there))]
+        n = [
+            own.measure(m, *every((1, 1))).context[0].near.normal[0, 0] for own, m in ((batch, motion), (other, there))
+        ]
         np.testing.assert_allclose(n[0], -n[1], rtol=0, atol=1e-10)
 
 

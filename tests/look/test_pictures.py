@@ -102,6 +102,17 @@ def test_a_model_before_it_runs(tmp_path: Path) -> None:
     assert Image.open(io.BytesIO(view._repr_png_())).size == SIZE
 
 
+def test_nodes_alone_are_drawn() -> None:
+    model = mbs.Model()
+    with pytest.raises(mbs.ModelError, match="the model is empty; add nodes"):
+        model.plot()
+    for x in range(3):
+        model.add_node((x, 0, 0))
+    model.fix("node 1")
+    pixels = model.plot(size=SIZE).pixels
+    assert 0.5 < (pixels.min(axis=2) > 250).mean() < 0.995
+
+
 @pytest.mark.parametrize(("extent", "axis"), [
     ((1, 0.03, 0.01), 1), ((0.02, 1, 0.01), 0), ((0.02, 0.03, 1), 1), ((1, 1, 0.01), 2), ((1, 0.1, 0), 2)
 ])  # fmt: skip
@@ -260,6 +271,8 @@ def test_a_picture_is_filled_and_has_supports_and_links() -> None:
 def test_endings_that_say_nothing_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(mbs.ModelError, match=r"cannot write '.*crane(.xyz)?': .*; endings such as .png say what"):
         crane().plot(tmp_path / name)
+    with pytest.raises(mbs.ModelError, match="cannot write '.': it names no file"):
+        falling().plot("ball.position", file="")
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,12 +286,18 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         falling().plot("ball.position")
 
 
+def test_curves_have_no_instant() -> None:
+    with pytest.raises(mbs.ModelError, match="t = 0.5 s is of a picture"):
+        falling().plot("ball.position", t=0.5)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"zzz": 1}, "has no argument 'zzz'"),
         ({"size": 300}, "size must be a width and a height in pixels, received 300"),
         ({"size": (300, 0)}, "size must be"),
+        ({"size": (300, 10**6)}, "size must be at most 10000 pixels along each side"),
     ],
 )
 def test_options_that_there_are_not_are_refused(options: dict[str, Any], told: str) -> None:

@@ -1,7 +1,8 @@
 """Contacts: what open ones cost a step, and what balls in a box cost, by steps and by contacts.
 
 ``python tests/performance/contacts.py`` steps a pendulum without contacts and with one that stays open, in turns, by
-NumPy and compiled; ``--balls 100 1000`` lets as many fall in a box, and tells what of it is the search for impulses.
+NumPy (with ``FEM_MBS_FAST=0``: a run with contacts compiles what has none) and compiled; ``--balls 100 1000`` lets as
+many fall in a box, and tells what of it is the search for impulses.
 """
 
 from __future__ import annotations

@@ -177,6 +177,20 @@ def test_a_grid_ends_at_its_edges(place: tuple[int, int]) -> None:
         plate.node(*place)
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_shells_may_have_any_size(size: float) -> None:
+    model = mbs.Model()
+    given = {(0, 0): model.add_node((0.3 * size, 0.1 * size, 0)), (2, 1): model.add_node((2.3 * size, 1.1 * size, 0))}
+    start, sides = (0.3 * size, 0.1 * size, 0), ((2 * size, 0, 0), (0, size, 0))
+    plate = Shell.rectangle(model, start, *sides, SHEET, (2, 1), given=given)
+    assert plate.node(2, 1) is given[2, 1]
+    given[2, 1] = model.add_node((2.3 * size, (1.1 + 1e-6) * size, 0))
+    with pytest.raises(ModelError, match="is not at place"):
+        Shell.rectangle(model, start, *sides, SHEET, (2, 1), given=given)
+    with pytest.raises(ModelError, match="must span a plane"):
+        Shell.rectangle(mbs.Model(), (0, 0, 0), (size, 0, 0), (size, 0, 0), SHEET, (2, 1))
+
+
 def quad(model: mbs.Model, *places: tuple[float, ...]) -> list[mbs.Node]:
     return [model.add_node(place) for place in places]
 

@@ -83,6 +83,8 @@ def returned(x: Any) -> Any:
         "a lambda": lambda: {"f": lambda: 0},
         "a number as a name": lambda: {1: 2},
         "a name of ours": lambda: {"error": 1e-3},
+        "its own argument": lambda: {"x": x, "y": 1.0},
+        "another as its argument": lambda: {"x": 3.0},
         "a solution": lambda: {"run": mbs.simulate(build(1.0)[0], 0.02, 0.01)},
     }
     return made[x]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import linecache
 import logging
@@ -16,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -23,6 +25,8 @@ import studies
 from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
+from fem_mbs.contracts import moments
+from fem_mbs.elements import Beam, BeamSection, LowPass, NodeSensor, SpringDamper
 from fem_mbs.run.sweep import VARIABLES
 
 LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
@@ -308,11 +312,13 @@ def test_an_executor_that_was_shut_down() -> None:
         ("a number", "ModelError: sweep: the function must return a dict of results by names, none of them error or"),
         ("a number as a name", "it returned {1: 2}"),
         ("a name of ours", "it returned {'error': 0.001}"),
+        ("another as its argument", "the function returned 3.0 as 'x', which is the name of its argument"),
     ],
 )
 def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> None:
     [row] = mbs.sweep(studies.returned, [{"x": case}])
     assert row.keys() == {"x", "error"} and words in row["error"]
+    assert mbs.sweep(studies.returned, [{"x": "its own argument"}]) == [{"x": "its own argument", "y": 1.0}]
 
 
 def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -346,12 +352,50 @@ def test_every_element_and_joint_travels() -> None:
     import cloudpickle
 
     for name, model in everything():
-        copy = pickle.loads(cloudpickle.dumps(model))
-        assert len(copy.nodes) == len(model.nodes), name
+        there = pickle.loads(cloudpickle.dumps(model))
+        assert len(there.nodes) == len(model.nodes), name
         try:
             pickle.dumps(model)
         except (AttributeError, pickle.PicklingError) as error:
             assert "<lambda>" in str(error), name
+
+
+def test_a_run_travels_with_what_it_goes_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, compiled as a whole or batch by batch; what solvers and kernels hold is made anew."""
+    strip = BeamSection.rectangle(width=0.03, height=0.002, E=210e9, nu=0.3, rho=7850.0)
+
+    def bend() -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), strip, 8, name="beam")
+        model.fix(beam.nodes[0])
+        model.add(SpringDamper(model.ground, beam.nodes[-1], stiffness=10.0))
+        sensor = model.add(NodeSensor(beam.nodes[-1], "position", (0, 0, 1)))
+        model.add(LowPass(sensor, 0.1))
+        return model
+
+    monkeypatch.setenv("FEM_MBS_FAST", "1")
+    for make in (lambda: studies.build(1.5)[0], bend):
+        whole, half = mbs.simulate(make(), 0.02, 1e-3), mbs.simulate(make(), 0.01, 1e-3)
+        assert half.stats.compiled
+        for other in (pickle.loads(pickle.dumps(half)), copy.deepcopy(half)):
+            gone_on = mbs.simulate(other.system.model, 0.02, 1e-3, initial=other.checkpoint)
+            assert np.array_equal(gone_on.state(-1).v, whole.state(-1).v)
+            assert np.array_equal(other.energy.total, half.energy.total)
+
+
+def test_what_was_changed_before_or_after_a_journey_is_not_what_the_run_was_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, bob = studies.build(1.5)
+    run = mbs.simulate(model, 0.1, 0.01)
+    before, expected = pickle.dumps(run), copy.deepcopy(run).energy.total
+    model.elements[0].mass = 50.0
+    after = pickle.dumps(run)
+    monkeypatch.setattr(moments, "now", 0)  # as in another process
+    monkeypatch.setattr(moments, "changed", WeakSet())
+    changed, there = pickle.loads(after), pickle.loads(before)
+    there.system.model.elements[0].mass = 7.0
+    assert changed.system.model.elements[0].mass == 50.0
+    for own in (changed, there):
+        assert np.array_equal(own.energy.total, expected)
 
 
 class Scaled:

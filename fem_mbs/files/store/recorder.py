@@ -136,7 +136,7 @@ class FileRecorder:
         file = RunFile(self.steps.database.path)
         with guarded(file.path):
             file.stand(self._stands(outcome))
-            result = file.solution(self.system, self.integration.checkpoint(), events)
+            result = file.solution(self.system, self.integration.checkpoint(ended=True), events)
         if trouble is not None:
             trouble.solution = result
             raise trouble

@@ -21,14 +21,14 @@ import numpy as np
 
 from fem_mbs.alpha.index3_limit import ASTRAY, limit
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Report, State, Step, checked, choice, unconstrained
+from fem_mbs.contracts import State, Step, checked, choice, unconstrained
 from fem_mbs.errors import ConvergenceError, LawError, ModelError
 from fem_mbs.initial.consistent_start import Accelerations
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.lie.parametrization import Tangents
 from fem_mbs.lie.rotation_coordinates import RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.updated_lagrangian import LocalChart
-from fem_mbs.methods.runge_kutta import TABLEAUS, ExplicitRungeKutta, evaluated, fastest_so_far
+from fem_mbs.methods.runge_kutta import TABLEAUS, ExplicitRungeKutta, fastest_so_far, stages
 from fem_mbs.newton import FAILURES
 from fem_mbs.system.kinematics import R3xSO3
 from fem_mbs.system.system import System
@@ -258,74 +258,38 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
 
     def step(self, system: System, state: State, h: float, memory: Angles) -> Step:
         """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
+        chart, by_rates = ClassicalChart(system, TaitBryan, memory.c), self.formulation == "rates"
+
+        def ahead(t: float, D: Array, dw: Array) -> StatePoint:
+            nodes, w = system.nodes_of(D), start + dw
+            x, R = chart.retract(state.x, state.R, nodes)
+            v = system.nodes_of(w)
+            v = np.matvec(chart.matrix(nodes), v) if by_rates else v
+            v, _ = from_world(system, R, np.stack([v, v]))
+            return StatePoint(state.t + t, x, R, v, state.u + system.own_of(D), system.own_of(w))
+
+        def lowered(D: Array, place: StatePoint | State, vdot: Array) -> tuple[Array, Array]:
+            """Velocities and accelerations on R3xSO3, and rates of the coordinates, ``(2, n, 6)`` each."""
+            lifted = to_world(system, place.R, place.v, vdot)
+            return lifted, chart.lower(lifted, system.nodes_of(D))
+
+        def rates(D: Array, place: StatePoint | State, found: Accelerations | State) -> tuple[Array, Array]:
+            lifted, own = lowered(D, place, found.vdot)
+            return np.append(own[0], found.udot), np.append(own[1] if by_rates else lifted[1], found.uddot)
+
+        none = np.zeros(system.N)
+        lifted, own = lowered(none, state, state.vdot)
+        start = np.append(own[0] if by_rates else lifted[0], state.udot)
         # an unstable step overflows
         with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
-            run = _Stages(self, system, state, h, memory.c)
-            new, c, change = run.end()
-            self._finite(new)
-        check_step(system, new.t, h, (memory.c, c), change)
+            (K, L), (D, place, found), report = stages(
+                self.coefficients, system, h, rates(none, state, state), ahead, rates
+            )
+            c, (_, last) = chart.rotations(system.nodes_of(D)), lowered(D, place, found.vdot)
+        new = self._state(place, found)
+        check_step(system, new.t, h, (memory.c, c), (last - own)[1, :, 3:])
         speed = fastest_so_far(system, memory.speed, state, new)
-        return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
-
-
-class _Stages:
-    """The stages of one step."""
-
-    def __init__(self, method: ClassicalRungeKutta, system: System, state: State, h: float, c: Array) -> None:
-        self.system, self.state, self.h, self.tableau = system, state, h, method.coefficients
-        self.by_rates = method.formulation == "rates"
-        self.chart, self.report = ClassicalChart(system, TaitBryan, c), Report()
-        self.K, self.L = np.zeros((2, len(self.tableau.b), system.N))
-        """Rates of coordinates, and of what is integrated beside them."""
-        lifted = to_world(system, state.R, state.v, state.vdot)
-        rates = self.chart.lower(lifted)
-        self.second = rates[1, :, 3:]
-        """Second derivatives of the angles ``(n, 3)`` at the start."""
-        self._note(0, lifted, rates, state.udot, state.uddot)
-        self.start = np.append(rates[0] if self.by_rates else lifted[0], state.udot)
-
-    def end(self) -> tuple[State, Array, Array]:
-        """The state and the angles ``(n, 3)`` at the end of the step, and the change of their second derivatives."""
-        tableau = self.tableau
-        for i in range(1, len(tableau.b) - tableau.first_same_as_last):
-            self._stage(i, tableau.A[i])
-        D, place, found = self._stage(-1 if tableau.first_same_as_last else None, tableau.b)
-        nodes = self.system.nodes_of(D)
-        second = self.chart.lower(to_world(self.system, place.R, place.v, found.vdot), nodes)[1, :, 3:]
-        new = State(place.t, place.x, place.R, place.v, *found)
-        return new, self.chart.rotations(nodes), second - self.second
-
-    def error(self, speed: float) -> float | None:
-        """Of places, and of velocities over the largest so far, as of :class:`RungeKuttaMuntheKaas`."""
-        if self.tableau.estimate is None:
-            return None
-        H = self.chart.matrix(np.zeros((self.system.n, 6)))
-        sizes = []
-        for rates, turned in ((self.K, True), (self.L, self.by_rates)):
-            left = self.h * (self.tableau.estimate @ rates)
-            if turned:
-                left = self.system.with_own(np.matvec(H, self.system.nodes_of(left)), left)
-            sizes.append(float(np.abs(self.system.weight * left).max()))
-        return max(sizes[0], sizes[1] / speed if speed else 0.0)
-
-    def _stage(self, i: int | None, weights: Array) -> tuple[Array, StatePoint, Accelerations]:
-        """The increment that stages make with their weights, the place there, and what follows: that is stage ``i``."""
-        system, state = self.system, self.state
-        D, w = self.h * (weights @ self.K), self.start + self.h * (weights @ self.L)
-        nodes, v = system.nodes_of(D), system.nodes_of(w)
-        x, R = self.chart.retract(state.x, state.R, nodes)
-        if self.by_rates:
-            v = np.matvec(self.chart.matrix(nodes), v)
-        v, _ = from_world(system, R, np.stack([v, v]))
-        t = state.t + self.h * float(weights.sum())
-        place = StatePoint(t, x, R, v, state.u + system.own_of(D), system.own_of(w))
-        found = evaluated(system, place, self.report)
-        if i is not None:
-            lifted = to_world(system, R, v, found.vdot)
-            self._note(i, lifted, self.chart.lower(lifted, nodes), found.udot, found.uddot)
-        return D, place, found
-
-    def _note(self, i: int, lifted: Array, rates: Array, udot: Array, uddot: Array) -> None:
-        """Velocities and accelerations, and rates of the coordinates ``(2, n, 6)``, as stage ``i``."""
-        self.K[i] = np.append(rates[0], udot)
-        self.L[i] = np.append(rates[1] if self.by_rates else lifted[1], uddot)
+        H = chart.matrix(np.zeros((system.n, 6)))
+        turned = [np.stack([system.with_own(np.matvec(H, system.nodes_of(k)), k) for k in own]) for own in (K, L)]
+        error = self._error(system, h, turned[0], turned[1] if by_rates else L, speed)
+        return Step(system.accept(new), Angles(c, speed), report, error)

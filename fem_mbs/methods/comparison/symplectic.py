@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives
+from fem_mbs.alpha.step import Linearization
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
 from fem_mbs.lie import se3
-from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
@@ -110,13 +110,6 @@ class SymplecticResidual(NamedTuple):
     """Largest of these forces against the largest that made them up."""
 
 
-class SymplecticLinearization(NamedTuple):
-    """The factorised matrix, and ``dD/d(increment)``."""
-
-    factors: Factors
-    T_inv: Array
-
-
 class SymplecticProblem:
     """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
 
@@ -175,8 +168,8 @@ class SymplecticProblem:
         return trial.relative, float(gaps.max(initial=0.0))
 
     def linearize(
-        self, unknown: Unknown, trial: SymplecticResidual, first: SymplecticLinearization | None = None
-    ) -> SymplecticLinearization:
+        self, unknown: Unknown, trial: SymplecticResidual, first: Linearization | None = None
+    ) -> Linearization:
         """``[[(T^-T(-D) M D)' , B^T(q_0)], [B(q_1), 0]]`` from increments at the end to forces at the start."""
         system, D, R = self.system, self.system.nodes_of(unknown[0]), trial.evaluation.motion.R
         kinematics, own = system.kinematics, np.ones(system.k)
@@ -192,10 +185,8 @@ class SymplecticProblem:
                 for k in range(batch.nodes.shape[1]):
                     at, place = batch.nodes[:, k], slice(6 * k, 6 * k + 6)
                     # the derivative of T^-T(D) p; that of R3xSO3 is that of SE(3) without moves
-                    operator, momentum = (
-                        se3.InverseTangent.of(-self.coupled[at] * D[at]),
-                        self.coupled[at] * share[:, place],
-                    )
+                    operator = se3.InverseTangent.of(-self.coupled[at] * D[at])
+                    momentum = self.coupled[at] * share[:, place]
                     block[:, place, place] -= operator.derivative(momentum, transposed=True)
                 block = right.after(block, batch.nodes, batch.own)
             blocks.append(block)
@@ -203,16 +194,13 @@ class SymplecticProblem:
         gradients = [*trial.evaluation.gradients, *self.start.gradients]
         values = flat([*blocks, *bending, *gradients])
         values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
-        return SymplecticLinearization(system.solver.factorized(values), T_inv)
+        return Linearization(system.solver.factorized(values), T_inv)
 
-    def correction(
-        self, unknown: Unknown, trial: SymplecticResidual, linearization: SymplecticLinearization
-    ) -> Unknown:
+    def correction(self, unknown: Unknown, trial: SymplecticResidual, linearization: Linearization) -> Unknown:
         """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)``."""
-        system, squared = self.system, self.h * self.h
-        force, constraint = trial.force, trial.evaluation.constraint
-        d, multipliers = solve_with_constraints(system, linearization.factors, force, constraint)
-        return d, multipliers / squared
+        gaps = trial.evaluation.constraint
+        d, multipliers = solve_with_constraints(self.system, linearization.factors, trial.force, gaps)
+        return d, multipliers / self.h**2
 
     def length(self, correction: Unknown) -> float:
         """Largest increment of the configuration, weighted."""
@@ -222,7 +210,7 @@ class SymplecticProblem:
         self,
         unknown: Unknown,
         trial: SymplecticResidual,
-        linearization: SymplecticLinearization,
+        linearization: Linearization,
         correction: Unknown,
         step_length: float,
     ) -> Unknown:
@@ -263,15 +251,12 @@ class SymplecticProblem:
 
     def _relative(self, force: Array, parts: Array) -> float:
         """Largest residual against the largest force, moment and own term that made them up."""
-        system, largest = self.system, 0.0
-        for values, terms in (
-            (force[: 6 * system.n].reshape(-1, 2, 3), parts[:, : 6 * system.n].reshape(-1, 2, 3)),
-            (system.own_of(force)[:, None], parts[:, 6 * system.n :].reshape(-1, 1, 1)),
-        ):
-            for k in range(values.shape[1]):
-                size = float(np.abs(terms[:, k]).max(initial=TINY))
-                largest = max(largest, float(np.abs(values[:, k]).max(initial=0.0)) / size)
-        return largest
+        kind = np.append(np.tile([0, 0, 0, 1, 1, 1], self.system.n), np.full(self.system.k, 2))
+        largest, sizes = (
+            [np.abs(values[..., kind == k]).max(initial=least) for k in range(3)]
+            for values, least in ((force, 0.0), (parts, TINY))
+        )
+        return float(np.max(np.divide(largest, sizes)))
 
 
 def solve_symplectic(problem: SymplecticProblem, newton: Newton) -> tuple[State, Report]:
