@@ -63,22 +63,37 @@ class MissingPackageError(FemMbsError, ImportError):
     """What is asked for needs a package that is not installed; the message has the command that installs it."""
 
 
-def users_failure(error: BaseException, label: object) -> FemMbsError | None:
+def users_failure(error: Exception, label: object) -> FemMbsError | None:
     """The error that says which method of a class of the user has failed, if what was raised comes from such code."""
-    for frame, line in walk_tb(error.__traceback__):
+    frames, text = list(walk_tb(error.__traceback__)), ""
+    for frame, line in frames:
         code = frame.f_code
         own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         kind = own if isinstance(own, type) else type(own)
-        modules = [base.__module__.startswith("fem_mbs.") for base in kind.__mro__]
-        if any(modules) and not (modules[0] or str(frame.f_globals.get("__name__")).startswith("fem_mbs.")):
+        if _is_users(kind) and not str(frame.f_globals.get("__name__")).startswith("fem_mbs."):
             owners = vars(own).get("owners") if kind.__dictoffset__ and own is not kind else None
             whose = f" of {owners[0]} and its kind" if owners else ""
             where = f"{Path(code.co_filename).name}, line {line}"
             where += "; what it is given is not to be changed: work on a copy" if "read-only" in str(error) else ""
-            failure = FemMbsError(f"{label}: {kind.__name__}.{code.co_name}{whose} failed: {error!r} ({where})")
-            failure.__cause__ = error
-            return failure
-    return None
+            text = f"{kind.__name__}.{code.co_name}{whose} failed: {error!r} ({where})"
+            break
+    else:  # a method that cannot be called as the contract says has no frame of its own
+        kinds = {type(own) for own in frames[-1][0].f_locals.values() if isinstance(error, TypeError)}
+        if any(
+            str(error).startswith(f"{base.__qualname__}.") for kind in filter(_is_users, kinds) for base in kind.__mro__
+        ):
+            text = str(error)
+    if not text:
+        return None
+    failure = FemMbsError(f"{label}: {text}")
+    failure.__cause__ = error
+    return failure
+
+
+def _is_users(kind: type) -> bool:
+    """Whether a class that is not of the library derives from one that is."""
+    first, *others = [base.__module__.startswith("fem_mbs.") for base in kind.__mro__]
+    return not first and any(others)
 
 
 def needed(module: str, what: str, extra: str) -> Any:

@@ -37,6 +37,8 @@ class Truss(LineElement, SectionForces):
     ``mL/6`` times 2 on each end and 1 between them.
     """
 
+    _instead = ""
+
     def __init__(
         self,
         a: NodeLike,

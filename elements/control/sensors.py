@@ -211,6 +211,8 @@ class LineSensor(Sensor, LineElement):
         Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
+    _instead = ""
+
     def __init__(
         self,
         a: NodeLike,

@@ -10,7 +10,7 @@ In pictures springs are coils whose pitch follows the length, actuators cylinder
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,6 +155,8 @@ class LineElement(OnPoints, Element):
     """
 
     _internal = ("measured_by",)
+    _instead: ClassVar[str] = ", or take a Bushing, which acts in all directions"
+    """What may stand between points at one place."""
 
     def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
@@ -165,7 +167,7 @@ class LineElement(OnPoints, Element):
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
             raise ModelError(
                 f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length and no "
-                "direction. Move one by point_a or point_b, or take a Bushing, which acts in all directions"
+                f"direction. Move one by point_a or point_b{self._instead}"
             )
 
     @classmethod

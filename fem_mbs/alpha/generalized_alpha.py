@@ -15,7 +15,15 @@ import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
-from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, tolerances
+from fem_mbs.alpha.local_error import (
+    begun,
+    block_ended,
+    errors_of_step,
+    highest_derivatives,
+    over_block,
+    tolerances,
+    worst,
+)
 from fem_mbs.alpha.memory import AlphaMemory, named, restarted
 from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
@@ -110,8 +118,9 @@ class GeneralizedAlpha(Method):
         """Starting values where accelerations have jumped."""
         started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
         if errors is not None and system.has_history:
-            errors = errors.copy()
-            system.own_of(errors[0])[:] = system.jump_change(before, system.own_of(errors[0]))
+            values = errors.values.copy()
+            system.own_of(values[0])[:] = system.jump_change(before, system.own_of(values[0]))
+            errors = errors._replace(values=values)
         return started._replace(errors=errors)
 
     def restart(self, system: System, state: State, h: float) -> AlphaMemory:
@@ -171,7 +180,7 @@ class GeneralizedAlpha(Method):
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps else equations.calmer(state.multipliers)
-        plain, scheme = equations.formulas.guess, self.scheme(system)
+        scheme, plain = Scheme(system, equations.chart, self.coefficients, type(equations)), equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         if kept is not None and not len(kept.T_inv):
@@ -187,10 +196,22 @@ class GeneralizedAlpha(Method):
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         carried = memory.errors
-        if carried is not None and errors.velocities is not None:
+        if carried is not None and errors.of_block is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                rates = newmark(scheme.parameters, h, carried[1:4], system.order).constants
-                carried = equations.carried(solution, carried, rates, errors.increment, errors.velocities)
+                values = carried.values
+                if carried.singles:
+                    ended = carried._replace(t=new.t, singles=carried.singles - 1)
+                else:
+                    rates = errors.accelerations.now, errors.slope
+                    ended = block_ended(scheme, carried, new, rates, h, errors.local)
+                if isclose(new.t - carried.t, h, rel_tol=SAME):
+                    constants = newmark(scheme.parameters, h, values[1:4], system.order).constants
+                    values = equations.carried(solution, values, constants, *errors.of_block)
+                else:
+                    v = carried.flow[0, : state.v.size].reshape(state.v.shape)
+                    carry = partial(equations.over_block, solution, v, scheme.parameters, errors.of_block)
+                    values = over_block(system, carried, ended, new, carry)
+            carried = ended._replace(values=values)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -251,21 +272,22 @@ class GeneralizedAlpha(Method):
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
         return Scheme(system, system.kinematics, self.coefficients, kind)
 
-    def carrying(self, system: System, memory: AlphaMemory, on: bool) -> AlphaMemory:
+    def carrying(self, system: System, state: State, memory: AlphaMemory) -> AlphaMemory:
         """On the group, with the exact matrix of each step, and without the second multipliers of index 2."""
         scheme = self.scheme(system)
         able = scheme.chart is system.kinematics and scheme.kind is not Index2Equations and self.quadratic
-        if not (on and able and not self.newton.modified):
-            return memory._replace(errors=None)
-        return memory if memory.errors is not None else memory._replace(errors=np.zeros((5, system.N)))
+        if not able or self.newton.modified:
+            return memory
+        return memory._replace(errors=begun(system, state))
 
     def carried(self, system: System, memory: AlphaMemory) -> Array | None:
-        """By the tangents of the steps (:meth:`~fem_mbs.alpha.step.StepEquations.carried`)."""
+        """By the tangents of blocks of steps."""
+        if type(memory.accelerations) is tuple:
+            memory = named(memory)
         if memory.errors is None:
             return None
-        parts = memory.errors[0, : 6 * system.n].reshape(-1, 2, 3)
         with np.errstate(over="ignore", invalid="ignore"):
-            sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+            sizes = np.maximum.reduce([*memory.errors.largest, worst(system, memory.errors.values[0])])
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:

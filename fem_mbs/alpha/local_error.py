@@ -6,12 +6,13 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
 from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
@@ -19,6 +20,7 @@ from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -33,6 +35,11 @@ NOTHING = 1e-10
 EARLY, UNSEEN = 0.25, 0.1
 """About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
 over how much they change, they are such that a step does not see."""
+BENT, LEAST, MOST = 0.3, 8, 128
+"""How long blocks of steps are over which errors are carried: in rad of an oscillation that changes velocities as much,
+and in steps. Shorter ones cost more than single steps do."""
+FASTER = 4.0
+"""A local error so many times that of the step before a block ends it."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 
@@ -42,10 +49,10 @@ class StepErrors(NamedTuple):
 
     local: float
     """Size of the local error."""
-    increment: Array
-    """Defect ``(N,)`` of the increment,"""
-    velocities: Array | None
-    """and that of velocities, by differences of accelerations, where errors are carried along."""
+    of_block: Array | None
+    """Defects ``(2, N)`` of increment and velocities, of all steps of a block that ends here."""
+    slope: Array
+    """Derivative ``(N,)`` of the highest derivatives."""
     accelerations: AccelerationHistory
     """What the next step is compared with."""
     branches: Array | None
@@ -84,21 +91,23 @@ def errors_of_step(
             if (matrix := solution.linearization) is not None:
                 led = response(scheme, solution.value.evaluation, left, matrix.factors)
             if memory.steps:
-                oscillating = unresolved(system, h, state, new, now + before.now)
+                lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, now + before.now, led)
             else:
+                lasting = scheme.parameters.both_defects * worst(system, led)
                 oscillating = set_off(scheme, h * (new.v - state.v), left, led)
             missed = None
             if system.follows_time:
                 missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
-            report.error_estimate = StepErrorEstimate(lasting_error(scheme, led), oscillating, sudden, missed)
-    third = None
-    if memory.errors is not None:
+            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
+    of_block = None
+    if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
         ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
         third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
+        of_block = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
-    return StepErrors(local, left, third, history, branches, crossed)
+    return StepErrors(local, of_block, slope, history, branches, crossed)
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -112,12 +121,6 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
     earlier = system.own_of(recent.now - recent.old) / ((t - recent.t_old - h) or h)
     # before there are three values, that of a fast state which has not begun to settle
     return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
-
-
-def lasting_error(scheme: Scheme, led: Array) -> Array:
-    """Length and angle ``(2,)`` of what lasts of a step, ``led`` (N,), and of the defect that velocities have."""
-    parts = led[: 6 * scheme.system.n].reshape(-1, 2, 3)
-    return scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
 def missed_velocities(
@@ -210,17 +213,22 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     return np.append(nodes, error[n:]) if system.k else nodes
 
 
-def unresolved(system: System, h: float, before: State, state: State, both_ends: Array) -> Array:
-    """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
+def lasting_and_unresolved(
+    scheme: Scheme, h: float, before: State, state: State, both_ends: Array, led: Array
+) -> tuple[Array, Array]:
+    """Length in m and angle in rad ``(2,)`` of the worst node: of what lasts of a step of ``h``, and of oscillations.
 
-    Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
-    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it. No
-    more of it is there than velocities change: after a start accelerations may be those of vibrations that never come.
+    What lasts is ``led`` (N,), and the defect that velocities have. Oscillations too fast for the step show as
+    velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates
+    from step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of
+    it. No more of it is there than velocities change: after a start accelerations may be those of vibrations that never
+    come.
     """
-    change = (state.v - before.v).reshape(-1, 2, 3)
-    missing = change - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 2, 3)
+    parts, change = led[: 6 * scheme.system.n].reshape(-1, 2, 3), (state.v - before.v).reshape(-1, 2, 3)
+    missing = change - 0.5 * h * both_ends[: 6 * scheme.system.n].reshape(-1, 2, 3)
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    return h * np.sqrt(np.maximum.reduce(squares))
+    lasting = scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    return lasting, h * np.sqrt(np.maximum.reduce(squares))
 
 
 def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
@@ -235,7 +243,8 @@ def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
     both = np.stack([left, led])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
     change = change.reshape(-1, 2, 3)
     squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
-    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change)))) - lasting_error(scheme, led)
+    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change))))
+    beyond -= scheme.parameters.both_defects * worst(scheme.system, led)
     return np.maximum(beyond, 0.0)
 
 
@@ -247,3 +256,70 @@ def looked_at(k: int) -> bool:
     size = 6 if k < 60 else 12 if k < 240 else 24
     block, place = divmod(k, size)
     return k < FIRST or place == int(block * block * GOLDEN % 1.0 * size)
+
+
+def begun(system: System, state: State) -> CarriedErrors:
+    """No errors yet, at a state."""
+    values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
+    flow = np.stack([np.append(state.v, state.udot), now, np.zeros_like(now)])
+    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t)
+
+
+def block_ended(
+    scheme: Scheme, errors: CarriedErrors, new: State, rates: tuple[Array, Array], h: float, local: float
+) -> CarriedErrors:
+    """Errors, still those at the start of a block, with what is known at its end, a new state after a step of ``h``.
+
+    ``rates`` are the highest derivatives there, and theirs. How long the next block may be tells the local error of the
+    step: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``.
+    """
+    system, H, since, (now, third), v = scheme.system, new.t - errors.t, errors.since, rates, new.v.ravel()
+    if system.k:
+        v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
+    (earlier, recent), parts = errors.largest, errors.values[0, : 6 * system.n].reshape(-1, 2, 3)
+    recent = np.maximum(recent, np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))))
+    if new.t - errors.began >= 2.0 * (since - errors.began):
+        earlier, recent, since = recent, np.zeros(2), new.t
+    path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
+    bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
+    count, singles = BENT / (bent + TINY), 0
+    if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
+        count, singles = 1.0, LEAST - 1
+    until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+    flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+    return CarriedErrors(errors.values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
+
+
+def over_block(
+    system: System, errors: CarriedErrors, end: CarriedErrors, new: State, carry: Callable[[float, Array], Array]
+) -> Array:
+    """Errors ``(5, N)`` at the end of a block of several steps: ``carry(H, values)`` leads them there.
+
+    A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
+    grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
+    its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in
+    time, is taken out before the block and put back after it.
+    """
+    values, late = errors.values.copy(), 0.0
+    follows = system.has_history or any(batch.driven for batch in system.constraint_batches)
+    if system.follows_time and not follows:
+        before, after = system.forces_over_time(system.motion(new), (errors.t, new.t))
+        follows = bool((before != after).any())
+    if not follows:
+        (q, r), (e, v) = system.weight * errors.flow[:2], system.weight * values[:2]
+        rate = np.dot(r, r) / (np.dot(q, q) + TINY)
+        late = float((rate * np.dot(q, e) + np.dot(r, v)) / (rate * np.dot(q, q) + np.dot(r, r) + TINY))
+        values[:3] -= late * errors.flow
+        values[3] -= late * errors.flow[2]
+    values = carry(new.t - errors.t, values)
+    if late:
+        values[:3] += late * end.flow
+        values[3] += late * end.flow[2]
+    return values
+
+
+def worst(system: System, values: Array) -> Array:
+    """Length and angle ``(2,)`` of the node of which they are largest in increments ``(N,)``."""
+    parts = values[: 6 * system.n].reshape(-1, 2, 3)
+    sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    return sizes

@@ -28,6 +28,28 @@ def restarted(now: Array, t: float, error: float = 0.0) -> AccelerationHistory:
     return AccelerationHistory(now, t, now, t, now, error)
 
 
+class CarriedErrors(NamedTuple):
+    """Errors of a run that are carried along over blocks of steps, and where to."""
+
+    values: Array
+    """Of the configuration, velocities, accelerations, algorithmic ones and ``Z/h^3``, ``(5, N)``."""
+    t: float
+    """Time up to which they were carried,"""
+    flow: Array
+    """and how the state changes where the last block ended ``(3, N)``."""
+    singles: int
+    """How many steps more they are carried on one by one before a block is planned,"""
+    until: float
+    """time after which they are carried on, at the latest,"""
+    expected: float
+    """and the local error that no step before has."""
+    largest: Array
+    """Length in m and angle in rad of the worst node, the largest ones ``(2, 2)`` before a time and since then."""
+    began: float
+    since: float
+    """When errors began, and that time: half as long after it, or more."""
+
+
 class AlphaMemory(NamedTuple):
     """What the method goes on with, beside the state.
 
@@ -55,8 +77,8 @@ class AlphaMemory(NamedTuple):
     """At a start that a trial is still to correct: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
-    errors: Array | None = None
-    """Errors ``(5, N)`` of the run, where they are carried along, see :meth:`StepEquations.carried`."""
+    errors: CarriedErrors | None = None
+    """Errors of the run, where they are carried along: :func:`~fem_mbs.alpha.local_error.over_block`."""
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""
@@ -68,4 +90,5 @@ def named(memory: AlphaMemory) -> AlphaMemory:
         accelerations=AccelerationHistory(*memory.accelerations),
         predictor=None if memory.predictor is None else PredictorHistory(*memory.predictor),
         convergence=None if memory.convergence is None else ConvergenceHistory(*memory.convergence),
+        errors=CarriedErrors(*memory.errors) if isinstance(memory.errors, tuple) else None,  # not as once they were
     )

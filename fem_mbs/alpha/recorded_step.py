@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_error, response, unresolved
+from fem_mbs.alpha.local_error import defect, lasting_and_unresolved, response
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -63,7 +63,11 @@ class Recording(NamedTuple):
     end: str
     """of the state that unknowns lead to,"""
     look: str
-    """and of the error that lasts there."""
+    """of the error that lasts there,"""
+    carry: str
+    """of those that are carried along,"""
+    start: str
+    """and of where a block has begun that leads by an increment to a state."""
     specs: list[Any]
     """Arrays, see :class:`~fem_mbs.compiled.program.Program`."""
     places: dict[str, int]
@@ -98,12 +102,10 @@ class Given(NamedTuple):
     parameters: Constants
     per_time: Any
     """One over the time since the accelerations that a slope is taken from."""
-    third: Array
-    """Weights of accelerations in the defect of velocities, see :func:`~fem_mbs.alpha.newmark.weights_of_third`."""
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     errors: Array
-    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
+    """Those that are carried along ``(5, N)``, ``Z`` where the step has led, and its defects ``(2, N)``."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -118,8 +120,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
-    (more,) = random(ALL, 12)
-    numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more[3:], *more[:3], 1.0 / h]))
+    (more,) = random(ALL, 9)
+    numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more, 1.0 / h]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
     near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
@@ -129,7 +131,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
     given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
     D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
-    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
+    errors = program.joined(8 * [(NODES, 6)], (random(NODES, 6) for _ in range(8)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -143,8 +145,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         before,
         Constants(*given[3:7]),
         given[-1],
-        np.array(given[-4:-1], object),
-        np.array(given[7:-4], object).reshape(3, 3),
+        np.array(given[7:-1], object).reshape(3, 3),
         np.stack(errors),
     )
 
@@ -225,17 +226,19 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     ended = {name: _again(program, kind, places["row"] + k, own) for k, ((name, (kind, _)), own) in enumerate(every)}
     new = _state(step.t, ended)
     left = local_error(new)
-    lasting = lasting_error(scheme, response(scheme, residual.evaluation, left, kept.factors))
-    oscillating = unresolved(system, h, state, new, (new.vdot + state.vdot).reshape(-1))
-    third = given.third @ np.stack([new.vdot.reshape(-1), given.before["vdot"], given.before["old"]])
-    errors, Z = given.errors[:5], given.errors[5]
-    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
-    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], left, third)
+    led = response(scheme, residual.evaluation, left, kept.factors)
+    both_ends = (new.vdot + state.vdot).reshape(-1)
+    lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, both_ends, led)
     outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("carried", 5 * [(NODES, 6)], list(carried)))
-    return Recording(
-        of_matrix, trials, of_end, of_look, program.specs[first:], places, simplified, end_checked, in_parts
-    )
+    of_look = program.line(outputs + sinks("left", [(NODES, 6)], [left]))
+    errors, (Z, *defects) = given.errors[:5], given.errors[5:]
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], *defects)
+    of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
+    x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
+    of_start = program.line(sinks("start", [STATE["x"], STATE["R"]], [x, R.reshape(-1)]))
+    lines = of_matrix, trials, of_end, of_look, of_carry, of_start
+    return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:

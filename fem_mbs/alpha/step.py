@@ -16,13 +16,15 @@ errors and what they ask of Newton's method (``local_error.py``), starting value
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark, Parameters
+from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, RateSensitivities, State
+from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate
@@ -333,6 +335,30 @@ class StepEquations:
         return self.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     # errors
+
+    def over_block(
+        self,
+        solution: Iterate[Unknowns, StepResidual, Linearization],
+        v: Array,
+        parameters: Parameters,
+        defects: Array,
+        h: float,
+        values: Array,
+    ) -> Array:
+        """Errors ``(5, N)`` at the end of a block of ``h`` that ends with this step: those of one large step there.
+
+        It comes from a state with velocities ``v`` (n, 6), has the ``defects`` (2, N) and so many times ``Z``.
+        """
+        formulas = newmark(parameters, h, values[1:4], self.system.order)
+        block, residual = copy(self), solution.value
+        block.state, block.h, block.formulas = replace(self.state, v=v), h, formulas
+        block.gamma, block.beta = formulas.factors[:2, 0].tolist()
+        block.factors, block.own_factors = formulas.factors[:2, :1, None, None], formulas.factors[:2, self.first :]
+        D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
+        unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
+        residual = residual._replace(place=residual.place._replace(D=D))
+        there = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        return block.carried(there, values, formulas.constants, *defects)
 
     def carried(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +17,9 @@ import numpy as np
 from fem_mbs.alpha.local_error import (
     SUDDEN,
     after_rest,
+    block_ended,
     looked_at,
+    over_block,
     tolerances,
     unseen_forces,
 )
@@ -78,22 +80,39 @@ def _step(
     report.end_checked = lines.end_checked
     local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
-    looks, carried = sudden or looked_at(memory.steps), memory.errors
-    if looks or carried is not None:
+    errors = memory.errors
+    carries = errors is not None and (new.t > errors.until or local > errors.expected)
+    now, matrix = new.vdot.reshape(-1), lines.kept()
+    looks = sudden or looked_at(memory.steps)
+    if looks or carries:
         if solution.linearization is None:  # nothing to look by
             return None
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        errors, sizes = lines.look(solution.value.rows, solution.unknown, carried)
-        carried = None if carried is None else errors
+        sizes, left = lines.look(solution.value.rows)
         if looks:
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
-    accelerations = AccelerationHistory(new.vdot.reshape(-1), state.t, before.now, before.t_old, before.old, local)
-    matrix = lines.kept()
+        if carries and errors is not None:
+            ratio = round(memory.h / h, DIGITS) if before.t_old < state.t else 0.0
+            one, two, three = weights_of_third(scheme.parameters, ratio).tolist()
+            third, count = h * (one * now + two * before.now + three * before.old), (new.t - errors.t) / h
+            given = scheme.parameters, solution, new, h, errors.flow[0]
+            if errors.singles:
+                ended = errors._replace(t=new.t, singles=errors.singles - 1)
+                values = lines.carry(*given, (left, third), h, errors.values)
+            else:
+                carry = partial(lines.carry, *given, (left, third) if sudden else (count * left, count * third))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    slope = (now - before.old) * (1.0 / (new.t - before.t_old))
+                    ended = block_ended(scheme, errors, new, (now, slope), h, local)
+                    single = isclose(count, 1.0, rel_tol=SAME)
+                    values = carry(h, errors.values) if single else over_block(system, errors, ended, new, carry)
+            errors = ended._replace(values=values)
+    accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
-        errors=carried,
+        errors=errors,
         resolves=memory.resolves,
     )
     return Step(new, memory, report, local)
@@ -169,7 +188,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
-    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0, 0.0, 0.0, 0.0]
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -200,8 +219,9 @@ class StepLines:
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look = program.kernels(
-            [made.matrix, *made.trials, made.end, made.look], system.ends if made.in_parts else None
+        self._matrix, *trials, self._end, self._look, self._carry, self._from = program.kernels(
+            [made.matrix, *made.trials, made.end, made.look, made.carry, made.start],
+            system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
@@ -210,8 +230,9 @@ class StepLines:
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._carried = (
-            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "carried")
+        self._tried, self._after, self._row, self._judged, self._lasting, self._left, self._carried, self._began = (
+            program.whole(at[name])
+            for name in ("tried", "after", "row", "judged", "lasting", "left", "carried", "start")
         )
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
@@ -232,6 +253,7 @@ class StepLines:
         self._given: Array | None = None
         self._evaluated: Array | None = None
         """The rows that kernels read, and those of the last trial."""
+        self._block: Array | None = None
         self._count, self._keeps = 0, True
         """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
 
@@ -245,9 +267,6 @@ class StepLines:
             self._key, self._formulas = key, _formulas(*key)
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
-        if memory.errors is not None:
-            ratio = round(memory.h / h, DIGITS) if last.t_old < state.t else 0.0
-            numbers[-4:-1] = (h * weights_of_third(parameters, ratio)).tolist()
         x, a, *parts = self._last
         if x is state.x and a is memory.a:
             np.concatenate(parts, out=self._start)
@@ -386,18 +405,56 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array, last: Array, errors: Array | None) -> tuple[Array, Array]:
-        """Errors ``(5, N)`` that are carried along, and what lasts of a step and is not resolved, ``(4,)``.
+    def look(self, rows: Array) -> tuple[Array, Array]:
+        """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``, and its defect ``(N,)``.
 
-        From the rows of the last trial and those of the solution, whose state has been asked for last; see
-        ``StepErrorEstimate``.
+        From the rows of the last trial; the state of the solution has been asked for last.
         """
-        if errors is not None:
-            self._errors[: errors.size] = errors.reshape(-1)
-            if self._closes:
-                self._errors[errors.size :] = self.plain(last).Z
         self._run(self._look, rows)
-        return self._carried.reshape(5, -1).copy(), self._lasting.copy()
+        return self._lasting.copy(), self._left
+
+    def carry(
+        self,
+        parameters: Parameters,
+        solution: Iterate[Array, Trial, int],
+        new: State,
+        h: float,
+        v: Array,
+        defects: tuple[Array, Array],
+        H: float,  # noqa: N803
+        values: Array,
+    ) -> Array:
+        """Errors ``(5, N)`` at the end of a block of ``H``, as :meth:`StepEquations.over_block`, from velocities ``v``.
+
+        The step of ``h`` that has led to its end is not under way any more.
+        """
+        rows, N, given = solution.value.rows, self._linear.shape[1], self._errors
+        Z: Any = solution.unknown[N + len(self._multipliers) : -1] * (H / h) if self._closes else 0.0
+        given[: 5 * N], given[5 * N : 6 * N] = values.reshape(-1), Z
+        given[6 * N : 7 * N], given[7 * N :] = defects
+        if not isclose(H, h, rel_tol=SAME):
+            self._key, formulas = None, _formulas(parameters, round(H / h) * h, h, h, PLAIN)
+            self._numbers[1:] = formulas.numbers
+            factors = self._numbers[2:4, None]
+            rows, rates = rows.copy(), np.stack([new.v.ravel(), new.vdot.ravel()])
+            D = rows[:N] = 0.5 * H * (v + rates[0])
+            self._run(self._from, rows)
+            of = self._columns.of
+            self._start[of["x"].start : of["R"].stop], self._start[of["v"]] = self._began, v
+            if self._closes:
+                rows[N + len(self._multipliers) : -1] = Z
+            self._linear[:2] = rates - factors * (D - Z)
+            solver = self._system.solver
+            assert isinstance(solver, CompiledBand)
+            self._block, place = solver.memory()  # held until the next
+            self._program.put(self._lu[0], place)
+            self._program.put(self._lu[1], place)
+            self._use(0)
+            self._run(self._matrix, rows)
+            if self._seen[0]:
+                raise OtherBranchError
+        self._run(self._carry, rows)
+        return self._carried.reshape(5, -1).copy()
 
     # the same by NumPy
 

@@ -38,13 +38,17 @@ Kind = TypeVar("Kind")
 def shown(value: object) -> str:
     """A value on one line, cut where it gets long."""
     if type(value).__repr__ is object.__repr__:
-        name = type(value).__name__
-        return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+        return article(type(value).__name__)
     try:
         text = " ".join(repr(value).split())
     except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
+
+
+def article(name: str) -> str:
+    """A name with its article."""
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 def listed(items: Iterable[object], most: int = 8) -> str:
@@ -332,7 +336,12 @@ def shaped(*shapes: tuple[int | None, ...], what: str = "") -> Any:
 
 def or_function(rule: Callable[[Any, Any], Any], value: Any, label: Any) -> Any:
     """What obeys a rule, or a function, as it is."""
-    return value if callable(value) else rule(value, label)
+    if callable(value):
+        return value
+    try:
+        return rule(value, label)
+    except ModelError as error:
+        raise ModelError(f"{error}" + ("; a function may be given, too" if real(value) is None else "")) from None
 
 
 def choice(allowed: Collection[str]) -> Any:

@@ -75,7 +75,12 @@ class Deferred(ModelPart):
         raise ModelError(f"{self} has no '{name}' yet: it was given names, and is made when model.add gets it")
 
     def __str__(self) -> str:
-        about = [repr(value) for _, value in self._arguments if isinstance(value, str)]
+        given = leaves([value for name, value in self._arguments if name in self._slots])
+        about = [
+            repr(value) if isinstance(value, str) else str(value)
+            for value in given
+            if isinstance(value, str | ModelPart)
+        ]
         return f"{self._kind.__name__} on {', '.join(about[:2])}"
 
     __repr__ = __str__

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts.arguments import article
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.motion import Motion
@@ -258,7 +259,7 @@ CALLED: dict[Any, str] = {
 def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
     """A part, if it is of a kind, or a :class:`ModelError`."""
     if not isinstance(part, kind):
-        called = CALLED.get(kind, f"a {kind.__name__} that was added to the model")
+        called = CALLED.get(kind, f"{article(kind.__name__)} that was added to the model")
         raise ModelError(f"{label} must be {called}, or its name, received {received(part, (kind,))}{hint}")
     return part
 

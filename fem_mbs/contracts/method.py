@@ -173,8 +173,8 @@ class Method(Public):
     14. ``impacts`` is True of a method that finds the forces of rigid contacts; its ``settle(system, state)`` returns a
         consistent state with them.
     15. ``warning(system, state, memory)`` says at the end of a run what was wrong of it.
-    16. ``carrying(system, memory, on)`` returns the memory with which steps carry the error of the run along, or do so
-        no more; ``carried(system, memory)`` says how large it is, by length and angle, if they do.
+    16. ``carrying(system, state, memory)`` returns the memory with which steps carry the error of the run along;
+        ``carried(system, memory)`` says how large it is, by length and angle, if they do.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -245,12 +245,12 @@ class Method(Public):
         """What stability allows of steps of about ``h`` s from a state; None of a method without such a limit."""
         return None
 
-    def carrying(self, system: System, memory: Any, on: bool) -> Any:
-        """The memory with which steps carry the error of the run along, or do so no more."""
+    def carrying(self, system: System, state: State, memory: Any) -> Any:
+        """The memory with which steps from a state carry the error of the run along."""
         return memory
 
     def carried(self, system: System, memory: Any) -> Array | None:
-        """Length in m and angle in rad ``(2,)`` of the error that is carried along, of the worst node; or None."""
+        """Length in m and angle in rad ``(2,)`` of the largest error that was carried along, or None."""
         return None
 
     def advice(self, state: State, h: float) -> str:

@@ -41,7 +41,7 @@ class Node(ModelPart):
     where they are known in the frame of the node.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("place", "before")
+    _internal: ClassVar[tuple[str, ...]] = ("before",)
     called: ClassVar[str] = "a node made by model.add_node"
     remembers: ClassVar[bool] = False
 
@@ -80,14 +80,6 @@ class Node(ModelPart):
         """The world components (3,), as built, of a ``vector`` (3,) in the frame of the node; its length stays."""
         return np.asarray(self.rotation @ np.asarray(vector))
 
-    def place(self, position: Array, rotation: Array) -> None:
-        """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
-        for name, value in (("position", position), ("rotation", rotation)):
-            value.flags.writeable = False
-            remember(self, name)
-            vars(self)[name] = value
-        moments.next()
-
     @property
     def before(self) -> list[Placement]:
         """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
@@ -98,6 +90,15 @@ class Node(ModelPart):
         return f"node '{self.name}'"
 
     __repr__ = __str__
+
+
+def move_node(node: Node, position: Array, rotation: Array) -> None:
+    """Move a node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
+    for name, value in (("position", position), ("rotation", rotation)):
+        value.flags.writeable = False
+        remember(node, name)
+        vars(node)[name] = value
+    moments.next()
 
 
 def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node]:

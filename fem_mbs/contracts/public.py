@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fem_mbs.contracts.arguments import listed, nearest, shown
+from fem_mbs.contracts.arguments import article, listed, nearest, shown
 from fem_mbs.errors import ModelError
 
 PAST = "_past"
@@ -312,7 +312,7 @@ def received(value: object, kinds: tuple[type, ...]) -> str:
 
 def called(kind: type) -> str:
     """What messages call an object of a class."""
-    return kind.called if issubclass(kind, Public) and kind.called else f"a {kind.__name__}"
+    return kind.called if issubclass(kind, Public) and kind.called else article(kind.__name__)
 
 
 def attributes_of(value: object) -> dict[str, Any]:

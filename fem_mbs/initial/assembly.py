@@ -23,7 +23,7 @@ from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node
+from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node, move_node
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, largest_speed, without_accelerations
@@ -315,7 +315,7 @@ def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
 
 def _place(model: ModelDescription, places: Iterable[tuple[Array, Array]]) -> None:
     for node, (x, R) in zip(model.nodes, places, strict=True):
-        node.place(x.copy(), R.copy())
+        move_node(node, x.copy(), R.copy())
 
 
 def _velocities(model: ModelDescription) -> Array:

@@ -236,7 +236,7 @@ class LinearModel(Public):
 
 KINK, SMOOTH = 1e-6, 1e-2
 """Change of a multiplier, against the largest, over which slopes may change by this share."""
-ROUNDING = 4.0 * float(np.finfo(float).eps)
+ROUNDING = 64.0 * float(np.finfo(float).eps)
 """Of numbers that forces are computed of."""
 ZERO = 1e-9
 """Reactions, against the largest, that are none."""
@@ -285,15 +285,13 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
             f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
             "state from a run of the model as it is now"
         )
+    state = _without_rounding(system, state)
     evaluation = system.evaluate_at(state)
     V_d, A_d, A_rate = deviations(evaluation.motion)
     one = tangent.unit(system.n, system.k)
     M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))
     C = tangent.force_matrix(system, tangent.rate_entries(system, evaluation, one, A_rate))
     K = tangent.force_matrix(system, entries := tangent.entries(system, evaluation, V_d, A_d))
-    if (none := _rounding(system, state, M, K)).any():
-        vdot = np.where(none[:, :, None], 0.0, state.vdot.reshape(-1, 2, 3)).reshape(-1, 6)
-        return linear_equations(system, replace(state, vdot=vdot), still)
     B = tangent.gradient_matrix(system, evaluation.gradients)
     L = tangent.reaction_matrix(system, entries)
     _refuse_kinks(system, evaluation)
@@ -316,11 +314,16 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     )
 
 
-def _rounding(system: System, state: State, M: csc_array, K: csc_array) -> BoolArray:
-    """Which linear and angular accelerations ``(n, 2)`` of nodes are no more than what rounding makes of forces.
+def _without_rounding(system: System, state: State) -> State:
+    """The state without linear or angular accelerations of nodes that are what rounding makes of forces.
 
     Light nodes accelerate by much then, which turns what is symmetric into what is not.
     """
+    if not state.vdot.any():
+        return state
+    evaluation = system.evaluate_at(state)
+    M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))
+    K = tangent.force_matrix(system, tangent.entries(system, evaluation, *deviations(evaluation.motion)[:2]))
     rows, sizes = system.free_rows, np.ones(system.N)
     sizes[: 6 * system.n].reshape(-1, 6)[:, :3] = np.linalg.norm(state.x, axis=1)[:, None]
     rounding, forces = np.zeros((2, system.N))
@@ -330,7 +333,8 @@ def _rounding(system: System, state: State, M: csc_array, K: csc_array) -> BoolA
     alone = (i // 3 == j // 3) & (j < 6 * system.n)
     np.add.at(forces, i[alone], parts.data[alone] * state.vdot.ravel()[j[alone]])
     noise, forces = (np.linalg.norm(system.nodes_of(own).reshape(-1, 2, 3), axis=2) for own in (rounding, forces))
-    return np.asarray((forces > 0.0) & (forces <= noise))
+    vdot = np.where((forces <= noise)[:, :, None], 0.0, state.vdot.reshape(-1, 2, 3))
+    return replace(state, vdot=vdot.reshape(-1, 6))
 
 
 def _refuse_kinks(system: System, evaluation: Evaluation) -> None:

@@ -163,6 +163,10 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
     unused = [str(system.nodes[row]) for row in range(1, system.n) if row not in used]
     if unused:
         yield Finding("used by no element and no joint; connect it, or leave it out", tuple(unused))
+    if held := [
+        str(own) for own in system.elements if own.center_of_mass is not None and own.nodes[0] is system.nodes[0]
+    ]:
+        yield Finding("its mass is on the ground, where it does nothing; give it a node of its own", tuple(held))
     seams = defaultdict(list)
     for first, second in _unconnected(system):
         seams[used.get(first, first - system.n), used.get(second, second - system.n)].append((first, second))

@@ -43,6 +43,8 @@ from fem_mbs.errors import ModelError
 ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
 """What holds no part, or is not looked into."""
 TOGETHER = (list, tuple, set, frozenset)
+RESERVED = "constraint_residual"
+"""A quantity of a solution with a position and a velocity, as nodes have them."""
 CHANGES = "add_node(...) and add(...) bring nodes, elements and joints into a model, remove(...) takes them out"
 
 
@@ -365,6 +367,8 @@ class ModelDescription(PartNames):
 
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
+        if name == RESERVED:
+            raise ModelError(f"the name '{name}' is that of a quantity of the whole model; give another name=")
         if text(name, "Model.check_name: name") in self._parts:
             raise ModelError(
                 f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model; give another "

@@ -101,8 +101,6 @@ def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
     return result
 
 
-MATTERS = 1e-3
-"""Estimates below this share of the motion at the end of a run are taken to stay small however they grow."""
 SUMS = (
     *("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed"),
     *("place", "led", "blows"),
@@ -267,11 +265,6 @@ class GlobalError:
             pushes = (batch.whole.friction.flat[numbers] > 0.0) & (state.u[rows[:, FORCES.start]] > 0.0)
             rolls[batch.whole.nodes[numbers[pushes] // batch.whole.friction.shape[1]]] = True
         return rolls & self._apart
-
-    def matters(self, t_end: float) -> bool:
-        """Whether the error at the end might be of the order of the motion if it grew by far."""
-        end = self.at(t_end)
-        return end is not None and end.relative > MATTERS
 
     def at(self, t: float, carried: Array | None = None) -> Accuracy | None:
         """The estimate at a time, or None if no step was looked at; at least what was ``carried`` (2,) along."""

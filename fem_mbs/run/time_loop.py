@@ -56,7 +56,7 @@ BENT, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
 error of more than a tenth of the path that the velocities before it would lead along."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
-"""Numbers of steps after which the limit of stability is looked at, and whether errors may grow into what matters."""
+"""Numbers of steps after which the limit of stability is looked at."""
 END_IT = (
     "end it there by an event (terminal = True) or a callback that returns True, change the model, and go on with "
     "simulate(model, ..., initial=solution.checkpoint)"
@@ -221,7 +221,7 @@ class TimeIntegration:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = method.init(system, self.state, first)
         if isinstance(control, FixedStep):
-            self.memory = method.carrying(system, self.memory, True)
+            self.memory = method.carrying(system, self.state, self.memory)
 
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Where another run stands; another step control than its own begins anew."""
@@ -279,9 +279,6 @@ class TimeIntegration:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
                 self._check_limit(plan.h)
-                if isinstance(self.control, FixedStep):
-                    matters = self._error.matters(self.t_end)
-                    self.memory = self.method.carrying(self.system, self.memory, matters)
             if jumps:
                 self._pass_jump()
             return AcceptedStep(self.state, step.report)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Energy, Motion, Numbering, Rates, real, shown
+from fem_mbs.contracts.arguments import article
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def batch_of(parts: Sequence[Any], number: Numbering, kind: type[Kind]) -> Kind:
     """The batch of elements or joints of a class."""
     batch, owner = type(parts[0]).batch(parts, number), type(parts[0]).__name__
     if not isinstance(batch, kind):
-        raise ModelError(f"{owner}.batch must return a {kind.__name__}, received {shown(batch)}")
+        raise ModelError(f"{owner}.batch must return {article(kind.__name__)}, received {shown(batch)}")
     if "nodes" not in dir(batch) or "owners" not in dir(batch):
         raise ModelError(
             f"{type(batch).__name__} of {parts[0]} has no nodes or no owners; its __init__ has to call "

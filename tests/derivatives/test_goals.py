@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import t as student
 
 import fem_mbs as mbs
 from fem_mbs.derivatives import direct, objective, signals
@@ -140,6 +141,16 @@ def test_lengths_that_differ_by_rounding(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (np.abs(adjoint - forwards).max(axis=1) <= 1e-8 * np.abs(forwards).max(axis=1)).all()
 
 
+def test_checkpoints_do_not_change_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of goals that depend on all instants, gone back to one checkpoint or to several."""
+    found = []
+    for together in (objective.TOGETHER, 4):
+        monkeypatch.setattr(objective, "TOGETHER", together)
+        own = mbs.objective(top, GOALS[1], ["mass", "length"], 0.02, 0.001, how="adjoint")
+        found.append(own.gradient([15.0, 1.0]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+
+
 def test_what_has_no_adjoint() -> None:
     """Named, with what has."""
     with pytest.raises(mbs.ModelError, match="'free length' of FrictionSpring.* keeps its value"):
@@ -254,6 +265,24 @@ def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfi
     data = np.interp(times, np.linspace(0.0, 1.0, len(exact)), exact)
     data = data + noise * np.random.default_rng(seed).normal(size=len(data))
     return mbs.Misfit(angle, times, data, noise or 1e-3)
+
+
+def test_a_fall_is_fitted_by_linear_regression() -> None:
+    """Places follow gravity by ``t^2/2``: its best value, standard deviation and interval in closed form."""
+
+    def build(g: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -g))
+        model.add(RigidBody(model.add_node((0, 0, 0), name="bob"), 1.0, (1, 1, 1)))
+        return model
+
+    times, sigma = np.linspace(0.1, 1.0, 10), 0.01
+    x, data = -0.5 * times**2, -0.5 * 9.81 * times**2 + sigma * np.random.default_rng(2).normal(size=10)
+    found = mbs.fit(build, {"g": 5.0}, mbs.Misfit(lambda s: s.position("bob")[:, 2], times, data, sigma), 1.0, 0.1)
+    best, deviation = x @ data / (x @ x), sigma / np.sqrt(x @ x)
+    assert found.parameters["g"] == pytest.approx(best, rel=1e-8)
+    assert found.deviations == pytest.approx(deviation, rel=1e-6)
+    wide = student.ppf(0.95, 9) * deviation
+    assert found.interval(0.9)["g"] == pytest.approx((best - wide, best + wide), rel=1e-8)
 
 
 @pytest.mark.slow

@@ -409,16 +409,19 @@ def test_a_placed_body_is_called_as_its_nodes() -> None:
     assert model.add(other, name="left").name == "left"
 
 
-def test_a_mesh_is_brought_to_its_nodes() -> None:
-    R, at = so3.exp(np.array([0.3, -2.0, 1.0])), np.array([3.0, -1.0, 0.5])
-    mesh, model = brick((2, 1, 1), (4.0, 2.0, 3.0), 2e3, 1.0), mbs.Model()
-    ends = {"a": Interface.average([[0, 0, 0], [0, 2, 3]]), "b": Interface.average([[4, 0, 0], [4, 2, 3]])}
-    top = Interface.average([4, 6, 7], point=(2.0, 1.0, 3.0))
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_mesh_is_brought_to_its_nodes(size: float) -> None:
+    R, at = so3.exp(np.array([0.3, -2.0, 1.0])), size * np.array([3.0, -1.0, 0.5])
+    mesh, model = brick((2, 1, 1), size * np.array([4.0, 2.0, 3.0]), 2e3, 1.0), mbs.Model()
+    corners = size * np.array([[[0, 0, 0], [0, 2, 3]], [[4, 0, 0], [4, 2, 3]]])
+    ends = {name: Interface.average(box) for name, box in zip("ab", corners, strict=True)}
+    top = Interface.average([4, 6, 7], point=size * np.array([2.0, 1.0, 3.0]))
     two, three = (Reduction(*mesh, own, modes=0) for own in (ends, ends | {"top": top}))
-    nodes = [model.add_node(at + R @ point) for point in ((0, 1, 1.5), (4, 1, 1.5), (2, 1, 3))]
+    nodes = [model.add_node(at + R @ (size * np.array(point))) for point in ((0, 1, 1.5), (4, 1, 1.5), (2, 1, 3))]
     body = FlexibleBody(nodes, three, position=None)
-    assert body.position == pytest.approx(at, abs=1e-12) and body.rotation == pytest.approx(R, abs=1e-12)
-    assert FlexibleBody(nodes[:2], two, position=None, rotation=R).position == pytest.approx(at, abs=1e-12)
+    near = 1e-12 * size
+    assert body.position == pytest.approx(at, abs=near) and body.rotation == pytest.approx(R, abs=1e-12)
+    assert FlexibleBody(nodes[:2], two, position=None, rotation=R).position == pytest.approx(at, abs=near)
     with pytest.raises(mbs.ModelError, match="a, b are on one line"):
         FlexibleBody(nodes[:2], two, position=None)
     with pytest.raises(mbs.ModelError, match="'top' at"):

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from catalogue import GROUPS
+from meshes import brick
 from motions import fitted_order
 from scipy.linalg import expm
 from scipy.optimize import brentq
@@ -21,8 +22,11 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     FixedJoint,
+    FlexibleBody,
     Force,
+    Interface,
     PointMass,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -122,6 +126,25 @@ def test_slender_beams_are_those_of_euler_and_bernoulli() -> None:
         np.testing.assert_allclose(pairs[pairs > 0].reshape(-1, 2), speed * np.transpose([numbers] * 2) ** 2, rtol=4e-4)
 
 
+def test_free_arch_of_meshed_bodies(caplog: pytest.LogCaptureFixture) -> None:
+    """Six rigid motions and no word: what rounding of their places makes of forces is no acceleration."""
+    ends = {
+        name: Interface.rigid(lambda p, x=x: p[:, 0] == x, (x, 0.01, 0.01)) for name, x in (("root", 0.0), ("tip", 1.0))
+    }
+    reduction = Reduction(*brick((8, 1, 1), (1.0, 0.02, 0.02), 210e9, 7850.0), ends, modes=4)
+    model, place, last = mbs.Model("SE3"), np.zeros(3), None
+    for k in range(4):
+        R = so3.exp(np.array([0, 0, 0.5 * k]))
+        nodes = [model.add_node(place + R @ [x, 0.01, 0.01], R) for x in (0.0, 1.0)]
+        model.add(FlexibleBody(dict(zip(ends, nodes, strict=True)), reduction, position=place, rotation=R))
+        if last is not None:
+            model.add(FixedJoint(last, nodes[0]))
+        last, place = nodes[1], nodes[1].position - so3.exp(np.array([0, 0, 0.5 * (k + 1)])) @ [0, 0.01, 0.01]
+    modes = mbs.modes(model, 9)
+    assert not modes.angular[:6].any() and modes.angular[6] > 100.0
+    assert not np.iscomplexobj(modes.shapes) and not caplog.records
+
+
 def test_foils_beyond_the_digits_of_krylov_vectors() -> None:
     """Stretching is 1e10 times as stiff as bending: what ARPACK does not find is found at once."""
     t = 1e-5
@@ -172,14 +195,16 @@ def test_free_ring(falls: bool, group: str, caplog: pytest.LogCaptureFixture) ->
     (Timoshenko, *Vibration Problems in Engineering*). Rounding of forces makes light sections accelerate.
     """
     section, R = BeamSection.rectangle(0.01, 0.002, E=210e9, nu=0.3, rho=7850.0), 1.0
+    far = 1024.0 * falls
     _, _, _, GJ, EI_y, EI_z = np.diag(section.stiffness)
     n, found = np.repeat([2.0, 3.0, 4.0], 2), []
     for elements in (24, 48):
         model = mbs.Model(group, gravity=(0, 0, -9.81 * falls))
         angles = 2.0 * np.pi / elements * np.arange(elements)
-        nodes = [model.add_node((R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
+        nodes = [model.add_node((far + R * np.cos(angle), R * np.sin(angle), 0)) for angle in angles]
         model.add(Beam([*nodes, nodes[0]], section, y_axis=(0, 0, 1)))
         modes = mbs.modes(model, 14)
+        np.testing.assert_array_equal(modes.linear.state.x, [node.position for node in model.nodes])
         assert not modes.eigenvalues[:6].any() and not np.iscomplexobj(modes.shapes)
         found.append(modes.angular[6:])
     limit = (4.0 * found[1] - found[0]) / 3.0

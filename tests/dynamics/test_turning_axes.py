@@ -33,6 +33,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
+from fem_mbs.modal.modes import _distinct
 
 FAR = 1e4
 """Springs are long, so that their directions stay."""
@@ -72,6 +73,12 @@ def test_equal_springs_are_alike_all_round_together() -> None:
     from_body = found.seen_from((0, 0, 5.0))
     np.testing.assert_allclose([from_body[k] for k in whirls], [[5.0], [15.0]], rtol=1e-9)
     assert "from the ground" in str(found) and "5 rad/s" in str(found)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
+def test_frequencies_that_differ_by_rounding_are_one(size: float) -> None:
+    found = _distinct(size * np.array([3.0, 1.0 + 1e-12, 1.0, 3.0 - 1e-12, 1e-15]))
+    np.testing.assert_allclose(found, size * np.array([0.0, 1.0, 3.0]), rtol=1e-11)
 
 
 def test_a_rotor_in_a_housing_with_mass() -> None:

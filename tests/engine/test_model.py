@@ -72,6 +72,8 @@ def test_names_are_unique() -> None:
         model.add_node((1, 0, 0), name="tip")
     with pytest.raises(mbs.ModelError, match="the name 'ground' is taken"):
         model.add(PointMass(model.ground, 1.0), name="ground")
+    with pytest.raises(mbs.ModelError, match="'constraint_residual' is that of a quantity of the whole model"):
+        model.add_node((1, 0, 0), name="constraint_residual")
 
 
 def test_parts_belong_to_one_model_once() -> None:

@@ -212,6 +212,22 @@ def test_code_of_users_that_fails_is_named_at_the_start_and_later(name: str) -> 
         assert error.value.solution is not None and len(error.value.solution.t) == 5
 
 
+def test_a_method_with_other_arguments_than_those_of_the_contract_is_told() -> None:
+    class MyBatch(MaxwellBatch):
+        def force(self, motion: Any) -> Any:  # type: ignore[override]
+            return super().force(motion, None)
+
+    class MySpring(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+            return MyBatch(elements, number)
+
+    model, body = hanging()
+    model.add(MySpring(model.ground, body, 20.0, 3.0))
+    with pytest.raises(mbs.FemMbsError, match=r"simulate: .*MyBatch.force\(\) takes 2 positional arguments but 3"):
+        mbs.simulate(model, 0.1, 0.01)
+
+
 def test_a_stiffness_that_is_no_number_is_that_of_its_element() -> None:
     message = "MySpring 'leg': its stiffness is not finite numbers"
     with np.errstate(all="ignore"), pytest.raises(mbs.ConvergenceError, match=message):

@@ -319,7 +319,7 @@ BEAM: dict[str, Case] = {
 JOINT: dict[str, Case] = {
     "node by a wrong name": (
         lambda w: w.model.add(SphericalJoint("bop", w.tip)),
-        "SphericalJoint on 'bop': a: nothing in the model is called 'bop'",
+        "SphericalJoint on 'bop', node 'tip': a: nothing in the model is called 'bop'",
     ),
     "node missing": (
         lambda w: FixedJoint(w.bob, None),

@@ -123,6 +123,8 @@ def test_what_waits_for_its_model_says_so() -> None:
     model = crank()
     joint = RevoluteJoint("crank", "rod", axis=(0, 1, 0))  # type: ignore[arg-type]
     assert str(joint) == "RevoluteJoint on 'crank', 'rod'"
+    assert str(Force("rod", (0, 0, 1), frame="body")) == "Force on 'rod'"
+    assert str(Beam(["crank", model["rod"]], SECTION)) == "Beam on 'crank', node 'rod'"  # type: ignore[list-item]
     for ask in (lambda: joint.nodes, lambda: joint.coordinates, lambda: setattr(joint, "driven", ())):
         with pytest.raises(mbs.ModelError, match="RevoluteJoint on 'crank', 'rod' has no '.*' yet.*model.add"):
             ask()

@@ -9,6 +9,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.command import main
+from fem_mbs.contracts import move_node
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -88,7 +89,7 @@ def test_frames_that_do_not_meet() -> None:
     model.add(RigidBody(other, 1.0, (0.1, 0.1, 0.1)))
     model.add(SphericalJoint(model["bar"], other, point=(1, 0, 0)), name="ball")
     assert model.check().ok
-    model["bar"].place(np.array([0.5, 0, 0.5]), np.eye(3))
+    move_node(model["bar"], np.array([0.5, 0, 0.5]), np.eye(3))
     check = model.check()
     assert said(check, "'ball'", "do not meet", "translation z by") and said(check, "'hinge'", "do not meet")
     assert check.gap == pytest.approx(0.5 / np.ptp([0.0, 1.0]), rel=0.2)
@@ -114,7 +115,9 @@ def test_nodes_that_are_forgotten() -> None:
     assert said(check, "'lost'", "used by no element")
     assert said(check, "'first'", "'second'", "at the same place, but nothing connects them")
     model.add(FixedJoint(model["first"], model["second"]))
-    assert not said(model.check(), "at the same place")
+    assert not said(model.check(), "at the same place") and not said(model.check(), "on the ground")
+    model.add(PointMass(model.ground, 1.0), name="lump")
+    assert said(model.check(), "PointMass 'lump': its mass is on the ground, where it does nothing")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node
+from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node, move_node
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.files.store.values import Reader, Writer, packed
@@ -243,7 +243,7 @@ class _Builder:
         """Make the moves before a stage; returns those after it."""
         for cut, k, x, R in sorted(moved, key=lambda own: own[0]):
             if stage is None or cut < stage:
-                self._node(k).place(x, R)
+                move_node(self._node(k), x, R)
         return [] if stage is None else [own for own in moved if own[0] >= stage]
 
     def _node(self, name: str) -> Node:
