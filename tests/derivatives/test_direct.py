@@ -11,7 +11,6 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import direct, sensitivities
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -27,13 +26,21 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
-from fem_mbs.run import simulate
-from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import Plan
 from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
 from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
-from tests.derivatives.varied import END, FOLLOWS_HISTORY, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
+from tests.derivatives.varied import (
+    END,
+    FOLLOWS_HISTORY,
+    LARGER,
+    QUERIES,
+    STEP,
+    Given,
+    builder,
+    of_runs,
+    scale,
+    worst,
+)
 from tests.performance.derivatives import four_bar
 
 QUICK = (
@@ -46,6 +53,7 @@ QUICK = (
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
 
 
+@pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize("name", PARTS)
 def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All numbers of its constructor, the speed at the start, gravity: state, accelerations, multipliers."""
@@ -82,6 +90,7 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
     )
 
 
+@pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize(
     ("formulation", "rho_inf", "start"),
     [
@@ -203,29 +212,11 @@ def test_jumps_stops_and_any_query(build: Any, values: dict[str, float], queries
             assert np.abs(mine[key] - others[key]).max() <= 1e-5 * np.abs(others[key]).max(), (name, key)
 
 
-class Given(FixedStep):
-    """Steps of given lengths, then equal ones."""
-
-    lengths: tuple[float, ...] = ()
-
-    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
-        k, rest = memory.target - 1, t_end - t
-        h = self.h * (self.lengths[k] if k < len(self.lengths) else 1.0)
-        return None if rest <= 0.0 else Plan(rest, t_end) if h > 0.999 * rest else Plan(h, None)
-
-    def judge(self, memory: Any, *_: Any) -> tuple[bool, Any]:
-        return True, memory._replace(target=memory.target + 1)
-
-    def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
-        return memory, self.h
-
-
+@pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize("lengths", [(0.3, 0.3), (1, 1, 0.5), (1, 0.1, 0.1), (1, 1, 1, 1, 1, 0.5, 0.1)])
 def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut starts, halved steps, whole ones after far shorter ones, also just after a jump; against the same steps."""
     monkeypatch.setattr(Given, "lengths", lengths)
-    for module in (direct, simulate, sensitivities):
-        monkeypatch.setattr(module, "FixedStep", Given)
     values = {"EI": 2.0, "length": 0.9, "load": 0.3}
     found, copies = (mbs.sensitivities(cantilever, values, 0.09, 0.01, how=how) for how in ("direct", "copies"))
     assert len(np.unique(np.diff(found.solution.t).round(9))) > 1

@@ -13,6 +13,8 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.derivatives import parameters
 from fem_mbs.elements import Bushing, CamJoint, RigidBody
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import Plan
 from fem_mbs.solution.solution import Solution
 from fem_mbs.testing import stage
 
@@ -88,15 +90,32 @@ def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model],
     return build, ({"change": np.zeros(count), **values} if count else values)
 
 
+class Given(FixedStep):
+    """Steps of given lengths, then equal ones, also across kinks: what runs beside each other have in common."""
+
+    lengths: tuple[float, ...] = ()
+
+    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
+        k, rest = memory.target - 1, t_end - t
+        h = self.h * (self.lengths[k] if k < len(self.lengths) else 1.0)
+        return None if rest <= 0.0 else Plan(rest, t_end) if h > 0.999 * rest else Plan(h, None)
+
+    def judge(self, memory: Any, *_: Any) -> tuple[bool, Any]:
+        return True, memory._replace(target=memory.target + 1)
+
+    def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
+        return memory, self.h
+
+
 def of_runs(
     monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method, larger: float = LARGER
 ) -> Callable[[Any], dict[str, Array]]:
     """Derivatives as differences of whole runs, without their error of second order."""
     found = []
     for step in (larger, 2.0 * larger):
-        monkeypatch.setattr(parameters, "STEP", step)
-        found.append(mbs.sensitivities(build, values, END, STEP, method, how="copies", scale=scale(values)))
-    monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(parameters, "STEP", step)
+            found.append(mbs.sensitivities(build, values, END, STEP, method, how="copies", scale=scale(values)))
 
     def of(query: Any) -> dict[str, Array]:
         near, far = (own.of(query) for own in found)

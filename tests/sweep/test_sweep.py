@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -376,7 +377,7 @@ def test_a_run_travels_with_what_it_goes_on_with(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("FEM_MBS_FAST", "1")
     for make in (lambda: studies.build(1.5)[0], bend):
         whole, half = mbs.simulate(make(), 0.02, 1e-3), mbs.simulate(make(), 0.01, 1e-3)
-        assert half.stats.compiled
+        assert bool(half.stats.compiled) == bool(find_spec("llvmlite"))
         for other in (pickle.loads(pickle.dumps(half)), copy.deepcopy(half)):
             gone_on = mbs.simulate(other.system.model, 0.02, 1e-3, initial=other.checkpoint)
             assert np.array_equal(gone_on.state(-1).v, whole.state(-1).v)

@@ -1,0 +1,16 @@
+"""What tests of derivatives share."""
+
+from __future__ import annotations
+
+import pytest
+
+from fem_mbs.derivatives import direct, sensitivities
+from fem_mbs.run import simulate
+from tests.derivatives.varied import Given
+
+
+@pytest.fixture
+def held_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run takes the same steps."""
+    for module in (direct, simulate, sensitivities):
+        monkeypatch.setattr(module, "FixedStep", Given)
