@@ -50,8 +50,7 @@ def orders(joint: bool, tableau: str, projection: bool = True, commutators: int 
     reference, found = run(STEPS[-1] / 4, "RK6", joint), []
     for h in STEPS:
         solution = run(h, tableau, joint, projection, commutators)
-        every = (len(reference.t) - 1) // (len(solution.t) - 1)
-        numbers = range(0, len(reference.t), every)
+        numbers = np.rint(solution.t * (len(reference.t) - 1) / T_END).astype(int)  # a hard start is halved
         found.append(distances(map(solution.state, range(len(solution.t))), map(reference.state, numbers)))
     return np.log2(np.array(found[:-1]) / found[1:])
 
