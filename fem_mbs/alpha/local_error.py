@@ -224,10 +224,10 @@ def lasting_and_unresolved(
     it. No more of it is there than velocities change: after a start accelerations may be those of vibrations that never
     come.
     """
-    parts, change = led[: 6 * scheme.system.n].reshape(-1, 2, 3), (state.v - before.v).reshape(-1, 2, 3)
+    change = (state.v - before.v).reshape(-1, 2, 3)
     missing = change - 0.5 * h * both_ends[: 6 * scheme.system.n].reshape(-1, 2, 3)
     squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    lasting = scheme.parameters.both_defects * np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
+    lasting = scheme.parameters.both_defects * worst(scheme.system, led)
     return lasting, h * np.sqrt(np.maximum.reduce(squares))
 
 
@@ -276,8 +276,8 @@ def block_ended(
     system, H, since, (now, third), v = scheme.system, new.t - errors.t, errors.since, rates, new.v.ravel()
     if system.k:
         v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
-    (earlier, recent), parts = errors.largest, errors.values[0, : 6 * system.n].reshape(-1, 2, 3)
-    recent = np.maximum(recent, np.sqrt(np.maximum.reduce(np.vecdot(parts, parts))))
+    earlier, recent = errors.largest
+    recent = np.maximum(recent, worst(system, errors.values[0]))
     if new.t - errors.began >= 2.0 * (since - errors.began):
         earlier, recent, since = recent, np.zeros(2), new.t
     path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
