@@ -14,11 +14,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
 from fem_mbs.contracts.progress import progress_bar
+from fem_mbs.elements.flexible.free_mesh import FreeMesh
+from fem_mbs.elements.flexible.interfaces import Attached
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 
 COLUMNS = 12
@@ -45,14 +47,25 @@ class ReducedBasis(NamedTuple):
 
 
 class HeldMesh:
-    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``.
+    """A mesh with its interfaces, grounded at the unknowns ``ground``; ``solve`` factorises a positive definite matrix.
 
-    ``solve`` factorises a positive definite matrix.
+    Attributes
+    ----------
+    mesh, rest : FreeMesh, (n, N)
+        Unknowns of the mesh are ``rest @ y``.
+    K, M : (N, N)
+        Of the unknowns ``y``.
+    G : (6p, N)
+        Motions of interfaces.
+    weights : (n, N)
+        By which modes of one frequency are parted.
     """
 
-    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver) -> None:
-        self.K, self.M, self.G = K, M, G
-        N, self._ground = K.shape[0], ground
+    def __init__(self, mesh: FreeMesh, attached: Attached, ground: IntArray, solve: Solver) -> None:
+        self.mesh, self.rest, self.G = mesh, attached.rest, attached.seen
+        K, self.M = (csc_array(self.rest.T @ own @ self.rest) for own in (mesh.K, mesh.M))
+        self.weights = csr_array(diags_array(mesh.weights) @ self.rest)
+        N, self.K, self._ground = K.shape[0], K, ground
         stiff = K.diagonal()[ground]
         spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
         springs = coo_array((spring, (ground, ground)), K.shape)
@@ -201,15 +214,15 @@ def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
     return ReducedBasis(Psi, inner)
 
 
-def sorted_modes(modes: Array, held: HeldMesh, weights: csr_array) -> tuple[Array, Array]:
-    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, parted by weights."""
+def sorted_modes(modes: Array, held: HeldMesh) -> tuple[Array, Array]:
+    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large."""
     if not modes.shape[1]:
         return np.zeros(0), modes
     from scipy.linalg import eigh  # which takes long to import
 
     squares, y = eigh(modes.T @ (held.K @ modes), modes.T @ (held.M @ modes))
     omega = np.sqrt(np.maximum(squares, 0.0))
-    shapes = parted(omega, modes @ y, weights)
+    shapes = parted(omega, modes @ y, held.weights)
     return omega, shapes / np.abs(shapes).max(axis=0)
 
 
@@ -233,18 +246,13 @@ class ReductionPlan(NamedTuple):
     method: str = "craig-bampton"
 
 
-def basis_of(
-    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array, weights: csr_array
-) -> tuple[ReducedBasis, float]:
-    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known.
-
-    ``weights`` (k, N) part modes of one frequency.
-    """
+def basis_of(held: HeldMesh, plan: ReductionPlan, loads: Array) -> tuple[ReducedBasis, float]:
+    """Shapes, with those of ``loads`` (n, L), and the first angular frequency left out, 0 if it is not known."""
     n = held.G.shape[0]
-    basis, left_out = _modal_basis(held, plan, rigid, rest, weights)
+    basis, left_out = _modal_basis(held, plan)
     if not loads.shape[1]:
         return basis, left_out
-    f = rest.T @ loads
+    f = held.rest.T @ loads
     answers = held.answer(f, n, np.zeros((n, loads.shape[1])))
     # a load as interfaces bear it deforms nothing beside them: what is left is rounding
     free = held.grounded(f)
@@ -266,21 +274,20 @@ def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
     return modes
 
 
-def _modal_basis(
-    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, weights: csr_array
-) -> tuple[ReducedBasis, float]:
+def _modal_basis(held: HeldMesh, plan: ReductionPlan) -> tuple[ReducedBasis, float]:
     if plan.method == "free":
         from scipy.sparse.linalg import splu  # which takes long to import
 
         # rigid motions in the unknowns without those of rigid interfaces, of unit mass
-        reduced = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
+        rest = held.rest
+        reduced = splu(csc_array(rest.T @ rest)).solve(rest.T @ held.mesh.rigid)
         reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
-        omega, Phi, _ = _lowest(lambda count: held.free_modes(count, reduced), plan, len(reduced) - 6, weights)
+        omega, Phi, _ = _lowest(lambda count: held.free_modes(count, reduced), plan, len(reduced) - 6, held.weights)
         B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
         return explicit(B, held), 0.0
     if plan.method == "guyan":
         plan = ReductionPlan(0)
-    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], weights)
+    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], held.weights)
     return ReducedBasis(held.constraint_modes(), Phi), left_out
 
 

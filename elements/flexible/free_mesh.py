@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import array, real, shown, text
 from fem_mbs.elements.flexible.floating_frame import carried
+from fem_mbs.elements.flexible.inertia import symmetric
 from fem_mbs.elements.flexible.interfaces import AttachedInterface, Facets, chosen
 from fem_mbs.errors import ModelError
 
@@ -122,6 +123,14 @@ class FreeMesh:
                 f"{('along', 'about')[column // 3]} {'xyz'[column % 3]} takes work; give the matrices without "
                 "supports, springs to the ground and constraints"
             )
+
+    def damping(self, given: Any, T: Array) -> Array:
+        """``T^T C T`` (K, K) of shapes ``T`` (N, K), of a matrix as given; zero without one."""
+        if given is None:
+            return np.zeros(2 * T.shape[1:])
+        C = self.matrix(given, "damping")
+        self.refuse_supports(C, "damping")
+        return symmetric(T.T @ (C @ T))
 
     def geometric(self, function: Callable[[Array], Any], u: Array, T: Array) -> Array:
         """``T^T K_G T`` (L, K, K) of shapes ``T`` (N, K) for all ``u`` (N, L); ``function`` has the units as given."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csc_array, csr_array, diags_array, issparse
+from scipy.sparse import issparse
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
@@ -34,7 +34,15 @@ from fem_mbs.elements.flexible.inertia import (
     rigid_coordinates,
     symmetric,
 )
-from fem_mbs.elements.flexible.interfaces import Interfaces, Recover, attach, constrained, placed, recovered_sets
+from fem_mbs.elements.flexible.interfaces import (
+    AttachedInterface,
+    Interfaces,
+    Recover,
+    attach,
+    constrained,
+    placed,
+    recovered_sets,
+)
 from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
 from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
 from fem_mbs.elements.flexible.matrices import calculix as read_calculix
@@ -207,34 +215,46 @@ class Reduction(Public):
     ) -> None:
         begin, points = time.perf_counter(), np.asarray(points)
         mesh = mesh or SourceMesh(points, stiffness, mass)
-        faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
-        plan = ReductionPlan(int(modes), frequency, method)
         rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         free = FreeMesh(points, stiffness, mass, rows, units)
         given = placed(interfaces, points, mesh.sets, mesh.facets, free.turns)
         sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, free.unit)
         given = [own._replace(point=free.unit * own.point) for own in given]
-        self.size = float(np.ptp(free.points, axis=0).max())
-        parts = attach(given, free.points, free.dofs)
+        parts, around = attach(given, free.points, free.dofs), np.concatenate([free.points, free.points[:1]])
         free.refuse_supports(free.K, "stiffness")
         if mesh.constraints is not None:
             parts = constrained(parts, mesh.constraints, given)
-        rest, around = parts.rest, np.concatenate([free.points, free.points[:1]])
-        K, M = (csc_array(rest.T @ own @ rest) for own in (free.K, free.M))
         solve = solve or partial(Cholesky, nodes=parts.nodes, points=around)
-        held = HeldMesh(K, M, parts.seen, free.ground(given, rest), solve)
-        m, E, self.center = masses(free.M, free.dofs, free.points)
+        held = HeldMesh(free, parts, free.ground(given, parts.rest), solve)
         LOG.info("Reduction: %d unknowns factorised after %.1f s", len(free.dofs), time.perf_counter() - begin)
-        weights = csr_array(diags_array(free.weights) @ rest)
-        basis, self.left_out = basis_of(held, plan, free.rigid, rest, free.loads(forces), weights)
-        omega, inner = sorted_modes(basis.modes, held, weights)
+        T = self._shapes(held, ReductionPlan(int(modes), frequency, method), free.loads(forces))
+        LOG.info("Reduction: %d coordinates after %.1f s", T.shape[1], time.perf_counter() - begin)
+        X, Y = self._inertia(free, given, T)
+        pulled = mesh.geometric and partial(mesh.geometric, unit=free.stress_unit * free.unit)
+        pulled = pulled if geometric is None else partial(free.geometric, geometric)
+        none = np.zeros((0, *self.stiffness.shape))
+        self.second_order = second_order_forms(held, self.center, T, given, pulled) if pulled else none
+        by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
+        self._settle(0.0 if np.ndim(damping) else float(damping), rayleigh, free.damping(by_unknowns, T))
+        faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
+        self._keep(X, Y, faces, sets, mesh.stress and (lambda kept: mesh.stress(T, kept) * free.stress_unit))
+        self.loaded = {name: reduced_load(own, X, Y) for name, own in forces.items()}
+
+    def _shapes(self, held: HeldMesh, plan: ReductionPlan, loads: Array) -> Array:
+        """Of the mesh ``(N, K)``; and their stiffness."""
+        basis, self.left_out = basis_of(held, plan, loads)
+        omega, inner = sorted_modes(basis.modes, held)
         self.lowest = float(omega[0]) if len(omega) else 0.0
         T = np.concatenate([basis.interfaces, inner], axis=1)
-        self.stiffness = symmetric(T.T @ (K @ T))
-        T = rest @ T
-        LOG.info("Reduction: %d coordinates after %.1f s", T.shape[1], time.perf_counter() - begin)
-        X, (Y, theta) = free.points - self.center, fields(T, free.dofs, len(points))
+        self.stiffness = symmetric(T.T @ (held.K @ T))
+        return np.asarray(held.rest @ T)
+
+    def _inertia(self, free: FreeMesh, given: Sequence[AttachedInterface], T: Array) -> tuple[Array, Array]:
+        """Nodes ``X`` (n, 3) from the reference point and shapes ``Y`` (n, 3, K); and their moments over the mass."""
+        m, E, self.center = masses(free.M, free.dofs, free.points)
+        X, (Y, theta) = free.points - self.center, fields(T, free.dofs, len(free.points))
+        self.frame, self.size = "mean", float(np.ptp(free.points, axis=0).max())
         self.names = tuple(own.name for own in given)
         self.places = np.array([own.point for own in given]) - self.center
         self.moments = moments_of(m, E, X, Y, theta)
@@ -242,23 +262,7 @@ class Reduction(Public):
         self.rest = symmetric(whole - mass_of(self.moments))
         if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
             self.rest = np.zeros_like(self.rest)
-        self.frame = "mean"
-        self.second_order = np.zeros((0, *self.stiffness.shape))
-        pulled = None if mesh.geometric is None else partial(mesh.geometric, unit=free.stress_unit * free.unit)
-        if geometric is not None:
-            pulled = partial(free.geometric, geometric)
-        if pulled is not None:
-            self.second_order = second_order_forms(free, held, rest, self.center, T, given, pulled)
-        by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
-        if by_unknowns is None:
-            self._settle(float(damping), rayleigh, np.zeros_like(whole))
-        else:
-            C = free.matrix(by_unknowns, "damping")
-            free.refuse_supports(C, "damping")
-            self._settle(0.0, rayleigh, symmetric(T.T @ (C @ T)))
-        stress = None if mesh.stress is None else lambda kept: mesh.stress(T, kept) * free.stress_unit
-        self._keep(X, Y, faces, sets, stress)
-        self.loaded = {name: reduced_load(own, X, Y) for name, own in forces.items()}
+        return X, Y
 
     def _keep(self, X: Array, Y: Array, faces: IntArray, sets: Mapping[str, IntArray], stress: Any) -> None:
         """Of the mesh, with nodes ``X`` (n, 3) and shapes ``Y`` (n, 3, K): its faces, and sets."""

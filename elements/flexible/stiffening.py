@@ -25,12 +25,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import so3
 from fem_mbs.elements.flexible.bases import HeldMesh
-from fem_mbs.elements.flexible.free_mesh import FreeMesh
 from fem_mbs.elements.flexible.inertia import InertiaDerivatives, InertiaForces, LinearField, Moved
 from fem_mbs.elements.flexible.interfaces import AttachedInterface
 
@@ -164,18 +162,13 @@ class ShortenedElasticity:
 
 
 def second_order_forms(
-    mesh: FreeMesh,
-    held: HeldMesh,
-    rest: csr_array,
-    center: Array,
-    T: Array,
-    interfaces: Sequence[AttachedInterface],
-    geometric: Geometric,
+    held: HeldMesh, center: Array, T: Array, interfaces: Sequence[AttachedInterface], geometric: Geometric
 ) -> Array:
     """``Z`` of shapes ``T`` (N, K) of a mesh.
 
     Twelve (K, K) of loads, and of several interfaces one for each of their motions.
     """
+    mesh, rest = held.mesh, held.rest
     X, dofs = mesh.points - center, mesh.dofs
     fields = np.zeros((CASES, len(X), 6))
     fields[[0, 1, 2], :, [0, 1, 2]] = 1.0
