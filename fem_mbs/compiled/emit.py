@@ -22,6 +22,8 @@ PART = 500
 VECTOR = {"sqrt": "llvm.sqrt", "fabs": "llvm.fabs", "rint": "llvm.rint"}
 """One instruction for all lanes; other functions are those of the C library."""
 EXTREMES = {"larger": "uge", "smaller": "ule"}
+GUARD = 0
+"""Place of the array of one integer with bits of the guards that did not hold."""
 OPPOSITE = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}
 """A comparison that does not hold is true of numbers that cannot be compared, too."""
 
@@ -63,20 +65,19 @@ def function(
     inputs: dict[int, tuple[CellRows, int]],
     sinks: Sequence[Sink],
     guards: Sequence[Guard],
-    guard: int,
-    lanes: int,
 ) -> tuple[str, set[str]]:
     """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
 
     It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and
-    columns of arrays. The integer at ``guard`` has other bits set afterwards if a cell would have gone another way than
+    columns of arrays. The integer at ``GUARD`` has other bits set afterwards if a cell would have gone another way than
     the sample, by the ``guards``.
     """
+    lanes = tape.lanes
     every = [(sink, column, place) for sink in sinks for column, place in sink.values]
     needed = tape.needed([place for _, _, place in every], guards, inputs)
     results = [own for own in every if not own[0].rows.lanes]
     beside = [(sink.rows, column, place) for sink, column, place in every if sink.rows.lanes]
-    line = _Line(tape, needed, inputs, [place for _, _, place in results], beside, guards, lanes)
+    line = _Line(tape, needed, inputs, [place for _, _, place in results], beside, guards)
     tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
     buffers = "ptr noalias %arrays, i64 %first, ptr noalias %values, ptr noalias %out, ptr noalias %seen"
     gathered = list(_parts([(k, *inputs[place]) for k, place in enumerate(line.given)]))
@@ -87,7 +88,7 @@ def function(
     }
     text = Text(lanes)
     values, out = (text(f"alloca [{(n or 1) * lanes} x double], align 64") for n in (len(line.kept), len(results)))
-    seen, last = array(text, guard), text.plus("%cells", -1)
+    seen, last = array(text, GUARD), text.plus("%cells", -1)
 
     def work_off(part: str, handed: str) -> None:
         for k in range(len(parts[part][1])):
@@ -192,10 +193,9 @@ class _Line:
         results: Sequence[int],
         beside: Sequence[tuple[CellRows, int, int]],
         guards: Sequence[Guard],
-        lanes: int,
     ) -> None:
         used = {place: inputs[place] for place in needed if place in inputs}
-        self._tape, self._lanes = tape, lanes
+        self._tape, self._lanes = tape, tape.lanes
         self._read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
         self.given = [place for place in used if place not in self._read]
         self.kept = {place: k for k, place in enumerate(self.given)}

@@ -18,13 +18,11 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
-from fem_mbs.compiled.emit import CellRows, Sink, array, function
+from fem_mbs.compiled.emit import GUARD, CellRows, Sink, array, function
 from fem_mbs.compiled.machine import kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
 from fem_mbs.compiled.text import Text
 
-GUARD = 0
-"""Place of the array of guards."""
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
 EVERY = -1
@@ -61,7 +59,7 @@ class Between(NamedTuple):
 
     sinks: list[Sink]
     """What has to be there."""
-    statements: list[Statement]
+    statements: Sequence[Statement]
     stage: int
 
 
@@ -258,18 +256,8 @@ class Program:
         columns = [(k, own.number_of(v)) for k, v in enumerate(flat) if isinstance(v, Number) or v]
         return Sink(tape, CellRows(array, len(flat), rows), columns)
 
-    def outcome(
-        self,
-        tape: int,
-        sinks: list[Sink],
-        statements: list[Statement],
-        array: int,
-        width: int,
-        samples: Array | None = None,
-    ) -> Array:
-        """Numbers of a kind ``(width,)`` that are there once sinks are filled and statements are worked off."""
-        if array not in self.makers:
-            self.made(array, sinks, statements)
+    def outcome(self, tape: int, array: int, width: int, samples: Array | None = None) -> Array:
+        """Numbers ``(width,)`` of a kind, of an array once it is made."""
         between, own = self.makers[array], self.tapes[tape]
         if samples is None:
             samples = ROUGH * self._rng.normal(size=(len(own.sampled), width))
@@ -280,10 +268,11 @@ class Program:
         own: Any = value.tape
         array, sample = self.rows((ALL, 1)), np.max(value.sample) if how == "larger" else np.sum(value.sample)
         sink = Sink(own.number, CellRows(array, 1, uniform=True), [(0, value.place)], how, None, (ALL, 1))
-        result: Number = self.outcome(ALL, [sink], [], array, 1, np.full((1, 1), sample))[0]
+        self.made(array, [sink])
+        result: Number = self.outcome(ALL, array, 1, np.full((1, 1), sample))[0]
         return result
 
-    def made(self, array: int, sinks: list[Sink], statements: list[Statement]) -> Between:
+    def made(self, array: int, sinks: list[Sink], statements: Sequence[Statement] = ()) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
         self.makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
@@ -448,7 +437,7 @@ class _Collected:
             guards = self._guards[number, stage]
             if (number, stage) in sinks or guards:
                 name, read = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
-                made, declared = function(name, tape, read, sinks[number, stage], guards, GUARD, tape.lanes)
+                made, declared = function(name, tape, read, sinks[number, stage], guards)
                 text.declared |= declared
                 begin, end = count(number)
                 text.do(f"call void @{name}(i64 {begin}, i64 {end}, ptr %arrays)")

@@ -76,6 +76,8 @@ class Tape:
 
     of_all = False
     """Whether its numbers are those of all cells of every kind."""
+    lanes = 1
+    """So many cells are worked off side by side."""
 
     def __init__(self, most: int = 10**6) -> None:
         self.most, self.full = most, False

@@ -330,11 +330,12 @@ class RecordedSystem(System):
         sinks += [] if constraint is None else [program.sink(EQUATIONS, b + 1, constraint)]
         (lu,) = factors.arrays
         arrays: list[Any] = [lu, self._order, b, x, self._y]
-        d = program.outcome(NODES, sinks, [Statement("solve", self._unknowns, arrays)], x, 6)
+        both = program.made(x, sinks, [Statement("solve", self._unknowns, arrays)])
+        d = program.outcome(NODES, x, 6)
         if not self.m:
             return d, np.empty(0)
-        program.makers[x + 1] = program.makers[x]
-        return d, program.outcome(EQUATIONS, [], [], x + 1, 1)
+        program.makers[x + 1] = both
+        return d, program.outcome(EQUATIONS, x + 1, 1)
 
     def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
         for kind in self.joint_kinds:
@@ -353,7 +354,8 @@ class RecordedSystem(System):
             for j, force in enumerate(values.reshape(-1, p, 6).sum(axis=0)):
                 sink = program.sink(kind.number, residual, force, (kind.tables[NODES], p, j))
                 sinks.append(sink._replace(how="fadd", cleared=(NODES, 6)))
-        return program.outcome(NODES, sinks, [], residual, 6)
+        program.made(residual, sinks)
+        return program.outcome(NODES, residual, 6)
 
     def _of_equations(self, parts: Sequence[Array]) -> Array:
         """Values of the equations of all joints."""
@@ -366,7 +368,8 @@ class RecordedSystem(System):
                 sinks.append(program.sink(kind.number, array, value, (kind.tables[EQUATIONS], kind.each, k)))
             rows = kind.equations[0]
             samples[np.searchsorted(tape.sampled, rows), 0] = [float(np.ravel(sample_of(value))[0]) for value in values]
-        return program.outcome(EQUATIONS, sinks, [], array, 1, samples)
+        program.made(array, sinks)
+        return program.outcome(EQUATIONS, array, 1, samples)
 
     def _largest(self, parts: Sequence[Array], column: int) -> Any:
         """The largest single force, or moment."""
