@@ -217,7 +217,7 @@ class ContactBatch(UnilateralBatch):
 
     def approach(self, motion: Motion) -> Approach:
         near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, self.convex)
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, convex=self.convex)
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

@@ -200,20 +200,6 @@ def increments(x: Array, R: Array) -> tuple[Array, Array]:
     return X, Q
 
 
-def bent(pair: Pair, data: Any, x: Array, R: Array, cells: IntArray, places: IntArray) -> Array:
-    """Derivatives ``(k, 3, 12, 12)`` of some gradients against body increments of nodes at ``x`` (n, 2, 3)."""
-    n, k = len(x), len(cells)
-    X, Q = increments(x, R)
-    X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
-    copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
-    d = X[:, 1] - X[:, 0]
-    near = pair(d, Q[:, 0], Q[:, 1], copies)
-    cells = (n * np.arange(12)[:, None] + cells).ravel()
-    near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
-    G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
-    return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
-
-
 def every(shape: tuple[int, ...]) -> IntArray:
     """Rows and places of all contacts, ``(2, nr)``."""
     return np.indices(shape).reshape(2, -1)
@@ -247,7 +233,18 @@ class PairPlace(NamedTuple):
     def bent(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 12, 12)`` of these."""
         own, cells = np.unique(rows, return_inverse=True)
-        return bent(self.pair, picked(self.data, own), self.x[own], self.R[own], cells, places)
+        data, n, k = picked(self.data, own), len(own), len(cells)
+        X, Q = increments(self.x[own], self.R[own])
+        X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
+        copies = type(data)(
+            *(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data)
+        )
+        d = X[:, 1] - X[:, 0]
+        near = self.pair(d, Q[:, 0], Q[:, 1], copies)
+        cells = (n * np.arange(12)[:, None] + cells).ravel()
+        near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
+        G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
+        return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
 
     def gap_rates(self, V: Array) -> Array:
         """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, 2, 6)."""
@@ -279,7 +276,7 @@ class Approach(NamedTuple):
     """The larger angular velocity, ``(n,)``, rad/s."""
 
 
-def approach(near: Nearest, motion: Motion, nodes: IntArray, of_b: int, reaches: Array, convex: bool) -> Approach:
+def approach(near: Nearest, motion: Motion, nodes: IntArray, of_b: int, reaches: Array, *, convex: bool) -> Approach:
     """Of bodies with points within ``reaches`` (n, 2) of their nodes; whether both are ``convex``.
 
     Body b has the last ``of_b`` of the ``nodes`` (n, p), and each body may have points that move with any of its own.

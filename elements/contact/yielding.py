@@ -61,6 +61,7 @@ def hertz_stiffness(
     young: Positive,
     poisson: UnitInterval,
     other_radius: float = inf,
+    *,
     other_young: Positive | None = None,
     other_poisson: UnitInterval | None = None,
 ) -> float:
@@ -124,7 +125,7 @@ class YieldingBatch(ElementBatch):
     def approach(self, motion: Motion) -> Approach:
         """How surfaces move against each other."""
         near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, self._convex)
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, convex=self._convex)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)

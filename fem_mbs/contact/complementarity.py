@@ -107,7 +107,7 @@ class Branch:
 
 
 def push(
-    G: Matrix, c: Array, friction: Array, slides: Array | None = None, guess: Array | None = None, sweeps: int = MANY
+    G: Matrix, c: Array, friction: Array, slides: Array | None = None, *, guess: Array | None = None, sweeps: int = MANY
 ) -> Pushes:
     """Impulses or forces of contacts.
 

@@ -298,7 +298,7 @@ def _met(
     """A part up to the first impact in it, what is hit, and whether it ends there: not of more than ``most``."""
     hit, there = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t), None
     if hit is not None and not smooth.impulsive:
-        there = located(contacts, part, begin.state, smooth, hit, most)
+        there = located(contacts, part, begin.state, smooth, hit, most=most)
     return there or smooth, hit, there is not None
 
 

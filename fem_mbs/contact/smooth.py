@@ -254,7 +254,7 @@ def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches
 
 
 def starting(
-    method: GeneralizedAlpha, system: System, inner: State, h: float, alpha: AlphaMemory, anew: bool = False
+    method: GeneralizedAlpha, system: System, inner: State, h: float, alpha: AlphaMemory, *, anew: bool = False
 ) -> AlphaMemory:
     """Starting values for a step: those that there are, or as after an impact, without vibrations.
 

@@ -109,7 +109,7 @@ def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray, dep
 
 
 def located(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, found: Array, most: int
+    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, found: Array, *, most: int
 ) -> Smooth | None:
     """The smooth ``part`` of a step to where the first of the hits ``found`` happens; ``last`` is that to its end.
 

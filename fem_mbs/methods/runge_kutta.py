@@ -237,32 +237,36 @@ def fastest_so_far(system: System, speed: float, *states: State) -> float:
     return max(speed, *(float(np.abs(system.weight * state.rates).max()) for state in states))
 
 
+class StageEquations(NamedTuple):
+    """What the stages of a step are of, from a state, in coordinates of a method."""
+
+    system: System
+    ahead: Callable[[float, Array, Array], StatePoint]
+    """The place a time later, an increment and changes of velocities away."""
+    rates: Callable[[Array, StatePoint | State, Accelerations | State], tuple[Array, Array]]
+    """Of the increment and of velocities, at an increment and its place with accelerations."""
+    closes: bool = False
+    """Whether joints are closed at the end."""
+
+
 def stages(
-    tableau: Tableau,
-    system: System,
-    h: float,
-    first: tuple[Array, Array],
-    ahead: Callable[[float, Array, Array], StatePoint],
-    rates: Callable[[Array, StatePoint, Accelerations], tuple[Array, Array]],
-    closed: Callable[[System, StatePoint], StatePoint] | None = None,
+    tableau: Tableau, equations: StageEquations, h: float, first: tuple[Array, Array]
 ) -> tuple[tuple[Array, Array], tuple[Array, StatePoint, Accelerations], Report]:
     """Those of a step with the rates ``first`` at its start; the end is the first one of the next step.
 
     Returns rates ``(s, N)`` of the increment and of velocities, and at the end the increment, the place, accelerations.
-    ``ahead`` returns the place a time later, an increment and changes of velocities away; ``rates`` those there;
-    ``closed`` the place at the end with joints closed.
     """
-    s = len(tableau.b)
+    s, system = len(tableau.b), equations.system
     count, (K, L) = s - tableau.first_same_as_last, np.zeros((2, s, system.N))
     K[0], L[0] = first
     for i, weights in enumerate([*tableau.A[1:count], tableau.b], 1):
         D = h * (weights @ K)
-        place = ahead(h * float(weights.sum()), D, h * (weights @ L))
-        if closed is not None and i == count:
-            place = closed(system, place)
+        place = equations.ahead(h * float(weights.sum()), D, h * (weights @ L))
+        if equations.closes and i == count:
+            place = projected(system, place)
         found = accelerations(system, place)
         if i < s:
-            K[i], L[i] = rates(D, place, found)
+            K[i], L[i] = equations.rates(D, place, found)
     return (K, L), (D, place, found), Report(evaluations=count, factorizations=count)
 
 
@@ -318,16 +322,15 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
     def step(self, system: System, state: State, h: float, memory: Speed) -> Step:
         """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
 
-        def rates(D: Array, place: StatePoint, found: Accelerations) -> tuple[Array, Array]:
+        def rates(D: Array, place: StatePoint | State, found: Accelerations | State) -> tuple[Array, Array]:
             nodes = self._inverse_tangent_product(system, system.nodes_of(D), place.v)
             return np.append(nodes, found.udot), np.append(found.vdot, found.uddot)
 
-        first, closed = (state.rates, np.append(state.vdot, state.uddot)), self.projection and system.m
+        first, closes = (state.rates, np.append(state.vdot, state.uddot)), self.projection and system.m > 0
+        equations = StageEquations(system, partial(moved, system, state), rates, closes)
         # an unstable step overflows
         with np.errstate(over="ignore", invalid="ignore"):
-            ahead = partial(moved, system, state)
-            every = stages(self.coefficients, system, h, first, ahead, rates, projected if closed else None)
-        (K, L), (_, place, found), report = every
+            (K, L), (_, place, found), report = stages(self.coefficients, equations, h, first)
         new = self._state(place, found)
         speed = fastest_so_far(system, memory.largest, state, new)
         return Step(system.accept(new), Speed(speed), report, self._error(system, h, K, L, speed))

@@ -111,6 +111,7 @@ def check_sensitivity(
     parameters: Mapping[str, ArrayLike],
     t_end: Seconds = 0.05,
     step: Seconds = 0.005,
+    *,
     method: Method | None = None,
     scale: Mapping[str, float] | None = None,
 ) -> LawReport:

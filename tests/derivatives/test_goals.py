@@ -59,7 +59,9 @@ def test_adjoint_is_direct(formulation: str, group: str) -> None:
         return top(**values, group=group)
 
     adjoint, direct = (
-        mbs.objective(build, GOALS, dict.fromkeys(("mass", "length", "spin"), 1.0), 0.05, 0.002, method, how=how)(p)
+        mbs.objective(
+            build, GOALS, dict.fromkeys(("mass", "length", "spin"), 1.0), 0.05, 0.002, method=method, how=how
+        )(p)
         for how in ("adjoint", "direct")
     )
     np.testing.assert_allclose(adjoint[0], direct[0], rtol=1e-9)

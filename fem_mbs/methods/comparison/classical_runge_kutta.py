@@ -28,7 +28,7 @@ from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.lie.parametrization import Tangents
 from fem_mbs.lie.rotation_coordinates import RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.updated_lagrangian import LocalChart
-from fem_mbs.methods.runge_kutta import TABLEAUS, ExplicitRungeKutta, fastest_so_far, stages
+from fem_mbs.methods.runge_kutta import TABLEAUS, ExplicitRungeKutta, StageEquations, fastest_so_far, stages
 from fem_mbs.newton import FAILURES
 from fem_mbs.system.kinematics import R3xSO3
 from fem_mbs.system.system import System
@@ -282,9 +282,8 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
         start = np.append(own[0] if by_rates else lifted[0], state.udot)
         # an unstable step overflows
         with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
-            (K, L), (D, place, found), report = stages(
-                self.coefficients, system, h, rates(none, state, state), ahead, rates
-            )
+            equations = StageEquations(system, ahead, rates)
+            (K, L), (D, place, found), report = stages(self.coefficients, equations, h, rates(none, state, state))
             c, (_, last) = chart.rotations(system.nodes_of(D)), lowered(D, place, found.vdot)
         new = self._state(place, found)
         check_step(system, new.t, h, (memory.c, c), (last - own)[1, :, 3:])
