@@ -17,6 +17,7 @@ from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Plan
 from fem_mbs.solution.solution import Solution
 from fem_mbs.testing import stage
+from tests.catalogue import EVERYTHING
 
 NO_PARAMETERS = (
     "axis",
@@ -63,19 +64,17 @@ def numbers(name: str, part: Any) -> dict[str, Any]:
     return result
 
 
-def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model], dict[str, Any]]:
+def builder(group: str, *names: str) -> tuple[Callable[..., mbs.Model], dict[str, Any]]:
     """A function of relative changes of all numbers, of the speed and of gravity; and where these are."""
-    _, (first,) = stage.build(make, group=group)
-    count = len(numbers(name, first))
 
     def build(change: Array | None = None, speed: float = 0.4, gravity: float = 9.0) -> mbs.Model:
-        model, (part,) = stage.build(make, group=group)
+        model, parts = stage.build(*(EVERYTHING[name] for name in names), group=group)
         model.gravity = np.array([0.3, 0.2, -gravity])
-        if isinstance(part, CamJoint):  # nothing presses it together here
-            part.pulls = True
-        for own, (key, value) in zip(
-            np.zeros(count) if change is None else change, numbers(name, part).items(), strict=True
-        ):
+        found = [(part, *own) for name, part in zip(names, parts, strict=True) for own in numbers(name, part).items()]
+        for part in parts:
+            if isinstance(part, CamJoint):  # nothing presses it together here
+                part.pulls = True
+        for own, (part, key, value) in zip(np.zeros(len(found)) if change is None else change, found, strict=True):
             if own:
                 setattr(part, key, value * (1.0 + own) if value.ndim else float(value * (1.0 + own)))
         rng = np.random.default_rng(2)
@@ -86,6 +85,8 @@ def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model],
         mbs.project_velocities(model)
         return model
 
+    _, parts = stage.build(*(EVERYTHING[name] for name in names), group=group)
+    count = sum(len(numbers(name, part)) for name, part in zip(names, parts, strict=True))
     values: dict[str, Any] = {"speed": 0.4, "gravity": 9.0}
     return build, ({"change": np.zeros(count), **values} if count else values)
 
