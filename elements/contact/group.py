@@ -92,20 +92,8 @@ class ContactGroup(Contact):
         restitution: UnitInterval = 0.0,
         friction: NotNegative = 0.0,
     ) -> None:
-        for own, part in ((nodes, shapes), (other_nodes, other_shapes)):
-            if len(own) != len(part):
-                raise ModelError(
-                    f"ContactGroup: each node has a shape, received {len(own)} nodes and {len(part)} shapes"
-                )
-            if len(classes := dict.fromkeys(type(shape).__name__ for shape in part)) > 1:
-                raise ModelError(
-                    f"ContactGroup: shapes of one side are of one class, received {', '.join(classes)}; make a group "
-                    "of each, or let contacts_between make them"
-                )
-        others = bool(other_nodes)
-        first = [(node, shape.on(node), shape) for node, shape in zip(nodes, shapes, strict=True)]
-        second = [(node, shape.on(node), shape) for node, shape in zip(other_nodes, other_shapes, strict=True)]
-        second = second or first
+        first, second = _side(nodes, shapes), _side(other_nodes, other_shapes)
+        others, second = bool(second), second or first
         ends = np.indices((len(first), len(second))).reshape(2, -1) if others else np.triu_indices(len(first), 1)
         self.nodes = tuple(dict.fromkeys(node for node, *_ in (*first, *second)))
         rows = {node: k for k, node in enumerate(self.nodes)}
@@ -163,6 +151,18 @@ class ContactGroup(Contact):
     @classmethod
     def batch(cls, elements: Sequence[Any], number: Numbering) -> Any:
         return GroupBatch(elements, number)
+
+
+def _side(nodes: Sequence[Node], shapes: Sequence[Shape]) -> list[tuple[Node, Shape, Shape]]:
+    """Bodies of one side: node, shape as placed on it, shape as given."""
+    if len(nodes) != len(shapes):
+        raise ModelError(f"ContactGroup: each node has a shape, received {len(nodes)} nodes and {len(shapes)} shapes")
+    if len(classes := dict.fromkeys(type(shape).__name__ for shape in shapes)) > 1:
+        raise ModelError(
+            f"ContactGroup: shapes of one side are of one class, received {', '.join(classes)}; make a group of each, "
+            "or let contacts_between make them"
+        )
+    return [(node, shape.on(node), shape) for node, shape in zip(nodes, shapes, strict=True)]
 
 
 def _slot_variables(count: int) -> tuple[InternalVariable, ...]:

@@ -206,15 +206,13 @@ class PID(LinearBlock):
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
             nominal = max(finite, default=0.0) or 1.0
         states = [InternalVariable("integral", "state", initial, size=nominal)]
-        T = filter if D and filter is not None else None
+        T, inputs = filter if D else None, (error,) if rate is None else (error, rate)
         if T is None:
-            inputs = (error,) if rate is None else (error, rate)
             gains = np.array([[P, D][: len(inputs)]])
             matrices = Matrices(
                 np.zeros((1, 1)), np.eye(1, len(inputs)) * I, np.ones((1, 1)), gains, np.full((1, 1), track)
             )
         else:
-            inputs = (error,)
             states.append(InternalVariable("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
             matrices = Matrices(
                 np.diag([0.0, -1.0 / T]),

@@ -63,24 +63,8 @@ def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -
     P, Q = P @ axes[:, :2], (frames.r + Q @ frames.S.T) @ axes[:, :2]
     distance = np.linalg.norm(P[:, None] - Q[None], axis=-1)
     i, j = np.unravel_index(int(np.argmin(distance)), distance.shape)
-    s, pair, one = np.array([s_a[i], s_b[j]]), [Splines([curve]) for curve in curves], np.zeros(1, np.intp)
-    lengths = np.array([curve.length for curve in curves])
-    for _ in range(ROUNDS):
-        a, b = ([part[0] for part in curve.at(one, own[None])] for curve, own in zip(pair, s, strict=True))
-        a = [part @ axes[:, :2] for part in a]
-        b = [(frames.r * (k == 0) + frames.S @ part) @ axes[:, :2] for k, part in enumerate(b)]
-        gap = b[0] - a[0]
-        wrong = np.array([gap @ a[1], _cross(a[1], b[1])])
-        slope = np.array([[gap @ a[2] - a[1] @ a[1], b[1] @ a[1]], [_cross(a[2], b[1]), _cross(a[1], b[2])]])
-        step = -np.linalg.lstsq(slope, wrong, rcond=None)[0]
-        step *= min(1.0, LONGEST / np.abs(step / lengths).max(initial=LONGEST))
-        s = s + step
-        for k, curve in enumerate(curves):
-            if not curve.closed:
-                s[k] = min(max(s[k], 0.0), curve.length)
-        if np.abs(step / lengths).max() <= SETTLED:
-            break
-    apart, short = float(np.linalg.norm(gap)), float(lengths.min())
+    s, a, b = _nearest(curves, axes, frames, np.array([s_a[i], s_b[j]]))
+    apart, short = float(np.linalg.norm(b[0] - a[0])), min(curve.length for curve in curves)
     if apart > NEAR * short or abs(_cross(a[1], b[1])) > PARALLEL:
         raise ModelError(
             f"{label}: its profiles do not touch: the gap is {apart:.4g} m where they are nearest, {s[0]:.4g} m from "
@@ -97,6 +81,30 @@ def touch(curves: tuple[Spline, ...], axes: Array, frames: Frames, label: str) -
     pushes = [-_turns(P) * curves[0].closed, same * _turns(Q) * curves[1].closed]
     first = pushes[1] == 0.0 or (pushes[0] != 0.0 and abs(bent[0]) >= abs(bent[1]))
     return s, pushes[0] if first else pushes[1]
+
+
+def _nearest(
+    curves: tuple[Spline, ...], axes: Array, frames: Frames, s: Array
+) -> tuple[Array, list[Array], list[Array]]:
+    """By Newton's method from places ``s`` (2,): places, and points of both in the plane with two derivatives."""
+    pair, one = [Splines([curve]) for curve in curves], np.zeros(1, np.intp)
+    lengths = np.array([curve.length for curve in curves])
+    for _ in range(ROUNDS):
+        a, b = ([part[0] for part in curve.at(one, own[None])] for curve, own in zip(pair, s, strict=True))
+        a = [part @ axes[:, :2] for part in a]
+        b = [(frames.r * (k == 0) + frames.S @ part) @ axes[:, :2] for k, part in enumerate(b)]
+        gap = b[0] - a[0]
+        wrong = np.array([gap @ a[1], _cross(a[1], b[1])])
+        slope = np.array([[gap @ a[2] - a[1] @ a[1], b[1] @ a[1]], [_cross(a[2], b[1]), _cross(a[1], b[2])]])
+        step = -np.linalg.lstsq(slope, wrong, rcond=None)[0]
+        step *= min(1.0, LONGEST / np.abs(step / lengths).max(initial=LONGEST))
+        s = s + step
+        for k, curve in enumerate(curves):
+            if not curve.closed:
+                s[k] = min(max(s[k], 0.0), curve.length)
+        if np.abs(step / lengths).max() <= SETTLED:
+            break
+    return s, a, b
 
 
 def _turns(outline: Array) -> float:

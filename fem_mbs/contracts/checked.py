@@ -18,7 +18,7 @@ from dataclasses import is_dataclass
 from functools import partial, wraps
 from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,6 +84,12 @@ class Deferred(ModelPart):
         return f"{self._kind.__name__} on {', '.join(about[:2])}"
 
     __repr__ = __str__
+
+
+def defer(part: Any, arguments: Arguments, by_place: int, slots: frozenset[str]) -> None:
+    """Let an object wait for what names stand for."""
+    vars(part).update(_kind=type(part), _arguments=arguments, _by_place=by_place, _slots=slots)
+    object.__setattr__(part, "__class__", Deferred)
 
 
 def make(part: Any, model: PartNames) -> None:
@@ -194,42 +200,29 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         if outer is not call and outer in CHECKING:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not rules:  # at the first call: names in annotations may stand further down in a file
-            hints = hints_of(function)
-            slots = frozenset(name for name, hint in hints.items() if takes_parts(hint))
-            rules = {"self": FREE, **{name: rule_of(hint) for name, hint in hints.items()}}
+            rules, slots = _rules(function)
         arguments = [*zip(names, given, strict=False), *named.items()]
         waiting = [name for name, value in arguments if waits(value, slots, name)]
         deferred = bool(waiting) and outer is call and isinstance(given[0], ModelPart)
         if waiting and not deferred:
             model = next((value for _, value in arguments if isinstance(value, PartNames)), None)
             if model is not None:
-                about, many = Label(function, given, {}, method, len(given)).call, given[len(names) :]
+                about, many = Call(function, method, given, {}).about(len(given)), given[len(names) :]
                 placed, named = by_model(model, about, slots, arguments, len(given) - len(many))
                 given = (*placed, *many)
         keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
-
-        def fitting(name: str, value: Any, passed: int) -> Any:
-            rule, kinds = rules.get(name, FREE)
-            if rule is None or isinstance(value, kinds) or (deferred and name in waiting):
-                return value
-            return rule(value, Label(function, given, named, method, passed, name))
-
-        values = [fitting(name, value, k) for k, (name, value) in enumerate(zip(names, given, strict=False))]
-        values += given[len(values) :]
-        named = {name: fitting(name, value, len(given)) for name, value in named.items()}
+        made = Call(function, method, given, named)
+        values, named = made.fitted(names, rules, waiting if deferred else ())
         try:
             if deferred:
                 inspect.signature(function).bind(*given, **named)
-                vars(given[0]).update(
-                    _kind=type(given[0]), _arguments=arguments[1:], _by_place=len(given) - 1, _slots=slots
-                )
-                return object.__setattr__(given[0], "__class__", Deferred)
+                return defer(given[0], arguments[1:], len(given) - 1, slots)
             result = function(*values, **named)
         except FemMbsError:
             raise
         except Exception as error:
-            called = Label(function, given, named, method, len(given)).call
+            called = made.about(len(given))
             if isinstance(error, TypeError) and (why := misfit(function, values, named, method)):
                 raise ModelError(f"{called}: {why}") from None
             raise users_failure(error, called) or error  # noqa: B904 - whose cause it is
@@ -241,6 +234,13 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _rules(function: Callable[..., Any]) -> tuple[dict[str, tuple[Rule | None, Kinds]], frozenset[str]]:
+    """Rules of the arguments by name, and which of them take parts of models."""
+    hints = hints_of(function)
+    slots = frozenset(name for name, hint in hints.items() if takes_parts(hint))
+    return {"self": FREE, **{name: rule_of(hint) for name, hint in hints.items()}}, slots
+
+
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Annotations of the parameters; what a function returns may be of a class that is not imported."""
     hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
@@ -248,34 +248,38 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(SimpleNamespace(__annotations__=hints), names, include_extras=True)
 
 
-class Label:
-    """How a message calls an argument: by the call, the nodes that it is about or its name, and the argument."""
+class Call(NamedTuple):
+    """A function, and what it is called with."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        given: Sequence[Any],
-        named: dict[str, Any],
-        method: bool,
-        passed: int,
-        argument: str = "",
-    ) -> None:
-        self._function, self._given, self._named, self._method = function, given, named, method
-        self._passed, self.argument = passed, argument
+    function: Callable[..., Any]
+    method: bool
+    given: Sequence[Any]
+    named: Mapping[str, Any]
 
-    def __str__(self) -> str:
-        return f"{self.call}: {self.argument}"
+    def fitted(
+        self, names: Sequence[str], rules: Mapping[str, tuple[Rule | None, Kinds]], waiting: Container[str]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments by place, whose ``names`` are those of the function, and by name, as their rules have them."""
 
-    @property
-    def call(self) -> str:
-        """The call, and what it is about."""
-        name, arguments = self._function.__name__, self._given[: self._passed]
-        if self._method:
-            owner, *arguments = self._given[: max(self._passed, 1)]
+        def fitting(name: str, value: Any, passed: int) -> Any:
+            rule, kinds = rules.get(name, FREE)
+            if rule is None or isinstance(value, kinds) or name in waiting:
+                return value
+            return rule(value, Label(self, passed, name))
+
+        values = [fitting(name, value, k) for k, (name, value) in enumerate(zip(names, self.given, strict=False))]
+        values += self.given[len(values) :]
+        return values, {name: fitting(name, value, len(self.given)) for name, value in self.named.items()}
+
+    def about(self, passed: int, argument: str = "") -> str:
+        """The name of what is called, and what of the model it is about, of what stands before an argument."""
+        name, arguments = self.function.__name__, self.given[:passed]
+        if self.method:
+            owner, *arguments = self.given[: max(passed, 1)]
             kind = (owner if isinstance(owner, type) else type(owner)).__name__
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
-        own = self._named.get("name")
-        before = takewhile(lambda pair: pair[0] != self.argument, self._named.items())
+        own = self.named.get("name")
+        before = takewhile(lambda pair: pair[0] != argument, self.named.items())
         values = [value for value in (*arguments, *(own for _, own in before)) if not isinstance(value, dict)]
         about = [str(part) for part in leaves(values) if isinstance(part, ModelPart)]
         if isinstance(own, str) and own:
@@ -283,6 +287,16 @@ class Label:
         elif about:
             name += f" on {', '.join(dict.fromkeys(about[:2]))}"
         return name
+
+
+class Label:
+    """How a message calls an argument: by the call, the nodes that it is about or its name, and the argument."""
+
+    def __init__(self, call: Call, passed: int, argument: str) -> None:
+        self._call, self._passed, self.argument = call, passed, argument
+
+    def __str__(self) -> str:
+        return f"{self._call.about(self._passed, self.argument)}: {self.argument}"
 
 
 def rule_of(hint: Any) -> tuple[Rule | None, Kinds]:
