@@ -150,16 +150,9 @@ def _rates(
     M: csc_array | None,
 ) -> tuple[list[EigenRates], list[str]]:
     """Derivatives of eigenvalues and of the free components of their modes; and notes."""
-    n = system.n_free
-    kept = np.concatenate([np.arange(n), n + independent(system)])
-    units = diags_array(np.concatenate([1.0 / system.weight[system.free_rows], system.constraint_weight])[kept])
-
-    def scaled(parts: Matrices) -> Matrices:
-        return [csc_array(units @ csc_array(part)[kept][:, kept] @ units) for part in parts]
-
-    matrices, changes = scaled(matrices), [scaled(_difference(*own)) for own in zip(variations, others, strict=True)]
-    weight = system.weight[system.free_rows][:, None]
-    x = np.zeros((len(kept), len(values)), np.result_type(modes, values))
+    changes = [_comparable(system, _difference(*own)) for own in zip(variations, others, strict=True)]
+    n, weight, matrices = system.n_free, system.weight[system.free_rows][:, None], _comparable(system, matrices)
+    x = np.zeros((matrices[0].shape[0], len(values)), np.result_type(modes, values))
     x[:n] = modes * weight
     rates = [
         EigenRates(np.full(len(values), np.nan, x.dtype), np.full((n, len(values)), np.nan, x.dtype)) for _ in changes
@@ -197,6 +190,14 @@ def _rates(
                 d = solver.solve(pushed)[:n] / weight
                 rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
     return rates, notes
+
+
+def _comparable(system: System, parts: Matrices) -> Matrices:
+    """Of numbers in comparable units, and of joint equations that do not repeat each other."""
+    n = system.n_free
+    kept = np.concatenate([np.arange(n), n + independent(system)])
+    units = diags_array(np.concatenate([1.0 / system.weight[system.free_rows], system.constraint_weight])[kept])
+    return [csc_array(units @ csc_array(part)[kept][:, kept] @ units) for part in parts]
 
 
 def _difference(own: Variation, beside: Sequence[Matrices]) -> Matrices:

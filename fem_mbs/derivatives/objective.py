@@ -14,6 +14,7 @@ import logging
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
-from fem_mbs.derivatives.sensitivities import SMALL, Sensitivities, sensitivities
+from fem_mbs.derivatives.sensitivities import SMALL, sensitivities
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised
 from fem_mbs.errors import ModelError
@@ -149,6 +150,70 @@ MANY, MANY_OF_SMALL = 4, 30
 OneGoal: TypeAlias = Goal | Callable[[Any], Any]
 
 
+@dataclass
+class GoalRuns:
+    """Runs for goals, which return these ``(g,)``, their Jacobian ``(g, parameters)`` and the solution."""
+
+    goals: Sequence[OneGoal]
+    t_end: float
+    step: float | VariableStep
+    method: Method
+    how: str | None
+    store: Path | None
+
+    def __post_init__(self) -> None:
+        self.backwards: bool | None = self.how == "adjoint"
+        if self.how is None and all(isinstance(each, Goal) for each in self.goals):
+            self.backwards = None  # as the size of the model says
+
+    def __call__(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+        if self.backwards is None:
+            many = len(own.flat) // len(self.goals)
+            self.backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
+        try:
+            return self.by_adjoint(own) if self.backwards else self.by_states(own)
+        except NoDerivativeError:  # as a run may find on its way
+            if self.how is not None:
+                raise
+            self.backwards = False
+            return self.by_states(own)
+
+    def by_states(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+        """From derivatives of all states."""
+        found = sensitivities(own.build, own.values, self.t_end, self.step, self.method, how=self.how, scale=own.scale)
+        values, rows = [], []
+        for goal in self.goals:
+            if not isinstance(goal, Goal):
+                values.append(_number(goal, found.solution))
+                parts = found.of(lambda solution, goal=goal: _number(goal, solution))  # type: ignore[misc]
+                rows.append(np.concatenate([np.ravel(part) for part in parts.values()]))
+                continue
+            t, y = found.solution.t, goal.values(found.solution)
+            slope = goal.slope(t, y)
+            values.append(goal.value(t, y))
+            changes = found.of(goal.values).values()
+            rows.append(np.concatenate([np.tensordot(slope, change, slope.ndim).ravel() for change in changes]))
+        return np.array(values), np.array(rows), found.solution
+
+    @one_thread
+    def by_adjoint(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+        """Backwards along a run."""
+        whole = [goal for goal in self.goals if isinstance(goal, Goal)]
+        if len(whole) < len(self.goals):
+            raise ModelError(
+                "objective: how='adjoint' takes goals such as Final(signal) or Integral(signal), whose signals say "
+                "something at each instant; how='direct' takes any function of a Solution"
+            )
+        system = System(own.model(), self.t_end)
+        integration = AdjointIntegration(system, self.method, self.step, self.t_end)
+        solution = integration.finished(None if self.store is None else Store(self.store))
+        for note in passed(system, solution.history, self.step, self.method):
+            LOG.warning("objective: %s", note)
+        slopes = [GoalSlopes(solution, goal) for goal in whole]
+        jacobian = gradients(integration, smooth_variations(own, system), slopes)
+        return np.array([each.value for each in slopes]), jacobian, solution
+
+
 class Objective(Public):
     """``f(p)`` returns value and gradient: for ``scipy.optimize.minimize(f, p, jac=True)``.
 
@@ -166,11 +231,11 @@ class Objective(Public):
 
     remembers = False
 
-    def __init__(self, compute: Callable[[Array], tuple[Any, Any, Any]], names: list[str]) -> None:
-        self.names, self.evaluations = names, 0
+    def __init__(self, template: ParameterSet, run: GoalRuns, *, single: bool) -> None:
+        self.names, self.evaluations = template.labels, 0
         self.solution: Solution | None = None
-        self._compute = compute
-        self._last: tuple[Array, Any, Array] | None = None
+        self._template, self._run, self._single = template, run, single
+        self._last: tuple[Array, Any, Any] | None = None
 
     def __call__(self, p: ArrayLike) -> tuple[Any, Array]:
         numbers = real(p)
@@ -179,7 +244,9 @@ class Objective(Public):
                 f"objective: p must be {len(self.names)} finite numbers, {', '.join(self.names)}, received {shown(p)}"
             )
         if self._last is None or not np.array_equal(self._last[0], numbers):
-            value, gradient, self.solution = self._compute(numbers)
+            value, gradient, self.solution = self._run(self._template.at(numbers))
+            if self._single:
+                value, gradient = value[0], gradient[0]
             self.evaluations += 1
             if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
                 raise ModelError(f"objective: value or gradient at p = {shown(numbers)} is not finite")
@@ -242,6 +309,16 @@ def objective(
     ModelError
         If an argument is not valid; if the model, the method or a goal has no derivative in the way asked for.
     """
+    if store is not None and how != "adjoint":
+        raise ModelError("objective: store is for how='adjoint'")
+    shapes = dict(parameters) if isinstance(parameters, Mapping) else dict.fromkeys(parameters, 1.0)
+    template = ParameterSet(build, shapes, scale, "objective")
+    run = GoalRuns(_goals(goal), t_end, step, method or GeneralizedAlpha(), how, store)
+    return Objective(template, run, single=not isinstance(goal, Sequence))
+
+
+def _goals(goal: Any) -> list[OneGoal]:
+    """One goal or several as a list."""
     goals = list(goal) if isinstance(goal, Sequence) and not isinstance(goal, str) else [goal]
     if not goals:
         raise ModelError("objective: goal must be at least one goal")
@@ -251,54 +328,7 @@ def objective(
                 "objective: goal must be a Goal such as Final(signal), or a function of a Solution, received "
                 f"{shown(own)}"
             )
-    shapes = dict(parameters) if isinstance(parameters, Mapping) else {name: 1.0 for name in parameters}
-    template = ParameterSet(build, shapes, scale, "objective")
-    method = method or GeneralizedAlpha()
-    single = not isinstance(goal, Sequence)
-    if store is not None and how != "adjoint":
-        raise ModelError("objective: store is for how='adjoint'")
-
-    backwards: bool | None = how == "adjoint"
-    if how is None and all(isinstance(each, Goal) for each in goals):
-        backwards = None  # as the size of the model says
-
-    def compute(p: Array) -> tuple[Any, Any, Any]:
-        nonlocal backwards
-        own = template.at(p)
-        if backwards is None:
-            many = len(own.flat) // len(goals)
-            backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
-        try:
-            found = _by_adjoint(own, goals, t_end, step, method, store) if backwards else forwards(own)
-        except NoDerivativeError:  # as a run may find on its way
-            if how is not None:
-                raise
-            backwards, found = False, forwards(own)
-        values, jacobian, solution = found
-        return (values[0], jacobian[0], solution) if single else found
-
-    def forwards(own: ParameterSet) -> tuple[Array, Array, Solution]:
-        found = sensitivities(build, own.values, t_end, step, method, how=how, scale=scale)
-        return *_by_states(goals, found), found.solution
-
-    return Objective(compute, template.labels)
-
-
-def _by_states(goals: Sequence[OneGoal], found: Sensitivities) -> tuple[Array, Array]:
-    """Values and Jacobian of goals from derivatives of all states."""
-    values, rows = [], []
-    for goal in goals:
-        if not isinstance(goal, Goal):
-            values.append(_number(goal, found.solution))
-            parts = found.of(lambda solution, goal=goal: _number(goal, solution))  # type: ignore[misc]
-            rows.append(np.concatenate([np.ravel(part) for part in parts.values()]))
-            continue
-        t, y = found.solution.t, goal.values(found.solution)
-        slope = goal.slope(t, y)
-        values.append(goal.value(t, y))
-        changes = found.of(goal.values).values()
-        rows.append(np.concatenate([np.tensordot(slope, change, slope.ndim).ravel() for change in changes]))
-    return np.array(values), np.array(rows)
+    return goals
 
 
 def _number(goal: Any, solution: Any) -> float:
@@ -306,29 +336,3 @@ def _number(goal: Any, solution: Any) -> float:
     if value is None or value.shape != ():
         raise ModelError(f"objective: a goal that is a function must return one number, received {shown(value)}")
     return float(value)
-
-
-@one_thread
-def _by_adjoint(
-    parameters: ParameterSet,
-    goals: Sequence[OneGoal],
-    t_end: float,
-    step: float | VariableStep,
-    method: Method,
-    store: Path | None,
-) -> tuple[Array, Array, Solution]:
-    """The same backwards along a run."""
-    whole = [goal for goal in goals if isinstance(goal, Goal)]
-    if len(whole) < len(goals):
-        raise ModelError(
-            "objective: how='adjoint' takes goals such as Final(signal) or Integral(signal), whose signals say "
-            "something at each instant; how='direct' takes any function of a Solution"
-        )
-    system = System(parameters.model(), t_end)
-    integration = AdjointIntegration(system, method, step, t_end)
-    solution = integration.finished(None if store is None else Store(store))
-    for note in passed(system, solution.history, step, method):
-        LOG.warning("objective: %s", note)
-    slopes = [GoalSlopes(solution, goal) for goal in whole]
-    jacobian = gradients(integration, smooth_variations(parameters, system), slopes)
-    return np.array([own.value for own in slopes]), jacobian, solution

@@ -162,6 +162,20 @@ class CoSimulation:
         return stack
 
 
+def _contents(model: Model, inputs: dict[str, Any], outputs: dict[str, Any], *run: Any) -> bytes:
+    """What travels in an FMU."""
+    for name in (*inputs, *outputs):
+        if text(name, "export_fmu: name of a variable") and name in inputs and name in outputs:
+            raise ModelError(f"export_fmu: {name!r} is an input and an output; variables of an FMU have one name each")
+    try:
+        return pickle.dumps((model, inputs, outputs, *run))
+    except Exception as error:
+        raise ModelError(
+            f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
+            "(Ramp, Table, ...) or with def at the top of a file that is installed there"
+        ) from error
+
+
 CONTENTS = "model.pickle"
 SLAVE = FilePath(__file__).with_name("fmu_slave.py")
 
@@ -211,22 +225,16 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
-    names = [*inputs, *outputs]
-    for name in names:
-        if text(name, "export_fmu: name of a variable") and names.count(name) > 1:
-            raise ModelError(f"export_fmu: {name!r} is an input and an output; variables of an FMU have one name each")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
-    try:
-        contents = pickle.dumps((model, dict(inputs), dict(outputs), step, method))
-    except Exception as error:
-        raise ModelError(
-            f"export_fmu: the model cannot travel to another program: {error}; write functions of time as laws "
-            "(Ramp, Table, ...) or with def at the top of a file that is installed there"
-        ) from error
+    contents = _contents(model, dict(inputs), dict(outputs), step, method)
+    _build(file.absolute(), contents)
+    return file
+
+
+def _build(file: FilePath, contents: bytes) -> None:
     builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
         # imported by its name, which is none of a module there may be
         script = FilePath(copy(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py"))
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
-        builder.build_FMU(script, file.absolute(), [stored], canBeInstantiatedOnlyOncePerProcess=False)
-    return file
+        builder.build_FMU(script, file, [stored], canBeInstantiatedOnlyOncePerProcess=False)

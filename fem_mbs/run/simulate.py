@@ -208,13 +208,6 @@ def simulate_many(
         it of each.
     """
     method = method or GeneralizedAlpha()
-    for k, model in enumerate(models):
-        for part in model.elements:
-            if part.contacts and not part.yields:
-                raise ModelError(
-                    f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; "
-                    "simulate them one by one"
-                )
     whole = _side_by_side(models)
     try:
         solution = simulate(whole, t_end, step, method, progress=progress)
@@ -267,6 +260,11 @@ def _side_by_side(models: Sequence[Model]) -> Model:
             raise ModelError(
                 f"simulate_many: models[{k}] has the gravity {shown(model.gravity)}, models[0] has "
                 f"{shown(models[0].gravity)}; give them the same, or simulate them one by one"
+            )
+        if (part := next((part for part in model.elements if part.contacts and not part.yields), None)) is not None:
+            raise ModelError(
+                f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; simulate "
+                "them one by one"
             )
     every = [(model.nodes, model.elements, model.constraints) for model in models]
     whole = Model(gravity=models[0].gravity).with_parts(*map(chain.from_iterable, zip(*every, strict=True)))

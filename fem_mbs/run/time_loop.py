@@ -95,15 +95,13 @@ def run_to_end(
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
     except Exception as problem:
-        failure = problem if isinstance(problem, FemMbsError) else users_failure(problem, steps.label)
-        if failure is None:
+        if (error := _explained(problem, steps)) is None:
             raise
         outcome = Outcome.FAILED
-        error = steps.explain(failure) if isinstance(failure, FAILURES) else failure
         error.solution = solution()
         if error is problem:
             raise
-        raise error from failure.__cause__
+        raise error from error.__cause__
     finally:
         said += [watch.warning() for watch in watches]
         if progress is not None:
@@ -115,6 +113,16 @@ def run_to_end(
     if events is not None and outcome is Outcome.FINISHED:
         events.check(result)
     return result
+
+
+def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
+    """What a user is told of what ended a run; None of what is not his."""
+    failure = problem if isinstance(problem, FemMbsError) else users_failure(problem, steps.label)
+    if failure is None or not isinstance(failure, FAILURES):
+        return failure
+    error = steps.explain(failure)
+    error.__cause__ = failure.__cause__
+    return error
 
 
 def _watches(steps: StepSequence) -> list[StateWatch]:

@@ -195,6 +195,21 @@ class Vibration(NamedTuple):
         return self.like(other) * slow / fast
 
 
+def _curves(found: list[list[Vibration]]) -> tuple[dict[int, Vibration], ...]:
+    """Modes at all speeds as curves, each by the numbers of its speeds."""
+    curves: list[dict[int, Vibration]] = []
+    last: list[tuple[int, Vibration]] = []
+    for k, now in enumerate(found):
+        begun, last = last, []
+        for own, place in zip(now, _followed([own for _, own in begun], now), strict=True):
+            curve = len(curves) if place is None else begun[place][0]
+            if place is None:
+                curves.append({})
+            curves[curve][k] = own
+            last.append((curve, own))
+    return tuple(curves)
+
+
 def _followed(before: list[Vibration], now: list[Vibration]) -> list[int | None]:
     """Which of the modes before each one now goes on, None for none."""
     from scipy.optimize import linear_sum_assignment  # which takes long to import
@@ -251,20 +266,9 @@ def campbell(
     their shapes; where none is alike a curve ends, and another begins.
     """
     rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
-    curves: list[dict[int, Vibration]] = []
-    last: list[tuple[int, Vibration]] = []
-    for k, speed in enumerate(given):
-        with rotor.once:
-            found = rotor.vibrations(float(speed), count, damped, floquet)
-        taken = _followed([own for _, own in last], found)
-        begun, last = last, []
-        for own, place in zip(found, taken, strict=True):
-            curve = len(curves) if place is None else begun[place][0]
-            if place is None:
-                curves.append({})
-            curves[curve][k] = own
-            last.append((curve, own))
-    return Campbell(given, tuple(curves), rotor, damped, floquet)
+    with rotor.once:
+        found = [rotor.vibrations(float(speed), count, damped, floquet) for speed in given]
+    return Campbell(given, _curves(found), rotor, damped, floquet)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -452,29 +456,40 @@ def unbalance_response(
         raise ModelError(
             f"{label}: unbalance must be a dict of nodes with m e or (m e, angle), received {shown(unbalance)}"
         )
-    across = np.roll(np.eye(3), 1, axis=1)[int(np.argmax(np.abs(rotor.axis)))]
-    u = across - (across @ rotor.axis) * rotor.axis
-    u /= np.linalg.norm(u)
-    v = np.cross(rotor.axis, u)
     pushes = {node: _complex(value, f"{label}: unbalance[{node!r}]") for node, value in unbalance.items()}
+    u, v = _across(rotor.axis)
     answers, loads = [], []
     for speed in given:
         with rotor.once:
             linear = rotor.at(float(speed))
-        system, w = linear.system, abs(float(speed))
-        force = np.zeros(system.N, complex)
-        for node, push in pushes.items():
-            row = system.row(node, "unbalance_response: unbalance")
-            world = push * w**2 * (u - 1j * np.sign(speed) * v)
-            force[6 * row : 6 * row + 3] += linear.state.R[row].T @ world
-        rows = independent(system)
-        A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
-        B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])
-        whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
-        d = splu(whole).solve(np.concatenate([force[system.free_rows], np.zeros(len(rows))]))[: system.n_free]
+        w = abs(float(speed))
+        worlds = {node: push * w**2 * (u - 1j * np.sign(speed) * v) for node, push in pushes.items()}
+        d = _answer(linear, worlds, w)
         answers.append(linear.node_motions(d))
         loads.append(_at_shafts(linear, d, w))
     return UnbalanceResponse(given, np.array(answers), u, v, System(model), tuple(loads))
+
+
+def _across(axis: Array) -> tuple[Array, Array]:
+    """Two directions across an axis, and each other."""
+    across = np.roll(np.eye(3), 1, axis=1)[int(np.argmax(np.abs(axis)))]
+    u = across - (across @ axis) * axis
+    u /= np.linalg.norm(u)
+    return u, np.cross(axis, u)
+
+
+def _answer(linear: LinearModel, forces: Mapping[str, Array], w: float) -> Array:
+    """``d`` (n_free,) of the motion ``d exp(i w t)`` under ``force exp(i w t)`` on nodes, ``(3,)`` in the world."""
+    system = linear.system
+    rows, force = independent(system), np.zeros(system.N, complex)
+    for node, own in forces.items():
+        row = system.row(node, "unbalance_response: unbalance")
+        force[6 * row : 6 * row + 3] += linear.state.R[row].T @ own
+    force = force[system.free_rows]
+    A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
+    B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])
+    whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
+    return np.asarray(splu(whole).solve(np.append(force, np.zeros(len(rows))))[: len(force)])
 
 
 def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
