@@ -2,7 +2,6 @@
 
 ``python tests/piles.py 20`` runs 20 of them with defaults and prints a line of each and what breaks the law;
 ``--first`` is the first seed. Up to 30 bodies fall from a lattice, with spins, restitution and friction at random.
-Where impacts bring energy by Newton's law, as they may with friction, a run has to say so.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ from fem_mbs.lie import so3
 G, RADIUS, STEP = 9.81, 0.1, 5e-3
 DEPTH = 1e-10
 """Depth at stored instants over the size of a body that breaks the law."""
-GAIN = 1e-9
-"""Energy beyond that at the start, over the largest kinetic energy, that breaks the law."""
+GAIN, FINER, FALLS = 1e-9, 0.25, 0.125
+"""Energy beyond that at the start, over the largest kinetic energy, that breaks the law: unless it is an error of the
+smooth steps, of order 2, that in steps of a quarter is less than an eighth."""
 
 
 class Verdict(NamedTuple):
@@ -111,8 +111,10 @@ def main() -> None:
     wrong = 0
     for seed in range(options.first, options.first + options.count):
         v = judged(seed, options.duration, options.step, options.most)
-        told = any("have brought" in text for text in v.warnings)
-        bad = bool(v.failure) or v.depth > DEPTH or v.gain > GAIN and not told
+        bad = bool(v.failure) or v.depth > DEPTH
+        if not bad and v.gain > GAIN:
+            finer = judged(seed, options.duration, FINER * options.step, options.most)
+            bad = bool(finer.failure) or finer.gain > FALLS * v.gain
         wrong += bad
         print(
             f"{seed:5d} {'BAD ' if bad else 'good'} {v.bodies:3d} bodies, depth {v.depth:8.1e}, energy {v.gain:8.1e}, "

@@ -54,7 +54,8 @@ class Contact(Element):
     shape_a, shape_b : Shape
         ``Plane``, ``Ball``, ``Capsule``, ``Box``, ``Cylinder``, ``Surface`` or ``Bush``, in either order.
     restitution : float
-        Newton's: the share of the speed of approach that comes back at an impact, in [0, 1].
+        Newton's: the share of the speed of approach that comes back at an impact, in [0, 1]; less where with friction,
+        or in several points at once, that would bring energy.
     friction : float
         Coulomb's coefficient, of impacts, too.
     stiffness : float, optional
@@ -193,7 +194,6 @@ class ContactBatch(UnilateralBatch):
         self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
         self._pairs = elements[0].geometry(elements, self.closed)
         self.reaches = np.concatenate([e.reaches for e in elements])
-        self.round = (self.reaches == 0.0).all(axis=1)
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
         laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
         self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], (2, len(self.nodes), r))
@@ -201,12 +201,11 @@ class ContactBatch(UnilateralBatch):
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
         result._pairs, result.nodes, result.reaches = self._pairs.some(rows), self.nodes[rows], self.reaches[rows]
-        result.round = self.round[rows]
         return result
 
     @property
     def reach(self) -> Array:  # type: ignore[override]
-        return self.reaches.min(axis=1)
+        return self.reaches
 
     def gaps(self, motion: Motion) -> Array:
         n, most = len(self.nodes), MANY // self.friction.shape[1]

@@ -22,7 +22,6 @@ from fem_mbs.contracts import (
     carried_variables,
     checked,
     lever,
-    node_rows,
 )
 from fem_mbs.elements.forces.line import LineLengths, bar
 from fem_mbs.errors import ModelError
@@ -77,31 +76,36 @@ class RopeBatch(UnilateralBatch, of=Rope):
     def __init__(self, ropes: Sequence[Rope], number: Numbering) -> None:
         super().__init__(ropes, number)
         self._length = np.array([rope.length for rope in ropes])
-        points = np.array([rope.offsets for rope in ropes])
-        self._ends = points[:, 1]
-        self._lines = LineLengths(node_rows(ropes, number), points, 1e-12 * self._length, ropes)
-        self._levers = np.linalg.norm(points, axis=-1)
+        self._points = np.array([rope.offsets for rope in ropes])
+        self.reach = np.linalg.norm(self._points, axis=-1)
         self.friction = np.zeros((len(ropes), 1))
         self.restitution = np.array([[rope.restitution] for rope in ropes])
 
+    def _ends(self, motion: Motion) -> Array:
+        ends: Array = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self._points)
+        return ends
+
     def gaps(self, motion: Motion) -> Array:
-        return (self._length - self._lines.evaluate(motion).value)[:, None]
+        """What ropes are longer than their ends are apart, which may meet while they are slack."""
+        apart = np.linalg.norm(np.diff(self._ends(motion), axis=1), axis=-1)
+        return np.asarray(self._length[:, None] - apart)
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
-        return np.asarray((linear[self.nodes] + turn[self.nodes] * self._levers).sum(axis=1))
+        return np.asarray((linear[self.nodes] + turn[self.nodes] * self.reach).sum(axis=1))
 
     def points(self, motion: Motion) -> Array:
-        b = self.nodes[:, 1]
-        return (motion.x[b] + np.matvec(motion.R[b], self._ends))[:, None]
+        return self._ends(motion)[:, 1:]
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
-        measured = self._lines.evaluate(motion)
+        owners = [self.owners[k] for k in rows]
+        lines = LineLengths(self.nodes[rows], self._points[rows], 1e-12 * self._length[rows], owners)
+        measured = lines.evaluate(motion)
         G = np.zeros((len(rows), 3, 12))
-        G[:, 0] = -measured.gradient[rows]
-        return Gaps((self._length - measured.value)[rows], G, (measured.context, rows))
+        G[:, 0] = -measured.gradient
+        return Gaps(self._length[rows] - measured.value, G, (lines, measured.context))
 
     def second(self, gaps: Gaps) -> Array:
-        context, rows = gaps.context
-        H = np.zeros((len(rows), 3, 12, 12))
-        H[:, 0] = -self._lines.second(context)[rows]
+        lines, context = gaps.context
+        H = np.zeros((len(gaps.gap), 3, 12, 12))
+        H[:, 0] = -lines.second(context)
         return H

@@ -7,12 +7,12 @@ They resist by ``N = k d max(0, 1 + c d')`` for the depth ``d`` in them (Hunt, C
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import inf
+from math import inf, pi
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import (
     Energy,
     Gaps,
@@ -32,6 +32,9 @@ from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.errors import ModelError
+
+UNSEEN = 0.5 * pi
+"""Angle in rad that a joint with a rigid stop may turn by before its turns are counted again."""
 
 
 @checked
@@ -208,6 +211,12 @@ class RigidStopBatch(UnilateralBatch):
         G[:, 0] = self._sign[places, None] * measured.gradient[rows]
         return Gaps(self.gaps(motion)[rows, places], G, (measured.context, rows, places))
 
+    def moved_by(self, motion: Motion, moving: BoolArray, turning: BoolArray) -> BoolArray:
+        """Angles between axes do not know where these are."""
+        moved = super().moved_by(motion, moving, turning)
+        moved[:, 0] &= self._measured(motion).gradient.reshape(len(moved), -1, 2, 3)[:, :, 0].any(axis=(1, 2))
+        return moved
+
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
@@ -215,6 +224,7 @@ class RigidStopBatch(UnilateralBatch):
         return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=(1, 2)))
 
     def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
+        gaps = np.minimum(gaps, UNSEEN) if self.angle else gaps
         return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
 
     def second(self, gaps: Gaps) -> Array:
@@ -231,6 +241,10 @@ class RigidStopBatch(UnilateralBatch):
     def followed(self, motion: Motion, before: Motion) -> Array:
         if not self.angle:
             return super().followed(motion, before)
-        rate = np.vecdot(self._measured(before).gradient, self._coordinates.velocities(before))
-        expected = motion.u[self.follows] + (motion.t - before.t) * rate[:, None]
-        return continued(self._measured(motion).value[:, None], expected)
+        last, h = motion.u[self.follows], motion.t - before.t
+        ways = h * np.linalg.norm(before.V.reshape(-1, 2, 3), axis=-1)
+        if (self.closing(motion, *ways.T) > UNSEEN).any():
+            measured = self._measured(before)
+            rate = np.vecdot(measured.gradient, self._coordinates.velocities(before))
+            last = continued(measured.value[:, None], last) + h * rate[:, None]
+        return continued(self._measured(motion).value[:, None], last)

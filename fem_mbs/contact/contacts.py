@@ -18,6 +18,8 @@ from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, Un
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.system import System
 
+SLACK = 1e-8
+"""Of paths, over the extent of the model: gaps that close on less are near."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
 
@@ -40,7 +42,6 @@ class Contacts:
         every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
-        self._round = np.concatenate([np.zeros(0, np.bool_), *(b.round for b in self._wholes)])
         sizes = [np.full(b.friction.shape, 1.0 if b.angle else system.length) for b in self._wholes]
         self.size = _flat(sizes)
         """What is small is so against it, ``(C,)``: the extent for gaps that are lengths, 1 for angles."""
@@ -52,7 +53,10 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
-        self._moving = (self.open.equation[: 6 * system.n].reshape(-1, 6) >= 0).any(axis=1).astype(float)
+        free = np.asarray((self.open.equation[: 6 * system.n].reshape(-1, 2, 3) >= 0).any(axis=2))
+        self._moving = free.any(axis=1).astype(float)
+        moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
+        self._by_ways, self._by_turns = np.concatenate([np.zeros((0, 2), np.bool_), *moved]).T
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -138,9 +142,18 @@ class Contacts:
             clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, length)
         return clear
 
-    def paths(self, every: float, led: float) -> Array:
-        """Paths ``(E,)`` that count: of the fastest point of the model, or of the fastest node for what is round."""
-        return np.where(self._round, led, every)
+    def paths(self, led: float, turned: float) -> Array:
+        """Paths ``(E,)`` that count: of the fastest node, of turns, or of both, as these change gaps."""
+        return np.where(self._by_ways, led, 0.0) + np.where(self._by_turns, turned, 0.0)
+
+    def least(self, clear: Array) -> tuple[float, float, float]:
+        """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
+        turns, slack = self._by_turns, SLACK * self.system.length
+        ways, turned, both = (
+            float(clear[own].min(initial=np.inf)) - slack
+            for own in (~turns, turns & ~self._by_ways, turns & self._by_ways)
+        )
+        return ways, turned, both
 
     def closing(self, first: State, last: State, near: BoolArray) -> Array:
         """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
@@ -172,13 +185,16 @@ class Contacts:
             some = forces.P.any(axis=1)
             u[self.taken(u, forces.numbers[some])[:, FORCES]] = forces.P[some]
         multipliers = state.multipliers[: self.system.m]
-        result = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
-        if self._following:
-            motion, before, u = self.system.motion(result), self.system.motion(last), u.copy()
-            for b in self._following:
-                u[b.follows] = b.followed(motion, before)
-            result = replace(result, u=u)
-        return result
+        return State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
+
+    def followed(self, last: State, state: State) -> State:
+        """A state with what follows the motion beside, such as turns that count, after one at which it was known."""
+        if not self._following:
+            return state
+        motion, before, u = self.system.motion(state), self.system.motion(last), state.u.copy()
+        for b in self._following:
+            u[b.follows] = b.followed(motion, before)
+        return replace(state, u=u)
 
     def _put(self, values: Array, own: Array) -> Array:
         """Internal variables ``(k,)`` with those that are not of contacts."""

@@ -9,15 +9,16 @@ do to accelerations.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import push
+from fem_mbs.contact.complementarity import Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
-from fem_mbs.contact.many import Matrix, effects, per_mass, without_held
+from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.initial.consistent_start import accelerations
@@ -31,6 +32,8 @@ from fem_mbs.system.system import System
 CORRECTIONS = 12
 ACTS = 1e-6
 """Reaction over the largest that a push along a contact has."""
+NO_GAIN, HALVINGS = 1e-10, 32
+"""Energy that impulses bring, over what they exchange, that is rounding; halvings of the share that keeps it."""
 NO_HIT = 1e-12
 """Impulse, over the largest, of what rests and is not hit itself."""
 PLACED = 1e-13
@@ -64,18 +67,60 @@ def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility
     return Mobility(system, at, factors)
 
 
-def strike(
-    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array
-) -> tuple[State, float]:
-    """The state after an impact of all that touch, and what it took; ``before`` (k, 3) are rates.
+def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
+    """Impulses by Newton's law, ``0 <= P_N, gap'+ - back >= 0``, and Coulomb's, that bring no energy.
 
-    Newton's law, ``0 <= P_N, gap'+ + e gap'- >= 0``, and Coulomb's.
+    Where bodies are hit while they slide, or in several points at once, both laws may bring some (Kane). With nothing
+    that comes back they never do, as ``E+ - E- = P xi+ - P G P/2`` and friction acts against the slip after it. Between
+    these lies what conserves energy: there all that comes back in impacts that are connected is less by one share
+    (Glocker, Multibody System Dynamics 29, 2013, on which restitutions are consistent).
+
+    Parameters
+    ----------
+    G : (3k, 3k)
+        Rates per impulse.
+    now : (k, 3)
+        Rates before.
+    back : (k,)
+        Speeds with which gaps are to open.
+    friction : (k,)
+        Coefficients.
     """
+
+    def obeying(share: Array) -> tuple[Pushes, Array]:
+        """Impulses, and the energy that those of each contact bring."""
+        c = now.copy()
+        c[:, 0] -= share * back
+        found = push(G, c, friction)
+        return found, (found.P * (now + 0.5 * (G @ found.P.ravel()).reshape(-1, 3))).sum(axis=1)
+
+    share = np.ones(len(now))
+    (P, solved), brings = obeying(share)
+    rounding = NO_GAIN * np.abs(P * now).sum(axis=1)
+    if not solved or (brings <= rounding).all():
+        return Pushes(P, solved)
+    label = connected(G, len(now))
+    together = partial(np.bincount, label)
+    gains = (together(brings) > together(rounding))[label]
+    if not gains.any():
+        return Pushes(P, solved)
+    high, share = share, np.where(gains, 0.0, share)
+    (P, solved), _ = obeying(share)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (share + high)
+        trial, brings = obeying(middle)
+        passes = trial.solved & gains & (together(brings) <= 0.0)[label]
+        share, high = np.where(passes, middle, share), np.where(passes, high, middle)
+        P = np.where(passes[:, None], trial.P, P)
+    return Pushes(P, solved)
+
+
+def strike(contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array) -> State:
+    """The state after an impact of all that touch; ``before`` (k, 3) are rates."""
     system, at = contacts.open, touching.here(state)
     mobility, now = _of_mass(contacts, state, at), at.rates()
-    c = now.copy()
-    c[:, 0] += restitution * np.minimum(before[:, 0], 0.0)
-    P, solved = push(mobility.delassus, c, touching.friction)
+    back = -restitution * np.minimum(before[:, 0], 0.0)
+    P, solved = impulses(mobility.delassus, now, back, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
@@ -85,10 +130,9 @@ def strike(
     rows = contacts.taken(u, touching.numbers[some])
     u[rows[:, IMPULSES]] += P[some]
     u[rows[:, TIME]] = state.t
-    lost = -0.5 * (P * (now + after)).sum(axis=1)
-    u[rows[:, WORK]] += lost[some]
+    u[rows[:, WORK]] -= 0.5 * (P * (now + after)).sum(axis=1)[some]
     udot = contacts.added(state.udot, system.own_of(V))
-    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), float(lost.sum())
+    return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot)
 
 
 def _no_impulses(

@@ -61,13 +61,18 @@ def without_held(G: Matrix, free: Array) -> Matrix:
     return moves @ G @ moves
 
 
+def connected(G: Matrix, k: int) -> IntArray:
+    """Labels ``(k,)``, the same of contacts that a matrix ``(3k, 3k)`` connects."""
+    rows, columns = G.nonzero()
+    graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
 def islands(G: Matrix, k: int) -> list[IntArray]:
     """Numbers of the contacts that a matrix ``(3k, 3k)`` connects, for each set of these; small ones are together."""
     if k <= TOGETHER:
         return [np.arange(k)]
-    rows, columns = G.nonzero()
-    graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
-    label = connected_components(graph, directed=False)[1]
+    label = connected(G, k)
     order, sizes = np.argsort(label, kind="stable"), np.bincount(label)
     ends = np.cumsum(sizes)
     group = np.where(sizes > TOGETHER, -1 - np.arange(len(sizes)), ends // TOGETHER)

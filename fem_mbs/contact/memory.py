@@ -21,19 +21,22 @@ class Watch(NamedTuple):
     """Which open contacts may close: gaps as last measured, and how far the model has moved since."""
 
     clear: Array
-    """Paths in m on which the fastest point closes no gap of each element, when that was measured last, ``(E,)``."""
-    least: float = 0.0
-    """The smallest of them."""
-    gone: float = 0.0
-    """Path since then."""
+    """Paths in m that close no gap of each element, when that was measured last, ``(E,)``."""
+    least: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The smallest of them: of what only ways of nodes close, of what only turns do, and of the rest."""
+    gone: tuple[float, float] = (0.0, 0.0)
+    """Paths since then: of the fastest node, and of what turns fastest at the end of the extent of the model."""
     speed: tuple[float, float] = (0.0, 0.0)
-    """Of that point, and of the fastest node, at the state, m/s."""
+    """Of these at the state, m/s."""
     gap: Array | None = None
     """At the state ``(C,)``, without end of what is not near; None where nothing is."""
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
-    led: float = 0.0
-    """Path of the fastest node since ``gone`` is counted."""
+
+    def closes(self, led: float, turned: float) -> bool:
+        """Whether paths may close any gap."""
+        ways, turns, both = self.least
+        return not (led < ways and turned < turns and led + turned < both)
 
 
 class ContactMemory(NamedTuple):
@@ -55,8 +58,6 @@ class ContactMemory(NamedTuple):
     """Those that had more impacts than were located."""
     damped: int = 0
     """Smooth parts that were made by Euler's method: they had gained energy, or had no solution."""
-    brought: float = 0.0
-    """Energy of impacts that have brought some, J."""
 
 
 def from_file(memory: ContactMemory) -> ContactMemory:
@@ -96,19 +97,18 @@ class Smooth(NamedTuple):
 
 
 def fastest(system: System, state: State) -> tuple[float, float]:
-    """The largest speeds of a point of the model, and of a node, m/s."""
+    """The largest speed of a node, and that of turns at the end of the extent of the model, m/s."""
     x, y, z, *angular = np.maximum.reduce(np.abs(state.v)).tolist()
-    linear = math.hypot(x, y, z)
-    return linear + system.length * math.hypot(*angular), linear
+    return math.hypot(x, y, z), system.length * math.hypot(*angular)
 
 
 def farthest(system: System, first: State, last: State) -> tuple[float, float]:
-    """The longest ways of a point of the model, and of a node, between two places, m."""
+    """The longest way of a node between two places, and that of turns at the end of the extent of the model, m."""
     way = system.kinematics.relative(first.x, first.R, last.x, last.R)
     linear = float(np.linalg.norm(last.x - first.x, axis=1).max())
-    return linear + system.length * float(np.linalg.norm(way[:, 3:], axis=1).max()), linear
+    return linear, system.length * float(np.linalg.norm(way[:, 3:], axis=1).max())
 
 
 def still(system: System, state: State, h: float) -> float:
     """Speed that counts as none, m/s."""
-    return STILL * fastest(system, state)[0] + STILL_STEP * system.length / max(h, 1e-12)
+    return STILL * sum(fastest(system, state)) + STILL_STEP * system.length / max(h, 1e-12)

@@ -62,13 +62,13 @@ def smooth_part(
 def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
     (state, memory), alpha = point, point.memory.alpha
-    if memory.watch.gap is not None or not memory.watch.least > 0.0 or memory.touches.any():
+    if memory.watch.gap is not None or memory.watch.closes(0.0, 0.0) or memory.touches.any():
         return None
     if alpha.before is not None or h > max(GROWTH * alpha.h, alpha.resolves):
         return None
     step = method.inner_step(contacts.open, contacts.without(state), h, alpha)
     state = contacts.carry_on(state, step.state)
-    watch = watched(contacts, memory.watch, point.state, state)
+    state, watch = watched(contacts, memory.watch, point.state, state)
     if watch.gap is not None:
         return None
     memory = ContactMemory(
@@ -99,7 +99,7 @@ def part_of(
         step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
         step, state, anew = _open(contacts, method, point, h, damped, impulsive)
-    watch = watched(contacts, memory.watch, point.state, state)
+    state, watch = watched(contacts, memory.watch, point.state, state)
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
     new = ContactMemory(step.memory, memory.touches, memory.approach, watch, balance, *memory[5:])
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)

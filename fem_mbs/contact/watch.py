@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
+from fem_mbs.contact.contacts import SLACK, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import State
@@ -18,8 +18,9 @@ from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.elements.contact.curves import hermite
 from fem_mbs.newton import FAILURES, NotConvergedError
 
-SLACK = 1e-8
-"""Of paths, over the extent of the model: gaps that close on less are near."""
+LONGER = 1.25
+"""Path of a point in a part, at most, over that at the larger speed of both ends: Newmark's formulas take the mean of
+these, but for some thousandths of the change of the acceleration."""
 AWAY = 1e6
 """Way in a part, over the extent of the model, that is no motion."""
 DEEP = 1e-11
@@ -38,28 +39,34 @@ SOONEST = 0.9
 """Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
 
-def watched(contacts: Contacts, before: Watch, first: State, state: State) -> Watch:
-    """Gaps after a part from one state to another, of what may have closed in it."""
+def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tuple[State, Watch]:
+    """The state after a part from one to another, and the gaps of what may have closed in it.
+
+    Where anything is measured, turns count.
+    """
     system, speed, h = contacts.system, fastest(contacts.system, state), state.t - first.t
-    path, node = (2.0 * h * max(own) for own in zip(speed, before.speed, strict=True))
-    gone, led = before.gone + path, before.led + node
-    if gone < before.least:
-        return Watch(before.clear, before.least, gone, speed, led=led)
-    if not h * speed[0] < AWAY * system.length:
+    path, turn = (LONGER * h * max(own) for own in zip(speed, before.speed, strict=True))
+    gone = before.gone[0] + path, before.gone[1] + turn
+    if not before.closes(*gone):
+        return state, Watch(before.clear, before.least, gone, speed)
+    if not h * sum(speed) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
-    motion, slack = system.motion(state), SLACK * system.length
-    clear = before.clear - contacts.paths(gone, led)
-    near = clear <= slack
+    state = contacts.followed(first, state)
+    motion, clear = system.motion(state), before.clear - contacts.paths(*gone)
+    near = clear <= SLACK * system.length
     gap = contacts.gaps(motion, near)
     clear = contacts.clearance(motion, gap, near, clear)
-    least = float(clear.min(initial=np.inf)) - slack
-    if path < least:
-        return Watch(clear, least, 0.0, speed)
+    after = Watch(clear, contacts.least(clear), speed=speed)
+    if not after.closes(path, turn):
+        return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
-    may = gap <= contacts.closing(first, state, near) + max(slack, -2.0 * float(gap.min(initial=0.0)))
+    pushed = max(SLACK * system.length, -2.0 * float(gap.min(initial=0.0)))
+    may = gap <= contacts.closing(first, state, near) + pushed
     near &= contacts.touched(may)
+    if not near.any():
+        return state, after
     gap[~near[contacts.element_of]] = np.inf
-    return Watch(clear, least, 0.0, speed, gap, near)
+    return state, after._replace(gap=gap, near=near)
 
 
 def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array | None:
@@ -91,7 +98,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
             result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -deep[close])
             found = np.where(result, 1.0, np.inf)
             if apart.any():
-                path = h * max(begin.memory.watch.speed[0], memory.watch.speed[0])
+                path = h * max(sum(begin.memory.watch.speed), sum(memory.watch.speed))
                 depth = max(TOUCHING * system.length, GRAZED * path)
                 found = np.minimum(found, _passed(contacts, first, last, apart, depth))
             return found if np.isfinite(found).any() else None

@@ -60,8 +60,8 @@ class UnilateralBatch(ElementBatch):
 
     To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``gaps(motion)``, likewise; ``measure(motion, rows,
     places)`` returns :class:`Gaps` of some; ``second(gaps)`` the derivatives ``(k, 3, 6p, 6p)`` of their gradients.
-    Where the points of contact are in known parts of the bodies, ``reach`` (n,) spares gaps that are far from closed,
-    and where ``sifts``, ``some(rows)`` is of those that are not. A batch is also made in the numbering of a system in
+    Where the points of contact are in known parts of the bodies, ``reach`` spares gaps that are far from closed, and
+    where ``sifts``, ``some(rows)`` is of those that are not. A batch is also made in the numbering of a system in
     which its elements' closed contacts are equations: its gaps are those near zero then.
     """
 
@@ -72,9 +72,8 @@ class UnilateralBatch(ElementBatch):
     friction: Array
     restitution: Array
     reach: Array | float = math.inf
-    """Of points of a body that turns move: largest distance in m from a node, ``(n,)``; infinite where not known."""
-    round: BoolArray
-    """Whether turns of bodies change no gap, ``(n,)``."""
+    """Of points that turns of the first and of the last node move: largest distance in m from it, ``(n, 2)``; infinite
+    where not known."""
     carried: IntArray
     """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry; of those that take turns, ``(s, 8)``."""
     follows: IntArray
@@ -84,7 +83,7 @@ class UnilateralBatch(ElementBatch):
         self.owners, self.nodes = elements, node_rows(elements, number)
         self.closed = elements[0] not in number
         """Whether their contacts are closed throughout a step, in a system of which they are no elements."""
-        self.follows, self.round = np.empty((len(elements), 0), np.intp), np.zeros(len(elements), np.bool_)
+        self.follows = np.empty((len(elements), 0), np.intp)
         if not self.closed and not elements[0].slots:
             own, r = own_rows(elements, number), len(elements[0].contacts)
             self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
@@ -108,15 +107,27 @@ class UnilateralBatch(ElementBatch):
         """Rows ``(k, 8)`` in ``u`` for what contacts of these numbers carry from now on."""
         return self.carried.reshape(-1, len(CARRIED))[numbers]
 
+    def moved_by(self, motion: Motion, moving: BoolArray, turning: BoolArray) -> BoolArray:
+        """Whether ways, and turns, of nodes that are free to do so, ``(N,)`` each, ever change gaps, ``(n, 2)``."""
+        turns = (self._of_ends(turning) > 0.0) & (np.broadcast_to(self.reach, (len(self.nodes), 2)) > 0.0)
+        return np.stack([moving[self.nodes].any(axis=1), turns.any(axis=1)], axis=1)
+
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By how much gaps ``(n,)`` may close while nodes move by ``linear`` (N,) m and turn by ``turn`` (N,) rad."""
-        x, way, angle = motion.x[self.nodes], linear[self.nodes], turn[self.nodes].max(axis=1)
-        arm = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1) + 2.0 * self.reach
+        x, way = motion.x[self.nodes], linear[self.nodes]
+        apart, reach = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1), np.broadcast_to(self.reach, (len(x), 2))
+        arms = np.minimum(reach, apart[:, None] + reach[:, ::-1])
+        turned = (self._of_ends(turn) * np.minimum(arms, FARTHEST)).sum(axis=1)
         moved = np.minimum(way.sum(axis=1), 2.0 * way.max(axis=1))
-        return np.where(np.isinf(arm), np.inf, moved + np.where(self.round, 0.0, angle) * np.minimum(arm, FARTHEST))
+        return np.where(np.isinf(arms).all(axis=1), np.inf, moved + turned)
+
+    def _of_ends(self, values: Array | BoolArray) -> Array:
+        """Of the first and of the last node, ``(n, 2)``; where there are more, the largest of all for both."""
+        own = values[self.nodes].astype(float)
+        return own if own.shape[1] == 2 else np.broadcast_to(own.max(axis=1)[:, None], (len(own), 2))
 
     def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
-        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of nodes that close no gap.
+        """The paths ``(n,)`` in m that close no gap: that of the fastest node, and the largest turn by ``length``.
 
         Of nodes, those count that are ``moving``: 1 of each ``(N,)``, 0 of those that are held.
         """

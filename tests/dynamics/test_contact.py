@@ -391,6 +391,17 @@ def test_a_rope_becomes_taut() -> None:
     np.testing.assert_allclose(pull[taut], expected, rtol=1e-3)
 
 
+def test_a_rope_whose_ends_meet_is_slack() -> None:
+    """A mass that falls from its hook, and comes by it again."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    bob = model.add_node((0, 0, 0))
+    model.add(RigidBody(bob, 1.0, [0.1] * 3))
+    rope = model.add(Rope(model.ground, bob, 1.0, restitution=1.0))
+    hits = mbs.simulate(model, 3.0, 0.01).impulses(rope)
+    fall = np.sqrt(2.0 / G)
+    np.testing.assert_allclose([hit.t for hit in hits], fall * np.array([1.0, 3.0, 5.0]), rtol=1e-9)
+
+
 def test_a_rope_that_is_too_short_is_refused_wherever_its_ends_are() -> None:
     model = mbs.Model()
     a, b = model.add_node((1, 1, 1)), model.add_node((3, 1, 1))

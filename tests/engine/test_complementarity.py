@@ -8,6 +8,8 @@ from scipy.optimize import lsq_linear, nnls
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.complementarity import push
+from fem_mbs.contact.impact import impulses
+from fem_mbs.lie import so3
 
 
 def test_a_body_pushes_sticks_and_slides() -> None:
@@ -235,3 +237,40 @@ def _rates_of_balls_in_a_corner() -> Array:
                         row[a] = *direction, *np.cross(-lever, direction)
                     rows.append(row.ravel())
     return np.array(rows)
+
+
+def test_impulses_bring_no_energy() -> None:
+    """Of two boxes that are hit in one or two corners each while they slide: where Newton's law brings none it holds.
+
+    Where it does, of either box, what comes back to that one is less, by one share, so that its energy is kept.
+    """
+    rng, gains = np.random.default_rng(1), 0
+    for _ in range(100):
+        mu, e, G = rng.choice([0.5, 1.0]), rng.choice([0.7, 1.0]), np.zeros((12, 12))
+        k = rng.integers(1, 3, 2)
+        for own in np.split(np.arange(3 * k.sum()), [3 * k[0]]):
+            sides, axes = rng.uniform(0.5, 1.5, 3), so3.exp(rng.normal(size=3))
+            corners = 0.5 * sides * rng.permutation(np.array([[1, 1, 1], [-1, 1, 1], [1, -1, 1]]))[: len(own) // 3]
+            rows = np.vstack([axes @ np.hstack([np.eye(3), -so3.skew(corner)]) for corner in corners])
+            mass = np.r_[np.ones(3), (sides @ sides - sides**2) / 12.0]
+            G[np.ix_(own, own)] = rows / mass @ rows.T
+        G, now = G[: 3 * k.sum(), : 3 * k.sum()], rng.normal(size=(k.sum(), 3))
+        now[:, 0] = -np.abs(now[:, 0])
+        friction, back = np.full(k.sum(), mu), -e * now[:, 0]
+
+        def brought(P: Array, G: Array = G, now: Array = now, k: Array = k) -> Array:
+            work = P * (now + 0.5 * (G @ P.ravel()).reshape(-1, 3))
+            return np.add.reduceat(work.sum(axis=1), [0, k[0]])
+
+        given = now - np.outer(back, [1.0, 0.0, 0.0])
+        by_newton, (P, solved) = push(G, given, friction).P, impulses(G, now, back, friction)
+        gain = np.repeat(brought(by_newton) > 1e-8, k)
+        assert solved and brought(P).max() < 1e-10
+        np.testing.assert_allclose(P[~gain], by_newton[~gain], atol=1e-10)
+        if gain.any():
+            gains += 1
+            assert brought(P)[brought(by_newton) > 1e-8].min() > -1e-6
+            own = gain & (P[:, 0] > 0.0)
+            assert ((now + (G @ P.ravel()).reshape(-1, 3))[own, 0] < back[own]).all()
+            assert (np.linalg.norm(P[:, 1:], axis=1) <= mu * P[:, 0] + 1e-12).all()
+    assert gains >= 3, gains
