@@ -328,6 +328,14 @@ class Batch:
         """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
         return None
 
+    def jump(self, context: Any) -> Array | None:
+        """Values ``(n, s)`` of ``own`` after a jump, of which those of kind "history" are taken; None for none."""
+        return None
+
+    def jump_change(self, context: Any, d: Array) -> Array | None:
+        """What small changes ``d`` (n, s) of ``own`` make of these after the same jump; None for the same."""
+        return None
+
     def __init_subclass__(cls, of: type[Component] | tuple[type[Component], ...] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
         batch = classmethod(lambda _, components, number: cls(components, number))

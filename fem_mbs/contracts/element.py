@@ -244,14 +244,6 @@ class ElementBatch(Batch):
         """The next instant at which something jumps, with the internal variables ``u`` (k,) of the model at ``t``."""
         return inf
 
-    def jump(self, context: Any) -> Array | None:
-        """Values ``(n, s)`` of ``own`` after a jump, of which those of kind "history" are taken; None for none."""
-        return None
-
-    def jump_change(self, context: Any, d: Array) -> Array | None:
-        """What small changes ``d`` (n, s) of ``own`` make of these after the same jump; None for nothing."""
-        return None
-
     def stress_ahead(self, context: Any, d: Array) -> Any:
         """Stresses after increments, extrapolated linearly."""
         return None

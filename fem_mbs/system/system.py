@@ -413,7 +413,7 @@ class System(Layout, FrozenModel):
         """A state with internal variables of kind "history" as they are after a jump."""
         if not self.has_history:
             return state
-        return replace(state, u=self._changed(self.motion(state), _jump))
+        return replace(state, u=self._changed(self.motion(state), lambda batch, context: batch.jump(context)))
 
     def jump_change(self, before: State, d: Array) -> Array:
         """What small changes ``d`` (k,) of internal variables before a jump that was made are after it."""
@@ -469,7 +469,3 @@ class System(Layout, FrozenModel):
         """Energies of all elements in J."""
         energies = [batch.energy(motion).summed() for batch in self.batches]
         return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
-
-
-def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:
-    return batch.jump(context) if isinstance(batch, ElementBatch) else None

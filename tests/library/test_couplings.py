@@ -45,6 +45,25 @@ def test_gears_share_a_torque_over_many_turns(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
+def test_gears_go_on_over_a_jump_of_their_torque(group: str) -> None:
+    """``(J_1 + J_2/i^2) q_1'' = M``, in steps that end where ``M`` jumps."""
+    model = mbs.Model(group)
+    first, second = wheel(model, 0.0, 0.4), wheel(model, 3.0, 1.2)
+    model.add(Coupling(first, second, 2.0))
+
+    def torque(t: float) -> tuple[float, float, float]:
+        return 0.0, 0.0, 7.0 if t < 1.03 else -2.0
+
+    torque.jumps = [1.03]  # type: ignore[attr-defined]
+    model.add(Moment(first.nodes[1], torque))
+    solution = mbs.simulate(model, t_end=2.0, step=0.05)
+    t, later = solution.t, np.maximum(solution.t - 1.03, 0.0)
+    angle = 0.5 * (7.0 * t**2 - 9.0 * later**2) / (0.4 + 1.2 / 4.0)
+    np.testing.assert_allclose(solution.coordinate(first), angle, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(solution.coordinate(second), -0.5 * angle, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_a_differential_splits_its_torque(group: str) -> None:
     """``q_1 + q_2 - 2 q_0 = 0``: each side gets half of what the carrier's inertia leaves."""
     model = mbs.Model(group)
