@@ -1,0 +1,133 @@
+"""Matrices of steps in contact are derivatives of their equations, and of the forces that obey the laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import ELEMENTS, GROUPS, build
+
+import fem_mbs as mbs
+from fem_mbs.alpha.step import Unknowns
+from fem_mbs.arrays import Array
+from fem_mbs.contact.complementarity import Laws, projected
+from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.equations import ContactEquations, ContactLinearization
+from fem_mbs.contact.smooth import in_touch
+from fem_mbs.contact.touching import touching_of
+from fem_mbs.elements import Ball, Box, Bushing, Contact, Plane, RevoluteJoint, RigidBody
+from fem_mbs.system.matrices import solve_with_constraints
+
+H, SHIFT = 0.02, 1e-6
+RIGID = (
+    *("rigid stop of a slider", "rigid stop of a hinge", "rope", "pin in a bush", "contacts of three balls"),
+    *("contact of a box on a plane", "contact of a beam with a ball", "contact of two beams", "contact of capsules"),
+)
+
+
+def equations_of(
+    system: mbs.System, state: mbs.State, memory: Any, touches: Array
+) -> tuple[ContactEquations, Unknowns]:
+    """Those of a step in which these touch, and its first guess with directions beside."""
+    method, touching = mbs.NonsmoothAlpha().smooth_method, touching_of(contacts_of(system), touches)
+    stepper, inner = in_touch(method, touching), touching.inner(state)
+    if memory is None:
+        memory = method.init(contacts_of(system).open, contacts_of(system).without(state), H)
+    equations = stepper.equations(touching.system, inner, H, memory)
+    assert isinstance(equations, ContactEquations)
+    return equations, equations.predict(equations.formulas.guess, inner.multipliers)
+
+
+def derivatives_hold(equations: ContactEquations, unknown: Unknowns) -> ContactLinearization:
+    """Of equations, gaps and slips against increments, multipliers and forces."""
+    system, rng = equations.system, np.random.default_rng(1)
+    lin = equations.linearize(unknown, equations.evaluate(unknown))
+    d = system.spread(rng.normal(size=system.n_free))
+    d[6 * system.n :] = 0.0
+    push, P = rng.normal(size=system.m), rng.normal(size=3 * equations.touching.k)
+    way = system.from_body(lin.R, system.with_own(np.matvec(lin.T_inv, system.nodes_of(d)), d))
+
+    def at(share: float) -> Any:
+        multipliers = unknown.multipliers + share * np.append(push, P)
+        return equations.evaluate(unknown._replace(D=unknown.D + share * way, multipliers=multipliers))
+
+    before, after = at(-SHIFT), at(SHIFT)
+    change = lambda one, other: (one - other) / (2.0 * SHIFT)  # noqa: E731
+    force = H**2 * change(after.evaluation.force, before.evaluation.force)
+    found, pushed = solve_with_constraints(system, lin.free, force, change(after.closing, before.closing))
+    np.testing.assert_allclose(found + lin.moves @ P, d, rtol=0, atol=1e-7 * np.abs(d).max())
+    size = np.abs(pushed).max(initial=1.0)
+    np.testing.assert_allclose(pushed + lin.reacts @ P, H**2 * push, rtol=0, atol=1e-6 * size)
+    for matrix, rates in (
+        (lin.E, change(after.rates, before.rates)),
+        (lin.opening, change(after.opening, before.opening)),
+    ):
+        np.testing.assert_allclose(matrix @ d, rates.ravel(), rtol=0, atol=1e-7 * np.abs(rates).max())
+    return lin
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", RIGID)
+def test_derivatives_of_a_step_in_contact(name: str, group: str) -> None:
+    """Of every kind of contact, wherever it is, pressed by any forces."""
+    model, _ = build(ELEMENTS[name], group=group)
+    rng = np.random.default_rng(2)
+    for node in model.nodes[1:]:
+        model.add(RigidBody(node, 2.0, (1.0, 1.2, 1.4), (0.05, 0.02, -0.03)))
+        model.add(Bushing(model.ground, node, (60.0,) * 6, 0.5, point=node.position))
+        node.velocity, node.angular_velocity = rng.normal(size=(2, 3))
+    mbs.project_velocities(model)
+    system = mbs.System(model)
+    equations, unknown = equations_of(system, mbs.start(system), None, np.ones(contacts_of(system).count, bool))
+    joints, P = np.split(unknown.multipliers, [equations.system.m])
+    derivatives_hold(equations, unknown._replace(multipliers=np.append(joints, 5.0 * rng.normal(size=P.shape))))
+
+
+@pytest.mark.parametrize("group", GROUPS[:2])
+def test_forces_follow_their_laws(group: str) -> None:
+    """What slides, sticks and rolls on a floor: the factors of a step solve its equations with the laws."""
+    model = mbs.Model(group, gravity=(0.5, 0, -9.81))
+    one = model.add_node((0, 0, 0.1), velocity=(0.6, 0.2, 0), angular_velocity=(0, 0, 0.3))
+    other = model.add_node((0.5, 0.1, 0.1), velocity=(0.6, 0.35, 0), angular_velocity=(0, 0, 0.3))
+    third = model.add_node((0, 1.0, 0.1))
+    for node, mass in ((one, 1.0), (other, 0.5), (third, 0.7)):
+        model.add(RigidBody(node, mass, (0.02, 0.03, 0.04), (0.02, 0.01, -0.02)))
+    model.add(RevoluteJoint(one, other, (0, 1, 0), point=(0.3, 0, 0.1)))
+    for node, shape, friction in ((one, Box((0.4, 0.4, 0.2)), 0.3), (other, Ball(0.1), 0.2), (third, Ball(0.1), 0.6)):
+        model.add(Contact(model.ground, node, Plane(), shape, friction=friction))
+    mbs.project_velocities(model)
+    system, method = mbs.System(model), mbs.NonsmoothAlpha(newton=mbs.Newton(1e-12, 1e-14))
+    state = method.settle(system, mbs.start(system, method))
+    memory = method.init(system, state, H)
+    for _ in range(3):
+        last, (state, memory, *_) = (state, memory), method.step(system, state, H, memory)
+    equations, unknown = equations_of(system, last[0], last[1].alpha, last[1].touches)
+    inner = equations.touching.inner(state)
+    D = equations.system.kinematics.relative(last[0].x, last[0].R, state.x, state.R).ravel()
+    rate = (state.v.ravel() - equations.formulas.constants[0]) / equations.formulas.factors[0]
+    unknown = unknown._replace(D=D, Z=D - rate, multipliers=inner.multipliers)
+    lin = derivatives_hold(equations, unknown)
+    residual = equations.evaluate(unknown)
+    right = np.random.default_rng(3).normal(size=equations.system.size)
+    d, reactions = np.split(lin.factors.solve(right), [equations.system.n_free])
+    free = lin.free.solve(right)
+    d, P = equations.system.spread(d), lin.along(equations.system.spread(free[: equations.system.n_free]))
+    np.testing.assert_allclose(d + lin.moves @ P, equations.system.spread(free[: -len(reactions)]), rtol=0, atol=1e-9)
+    laws = Laws(lin.mobility, residual.rates - (lin.mobility @ residual.P.ravel()).reshape(-1, 3), lin.friction)
+    shift = 1e-7 / np.abs(P).max()
+    ends = [
+        projected(
+            residual.P + s * P.reshape(-1, 3),
+            residual.rates - s * (lin.E @ d).reshape(-1, 3),
+            laws.mu,
+            laws.r_N,
+            laws.r_T,
+        )
+        for s in (-shift, shift)
+    ]
+    pushes = residual.P[:, 0] > 0.0
+    assert pushes.sum() >= 3
+    np.testing.assert_allclose(
+        P.reshape(-1, 3)[pushes], ((ends[1] - ends[0]) / (2 * shift))[pushes], rtol=0, atol=1e-5 * np.abs(P).max()
+    )
