@@ -20,9 +20,9 @@ from fem_mbs.elements.bodies import ModalBody as ModalBody
 from fem_mbs.elements.bodies import PointMass as PointMass
 from fem_mbs.elements.bodies import RigidBody as RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact as BeamContact
-from fem_mbs.elements.contact.between import contacts_between as contacts_between
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.group import ContactGroup as ContactGroup
+from fem_mbs.elements.contact.group import contacts_between as contacts_between
 from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
 from fem_mbs.elements.contact.shapes import Capsule as Capsule

@@ -10,10 +10,22 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Faces, Positive, Shape, Vector3, checked
-from fem_mbs.elements.contact.boxes import SIGNS, BoxCapsuleData, BoxesData, BoxPoints, box_capsule, box_points, boxes
-from fem_mbs.elements.contact.cylinders import CylinderBallData, PlaneCylinderData, cylinder_ball, plane_cylinder
+from fem_mbs.elements.contact.boxes import (
+    SIGNS,
+    BoxCapsuleData,
+    BoxesData,
+    BoxPoints,
+    CylinderBallData,
+    MeshBallData,
+    PlaneCylinderData,
+    box_capsule,
+    box_points,
+    boxes,
+    cylinder_ball,
+    mesh_ball,
+    plane_cylinder,
+)
 from fem_mbs.elements.contact.pairs import BushData, Pair, PlaneData, SegmentData, pin_in_bush, plane_points, segments
-from fem_mbs.elements.contact.triangles import MeshBallData, mesh_ball
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface, about, circle, tube
 
 

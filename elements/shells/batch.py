@@ -14,7 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
-from fem_mbs.elements.shells.doubts import WRINKLES, compression, sides
+from fem_mbs.elements.shells.looks import WRINKLES, compression, sides
 from fem_mbs.elements.shells.strains import (
     ALTERNATING,
     GAUSS,

@@ -32,9 +32,8 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
 from fem_mbs.elements.shells.batch import ShellBatch, share
-from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
-from fem_mbs.elements.shells.results import ShellPicture, ShellResults
+from fem_mbs.elements.shells.looks import ShellPicture, ShellResults, doubts
 from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear, quad_coordinates
 from fem_mbs.errors import ModelError

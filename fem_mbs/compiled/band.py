@@ -18,9 +18,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.machine import lanes
+from fem_mbs.compiled.machine import Text, lanes
 from fem_mbs.compiled.program import EVERY, Between, Program, Statement, address, padded
-from fem_mbs.compiled.text import Text
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
+from fem_mbs.compiled.machine import Text
 from fem_mbs.compiled.tape import Guard, Tape
-from fem_mbs.compiled.text import Text
 
 PART = 500
 """Operations, inputs or results in a function."""

@@ -19,9 +19,8 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled import machine
 from fem_mbs.compiled.emit import GUARD, CellRows, Sink, array, function
-from fem_mbs.compiled.machine import kernel
+from fem_mbs.compiled.machine import Text, kernel
 from fem_mbs.compiled.tape import Guard, Number, Tape
-from fem_mbs.compiled.text import Text
 
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""

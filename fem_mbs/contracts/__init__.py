@@ -155,12 +155,12 @@ from fem_mbs.contracts.public import former as former
 from fem_mbs.contracts.public import instance as instance
 from fem_mbs.contracts.public import moments as moments
 from fem_mbs.contracts.public import same as same
-from fem_mbs.contracts.sensor import Sensor as Sensor
-from fem_mbs.contracts.sensor import SensorBatch as SensorBatch
 from fem_mbs.contracts.signal import Combines as Combines
 from fem_mbs.contracts.signal import ControlElement as ControlElement
 from fem_mbs.contracts.signal import Input as Input
 from fem_mbs.contracts.signal import Inputs as Inputs
+from fem_mbs.contracts.signal import Sensor as Sensor
+from fem_mbs.contracts.signal import SensorBatch as SensorBatch
 from fem_mbs.contracts.signal import Signal as Signal
 from fem_mbs.contracts.signal import SignalSource as SignalSource
 from fem_mbs.contracts.signal import WiredBatch as WiredBatch

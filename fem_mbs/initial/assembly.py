@@ -31,8 +31,7 @@ from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.sizes import GAP
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import GAP, Evaluation, System
 
 CLOSED = 1e-12
 """Largest gap that is left, lengths against the extent of the model."""

@@ -52,8 +52,7 @@ from fem_mbs.system.matrices import (
     solve_with_constraints,
     velocity_residual,
 )
-from fem_mbs.system.sizes import least_norm
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import Evaluation, System, least_norm
 
 CORRECTIONS = 10
 CLOSED = 1e-13

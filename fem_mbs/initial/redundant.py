@@ -24,8 +24,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.null_space import count_repeated
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.sizes import projection
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import Evaluation, System, projection
 
 LOG = logging.getLogger("fem_mbs")
 SMALL = 1e-6

@@ -12,8 +12,7 @@ from fem_mbs.contracts import Method, Motion, State
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
-from fem_mbs.system.sizes import GAP
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import GAP, Evaluation, System
 
 
 class StatePoint(NamedTuple):

@@ -2,8 +2,21 @@
 
 Hairer, Wanner, *Solving Ordinary Differential Equations II* (1996), IV.5 (Table 5.6), IV.8 and VII.4. Stage values
 ``z`` after the start have the rates ``W z/h`` with ``W = A^-1``, whose eigenvectors part a linear system of all stages
-into one real and two conjugate complex ones. The equations of the stages and the end of a step are in
-``radau_stages.py``.
+into one real and two conjugate complex ones. Unknowns are the increments ``D_i`` (N,) from the start of the step to the
+stages, and multipliers (m,) there. What is collocated are the increments, in the chart at the start, and the
+velocities,
+
+    v_i = T(D_i) sum_j W_ij D_j/h,   vdot_i = sum_j W_ij (v_j - v_0)/h,   r_i = 0,   B_i v_i + Phi_t = 0.
+
+With body increments ``d_i`` of the stages, body velocities change by ``d' + [v, d]``, on either group: the equations of
+all stages become ``K + C dV + M dA`` of one place, with the eigenvalues of ``W/h`` in place of the time derivative
+(docs/theory.md, "Radau IIA on the group").
+
+At the end of a step joints are closed, and accelerations and multipliers obey the hidden constraints. The stages obey
+the constraints on velocities. Positions leave theirs by an error of the order of the step's own, which is taken out as
+in projected Runge-Kutta methods (Hairer, Wanner II, VII.2), along what forces of the joints do to the structure within
+the step, so that nothing stiff is set in motion. Multipliers and accelerations of the last stage are of order 3 where
+joints act; the hidden constraints give them the order of positions and velocities.
 
 The local error is that of an embedded formula of order 3 (eqs. 8.17-8.19), for equations of second order: the
 difference of both formulas in positions and in velocities is filtered by the real matrix of the stages,
@@ -13,33 +26,301 @@ difference of both formulas in positions and in velocities is filtered by the re
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Report, State, Step, checked
+from fem_mbs.contracts import Method, Motion, RateSensitivities, Report, State, Step, checked
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.methods.radau_stages import (
-    ERROR,
-    NODES,
-    REAL,
-    WEIGHTS,
-    Radau,
-    StageLinearization,
-    StageResiduals,
-    Stages,
-    ahead,
-    closed,
-    following,
-    last_stage,
-    settled,
-)
 from fem_mbs.newton import Newton, NotConvergedError
-from fem_mbs.system.matrices import rate_product, solve_with_constraints
-from fem_mbs.system.system import System
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import (
+    gradient_product,
+    leading_matrix,
+    rate_product,
+    solve_with_constraints,
+    velocity_residual,
+)
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.system import Evaluation, System
+
+ROOT = 6.0**0.5
+NODES = np.array([0.4 - 0.1 * ROOT, 0.4 + 0.1 * ROOT, 1.0])
+"""Instants of the stages, over the step; the last one is its end."""
+WEIGHTS = np.array(
+    [
+        [(88.0 - 7.0 * ROOT) / 360.0, (296.0 - 169.0 * ROOT) / 1800.0, (-2.0 + 3.0 * ROOT) / 225.0],
+        [(296.0 + 169.0 * ROOT) / 1800.0, (88.0 + 7.0 * ROOT) / 360.0, (-2.0 - 3.0 * ROOT) / 225.0],
+        [(16.0 - ROOT) / 36.0, (16.0 + ROOT) / 36.0, 1.0 / 9.0],
+    ]
+)
+"""``A``: stage values from stage rates."""
+RATES = np.linalg.inv(WEIGHTS)
+"""``W``."""
+_values, _vectors = np.linalg.eig(RATES)
+_order = [int(np.argmin(np.abs(_values.imag))), int(np.argmax(_values.imag))]
+REAL, COMPLEX = float(_values[_order[0]].real), complex(_values[_order[1]])
+"""Eigenvalues of ``W``, of the conjugate ones that with the positive imaginary part."""
+RIGHT, LEFT = _vectors[:, _order], np.linalg.inv(_vectors)[_order]
+"""Their right eigenvectors (columns) and left ones (rows)."""
+ERROR = np.array([-13.0 - 7.0 * ROOT, -13.0 + 7.0 * ROOT, -1.0]) / (3.0 * REAL)
+"""Weights of stage values in the difference from the embedded formula, beside ``h/REAL`` of the rate at the start."""
+
+
+@lru_cache(maxsize=64)
+def ahead(ratio: float) -> Array:
+    """Weights ``(3, 5)`` of the stages of a step that is ``ratio`` times as long as the last one.
+
+    They extrapolate the polynomial through the values at the start and at the stages of the last step, which has the
+    given derivative, times that step, at its end.
+    """
+    places = np.append(0.0, NODES) - 1.0
+    powers = np.arange(5)
+    conditions = np.vstack([places[:, None] ** powers, powers == 1])
+    return np.asarray((ratio * NODES[:, None]) ** powers @ np.linalg.inv(conditions))
+
+
+@lru_cache(maxsize=64)
+def following(ratio: float) -> Array:
+    """The same weights ``(3, 3)`` for the polynomial through the stages alone."""
+    powers = np.arange(3)
+    return np.asarray((1.0 + ratio * NODES[:, None]) ** powers @ np.linalg.inv(NODES[:, None] ** powers))
+
+
+CORRECTIONS = 10
+"""Corrections after which joints do not close."""
+ROUNDING = 1e-15
+"""Gaps below this are left, lengths over the extent of the model; of others one correction leaves next to nothing."""
+
+
+def last_stage(problem: Radau, stages: Stages) -> State:
+    """The state at the last stage."""
+    system, n = problem.system, problem.system.n
+    x, R, rates = problem.place(stages.D)
+    own = problem.own(2, stages.D[2], rates[:, 2])
+    v, vdot = (system.nodes_of(part) for part in rates[:, 2])
+    return State(problem.state.t + problem.h, x[2 * n :], R[2 * n :], v, vdot, stages.multipliers[2], *own)
+
+
+def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> State:
+    """The state with joints closed on positions and velocities, to a tolerance."""
+    system, h, prescribed = problem.system, problem.h, problem.prescribed[2]
+    per_rate, none = REAL / h, np.zeros(system.N)
+    for k in range(CORRECTIONS):
+        joints = system.joints(system.motion(state), prescribed)
+        velocity = h * velocity_residual(system, joints)
+        gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max()
+        if gaps <= (tolerance if k else ROUNDING):
+            return state
+        d, multipliers = solve_with_constraints(system, factors, none, REAL * joints.constraint)
+        w, _ = solve_with_constraints(system, factors, none, velocity)
+        d, w = system.from_body(state.R, d) * problem.second, system.from_body(state.R, w) * problem.second
+        x, R = system.kinematics.retract(state.x, state.R, -system.nodes_of(d))
+        state = replace(
+            state,
+            x=x,
+            R=R,
+            v=state.v - per_rate * system.nodes_of(w),
+            vdot=state.vdot - per_rate**2 * system.nodes_of(d),
+            multipliers=state.multipliers - multipliers / h**2,
+            u=state.u - system.own_of(d),
+            udot=state.udot - per_rate * system.own_of(w),
+            uddot=state.uddot - per_rate**2 * system.own_of(d),
+        )
+    raise NotConvergedError(f"joints stay open by {gaps:.1e} at the end of a step")
+
+
+def settled(problem: Radau, state: State, factors: Factors) -> State:
+    """The state with accelerations and multipliers that obey the equations of motion and the hidden constraints.
+
+    Of the first, what Newton's method has left is taken out with the matrix of the stages: that of the masses alone
+    would make large accelerations of small errors of what is stiff.
+    """
+    system, h, order = problem.system, problem.h, problem.order
+    motion = system.motion(state)
+    evaluation = system.evaluate(motion, state.multipliers, problem.prescribed[2])
+    change, multipliers = solve_with_constraints(system, factors, -h * h * evaluation.force, np.zeros(system.m))
+    change, multipliers = (REAL / h) ** order.clip(0) * change, multipliers / h**2
+    if system.m:
+        accelerations = np.append(motion.A, state.uddot) + change * problem.second
+        missed = constraints.acceleration_residual(system, evaluation)
+        missed += gradient_product(system, evaluation.gradients, accelerations)
+        matrix = system.solver.factor(leading_matrix(system, evaluation))
+        more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
+        change, multipliers = change + more, multipliers + forces
+    vdot = system.kinematics.vdot(state.R, motion.V, motion.A + system.nodes_of(change))
+    own, order = system.own_of(change), system.order
+    return replace(
+        state,
+        vdot=np.where(system.free, vdot, 0.0),
+        multipliers=state.multipliers + multipliers,
+        u=state.u + np.where(order == 0, own, 0.0),
+        udot=state.udot + np.where(order == 1, own, 0.0),
+        uddot=state.uddot + np.where(order == 2, own, 0.0),
+    )
+
+
+MIDDLE = 1
+"""The stage whose derivatives serve all."""
+
+
+class Stages(NamedTuple):
+    """Increments ``(3, N)`` and multipliers ``(3, m)``."""
+
+    D: Array
+    multipliers: Array
+
+
+class StageResiduals(NamedTuple):
+    """The equations at the stages."""
+
+    R: Array
+    """``(3 n, 3, 3)``."""
+    rates: Array
+    """First and second rates on the group and of internal variables, ``(2, 3, N)``."""
+    evaluations: list[Evaluation]
+    residual: Array
+    """``h^2 r`` of free components and ``h (B v + Phi_t)``, ``(3, size)``."""
+
+
+class StageLinearization(NamedTuple):
+    """Factorised matrices for the real and the complex eigenvalue."""
+
+    real: Factors
+    complex: Factors
+
+
+class Radau:
+    """The equations of one step."""
+
+    def __init__(self, system: System, state: State, h: float) -> None:
+        self.system, self.state, self.h = system, state, h
+        self.t = state.t + h * NODES
+        self.prescribed = [system.prescribe(float(t)) for t in self.t]
+        self.kinematics = system.stacked(3)
+        self._x, self._R = np.tile(state.x, (3, 1)), np.tile(state.R, (3, 1, 1))
+        self.begin = state.rates
+        self.order = system.orders
+        self.moving, self.second = self.order > 0, self.order == 2
+        """Components with a rate, and with an acceleration, ``(N,)``."""
+
+    def nodes_of(self, values: Array) -> Array:
+        """The part ``(3 n, 6)`` of stage values ``(3, N)`` that belongs to nodes."""
+        return values[:, : 6 * self.system.n].reshape(-1, 6)
+
+    def with_own(self, nodes: Array, values: Array) -> Array:
+        """Stage values ``(3, N)`` of nodes ``(3 n, 6)``, and those of internal variables as in ``values`` (3, N)."""
+        parts = nodes.reshape(3, -1)
+        return np.concatenate([parts, values[:, 6 * self.system.n :]], axis=1) if self.system.k else parts
+
+    def slopes(self, rates: Array) -> Array:
+        """Derivatives (3, N) of the polynomial through the rates at the start and at the stages."""
+        return (RATES / self.h) @ (rates - self.begin)
+
+    def place(self, D: Array) -> tuple[Array, Array, Array]:
+        """Positions, rotations, and rates of first and second order, of all stages."""
+        nodes = self.nodes_of(D)
+        x, R = self.kinematics.retract(self._x, self._R, nodes)
+        first = (RATES / self.h) @ D
+        first = self.moving * self.with_own(np.matvec(self.kinematics.tangent(nodes), self.nodes_of(first)), first)
+        return x, R, np.stack([first, self.slopes(first)])
+
+    def evaluate(self, stages: Stages) -> StageResiduals:
+        """The equations at all stages."""
+        system, n = self.system, self.system.n
+        x, R, rates = self.place(stages.D)
+        body = self.kinematics.motion(R, np.stack([self.nodes_of(part) for part in rates]))
+        x, R, (V, A) = x.reshape(3, n, 3), R.reshape(3, n, 3, 3), body.reshape(2, 3, n, 6)
+        residual, evaluations = np.empty((3, system.size)), []
+        for i in range(3):
+            own = self.own(i, stages.D[i], rates[:, i])
+            motion = Motion(float(self.t[i]), x[i], R[i], V[i], A[i], system.gravity, *own)
+            evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
+            residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
+            if system.m:
+                residual[i, system.n_free :] = self.h * velocity_residual(system, evaluation)
+            evaluations.append(evaluation)
+        return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
+
+    def own(self, i: int, D: Array, rates: Array) -> tuple[Array, Array, Array]:
+        """Internal variables and their rates at stage ``i``."""
+        system, first = self.system, 6 * self.system.n
+        if not system.k:
+            return self.state.u, self.state.udot, self.state.uddot
+        return (
+            self.system.ahead(self.state, self.h * NODES[i]) + D[first:],
+            rates[0, first:],
+            (self.second * rates[1])[first:],
+        )
+
+    def linearize(self, trial: StageResiduals) -> StageLinearization:
+        """Factorised ``[[h^2 (K + C dV + M dA), B^T], [w B + h (B v)', 0]]`` for both eigenvalues ``w`` of ``W``.
+
+        ``dV = w/h + V``, ``dA = (w/h + X) dV`` with the brackets ``V`` and ``X`` of the body velocity: polynomials in
+        ``w/h``, of which the entries are computed once.
+        """
+        system, evaluation, h = self.system, trial.evaluations[MIDDLE], self.h
+        turning, carried = _brackets(evaluation.motion.V)
+        one = np.broadcast_to(np.eye(6), turning.shape)
+        own = slice(6 * system.n, None)
+        none, moving, second = np.zeros(system.k), self.moving[own].astype(float), self.second[own].astype(float)
+        held = tangent.entries(
+            system, evaluation, RateSensitivities(turning, none), RateSensitivities(carried @ turning, none), h * h
+        )
+        once = tangent.rate_entries(
+            system, evaluation, RateSensitivities(one, moving), RateSensitivities(turning + carried, none), h
+        )
+        twice = tangent.rate_entries(system, evaluation, None, RateSensitivities(one, second))
+        forces = system.pattern.force_entries
+        rows = slice(forces, forces + system.pattern.gradient_entries)
+        turned = self._row_changes(evaluation, turning) if system.m else 0.0
+
+        def factor(w: float | complex) -> Factors:
+            values = held.astype(type(w))
+            values[:forces] += w * once[:forces] + w * w * twice[:forces]
+            values[rows] = w * held[rows] + turned
+            stored = system.solver.stored(values.real)
+            if np.iscomplexobj(values):
+                stored = stored + 1j * system.solver.stored(values.imag)
+            return system.solver.factor(stored)
+
+        return StageLinearization(factor(REAL), factor(COMPLEX))
+
+    def _row_changes(self, evaluation: Evaluation, turning: Array) -> Array:
+        """Flat ``h (d(B v)/dq + B V)``; left out where equations repeat each other, as their combinations turn, too."""
+        system = self.system
+        if system.redundant is not None:
+            return np.zeros(system.pattern.gradient_entries)
+        dV = RateSensitivities(turning, np.zeros(system.k))
+        return flat(tangent.velocity_derivatives(system, evaluation, dV, self.h))
+
+    def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
+        """Changes of the increments and of the multipliers, to be subtracted."""
+        system = self.system
+        parted = LEFT @ trial.residual
+        y = linearization.real.solve(np.ascontiguousarray(parted[0].real))
+        z = linearization.complex.solve(parted[1])
+        solution = np.outer(RIGHT[:, 0].real, y) + 2.0 * np.outer(RIGHT[:, 1], z).real
+        d = np.zeros((3, system.N))
+        d[:, system.free_rows] = solution[:, : system.n_free]
+        nodes = self.kinematics.from_body(trial.R, self.nodes_of(d))
+        nodes = np.matvec(self.kinematics.inverse_tangent(self.nodes_of(stages.D)), nodes)
+        return Stages(self.with_own(nodes, d), solution[:, system.n_free :] / self.h**2)
+
+
+def _brackets(V: Array) -> tuple[Array, Array]:
+    """``V`` with ``[V, d] = V d`` of body velocities, and ``X`` with ``A = V' + X V/2``, both ``(n, 6, 6)``."""
+    turning = se3.bracket(V)
+    carried = np.zeros_like(turning)
+    carried[:, :3, :3] = so3.skew(V[:, 3:])
+    carried[:, :3, 3:] = -so3.skew(V[:, :3])
+    return turning, carried
 
 
 def embedded_error(problem: Radau, stages: Stages, trial: StageResiduals, factors: Factors) -> Array:

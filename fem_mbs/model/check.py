@@ -24,8 +24,7 @@ from fem_mbs.initial.state_point import as_built, check_system, largest_gap, wit
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures.pictures import page
 from fem_mbs.system.matrices import mass_product
-from fem_mbs.system.sizes import GAP
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import GAP, Evaluation, System
 
 SHOWN = 4
 WIDTH = 22

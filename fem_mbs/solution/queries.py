@@ -31,8 +31,8 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts.public import COMPLETE
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.recovery import LargestStress, Recovered
-from fem_mbs.elements.shells.results import FACES
-from fem_mbs.elements.shells.results import principal as of_plane_stress
+from fem_mbs.elements.shells.looks import FACES
+from fem_mbs.elements.shells.looks import principal as of_plane_stress
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3

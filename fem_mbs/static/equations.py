@@ -29,8 +29,7 @@ from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.solution.history import Instant
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.sizes import least_norm, refuse_gap
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import Evaluation, System, least_norm, refuse_gap
 
 DIFFERENCE = 1e-3
 """Differences of loads are taken over this share of the range of the load factor."""

@@ -16,13 +16,16 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
 from fem_mbs.errors import MotionError
+from fem_mbs.linear.constrained import LeastNormSolver, Projection
+from fem_mbs.linear.solvers import sums
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import check_shape
 from fem_mbs.system.layout import Layout
-from fem_mbs.system.pattern import TINY
-from fem_mbs.system.sizes import least_norm, refuse_gap
+from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.states import from_user, interpolate
+
+LIGHT, HEAVY = 1e-12, 1e12
+"""Masses against the largest that count as none, and masses that count as infinite."""
 
 
 class Evaluation(NamedTuple):
@@ -193,12 +196,24 @@ class System(Layout, FrozenModel):
     @cached_property
     def diagonal_mass(self) -> Array:
         """Diagonal of the mass matrix ``(N,)`` in body components, as built."""
-        return sizes.diagonal_mass(self)
+        motion, result = self.at_rest(), np.zeros(self.N)
+        for batch, data, rows in zip(self.batches, self.prescribe(0.0).elements, self.components, strict=True):
+            if (mass := batch.mass(batch.force(motion, data)[1])) is not None:
+                result += sums(rows.ravel(), np.diagonal(mass, axis1=1, axis2=2).ravel(), self.N)
+        return result
 
     @cached_property
     def constraint_mass(self) -> Array:
-        """Mass that each constraint equation accelerates, see :func:`fem_mbs.system.sizes.constraint_mass`."""
-        return sizes.constraint_mass(self)
+        """Mass that each constraint equation accelerates, ``1/diag(B diag(M)^-1 B^T)``, as built, ``(2, m)``.
+
+        The first row has those of equations in units of length, whose reactions are forces; the second the others.
+        """
+        mass, motion = self.diagonal_mass, self.at_rest()
+        mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, LIGHT * mass.max(initial=TINY)))
+        joints = zip(self.constraint_batches, self.prescribe(0.0).constraints, self.gradient_components, strict=True)
+        parts = [np.vecdot(own.evaluate(motion, data)[1] ** 2, mobility[rows]) for own, data, rows in joints]
+        result = 1.0 / np.maximum(flat(parts), 1.0 / HEAVY)
+        return np.stack([np.where(self.of_length, result, 0.0), np.where(self.of_length, 0.0, result)])
 
     def to_user(self, state: State) -> State:
         x = state.x + self.origin if self.far else state.x
@@ -469,3 +484,41 @@ class System(Layout, FrozenModel):
         """Energies of all elements in J."""
         energies = [batch.energy(motion).summed() for batch in self.batches]
         return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
+
+
+# constraints that repeat each other leave multipliers open, and gaps that nothing closes
+
+GAP = 1e-8
+"""Largest gap of a joint against the extent of the model."""
+
+
+def projection(system: System, motion: Motion) -> Projection:
+    """What multipliers do at a motion, and which gaps can be closed, where constraints repeat each other.
+
+    Orthogonal for the sum of squares of multipliers that are forces, and of moments over ``length``.
+    """
+    solver = system.solver
+    assert isinstance(solver, LeastNormSolver)
+    gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in system.constraint_batches])
+    return solver.projection(solver.stored(system.pattern.of_gradients(gradients)), system.constraint_weight**-2)
+
+
+def least_norm(system: System, evaluation: Evaluation) -> Array:
+    """Of all multipliers that do the same, those of least norm; the same where they are unique."""
+    if system.redundant is None:
+        return evaluation.multipliers
+    return projection(system, evaluation.motion).least_norm(evaluation.multipliers)
+
+
+def refuse_gap(system: System, evaluation: Evaluation) -> None:
+    """Raise :class:`MotionError` if constraints that repeat each other have left a gap that no motion closes."""
+    if system.redundant is None:
+        return
+    gaps = np.abs(evaluation.constraint * system.constraint_weight)
+    if gaps.max() > GAP:
+        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
+        raise MotionError(
+            f"{owner} is open at t = {evaluation.motion.t:.6g} s ({equation}: {gaps.max():.2g}, lengths against "
+            "the extent of the model), and no motion closes it: joints that repeat each other contradict each "
+            f"other, by their drives or because axes and points do not match. {system.redundant.text}"
+        )

@@ -41,7 +41,7 @@ pytest.importorskip("llvmlite")
 
 from fem_mbs.compiled import band, batches, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
-from fem_mbs.compiled.outside import refuse_outside  # noqa: E402
+from fem_mbs.compiled.one_cell import refuse_outside  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
 from fem_mbs.contracts import Batch, Element, ElementBatch, Motion, node_rows  # noqa: E402
 from fem_mbs.system.system import System  # noqa: E402

@@ -23,7 +23,7 @@ from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.system.constraints import gradient_transpose_product
 from fem_mbs.system.matrices import mass_product
-from fem_mbs.testing.bench import free, joined
+from fem_mbs.testing.method_laws import free, joined
 
 ANGLES, EULER = mbs.ClassicalAlpha(), mbs.ClassicalAlpha("euler_parameters")
 LIE = mbs.GeneralizedAlpha(formulation="index3")

@@ -29,7 +29,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.methods.comparison.symplectic import SymplecticProblem
-from fem_mbs.testing.bench import bodies
+from fem_mbs.testing.method_laws import bodies
 
 H = 0.5
 """A long step makes stiffness, damping and mass weigh alike in the matrix."""

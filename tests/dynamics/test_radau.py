@@ -11,7 +11,7 @@ from test_redundant import door, total
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
-from fem_mbs.testing.bench import free
+from fem_mbs.testing.method_laws import free
 
 METHOD = mbs.RadauIIA()
 both = pytest.mark.parametrize("group", ["R3xSO3", "SE3"])

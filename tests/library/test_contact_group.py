@@ -27,7 +27,7 @@ from fem_mbs.elements import (
     SpringDamper,
     contacts_between,
 )
-from fem_mbs.elements.contact import between
+from fem_mbs.elements.contact import group as contact_group
 from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.initial.state_point import as_built, without_accelerations
@@ -200,7 +200,7 @@ def test_what_is_deep_as_built_is_named() -> None:
 
 def test_many_pairs_are_one_element(monkeypatch: pytest.MonkeyPatch) -> None:
     """For each two kinds of shapes, whatever else there is."""
-    monkeypatch.setattr(between, "MANY", 3)
+    monkeypatch.setattr(contact_group, "MANY", 3)
     model = mbs.Model()
     shapes = [Ball(R), Ball(R), Ball(R), Box((R, R, R)), Box((R, R, R)), Capsule(R, R)]
     parts = [model.add(RigidBody(model.add_node((k, 0, 1)), 1.0, [1.0] * 3, shape=s)) for k, s in enumerate(shapes)]

@@ -10,7 +10,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
 from fem_mbs.elements import Shell, ShellSection
-from fem_mbs.elements.shells.doubts import shapes
+from fem_mbs.elements.shells.looks import shapes
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System

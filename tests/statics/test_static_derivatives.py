@@ -14,7 +14,7 @@ from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.elements import Bushing, Force
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.contact_step import ContactPathProblem
+from fem_mbs.static.contacts import ContactPathProblem
 from fem_mbs.static.equations import Arc, Direction, Equations, Loading, Metric, PathUnknown, Point, StepProblem
 
 RIGID = (
