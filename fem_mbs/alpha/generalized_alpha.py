@@ -20,7 +20,6 @@ from fem_mbs.alpha.local_error import (
     block_ended,
     errors_of_step,
     highest_derivatives,
-    over_block,
     tolerances,
     worst,
 )
@@ -195,28 +194,24 @@ class GeneralizedAlpha(Method):
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
-        carried = memory.errors
-        if carried is not None and errors.of_block is not None:
+        accelerations, carried = errors.accelerations, memory.errors
+        if carried is not None and errors.defects is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = carried.values
-                if carried.singles:
-                    ended = carried._replace(t=new.t, singles=carried.singles - 1)
-                else:
-                    rates = errors.accelerations.now, errors.slope
-                    ended = block_ended(scheme, carried, new, rates, h, errors.local)
-                if isclose(new.t - carried.t, h, rel_tol=SAME):
-                    constants = newmark(scheme.parameters, h, values[1:4], system.order).constants
-                    values = equations.carried(solution, values, constants, *errors.of_block)
-                else:
-                    v = carried.flow[0, : state.v.size].reshape(state.v.shape)
-                    carry = partial(equations.over_block, solution, v, scheme.parameters, errors.of_block)
-                    values = over_block(system, carried, ended, new, carry)
-            carried = ended._replace(values=values)
+                ended, back = block_ended(scheme, carried, new, accelerations)
+                H = h if back is None else new.t - carried.t  # noqa: N806
+                formulas = newmark(scheme.parameters, H, ended.values[1:4], system.order)
+                at = equations, solution
+                if back is not None:
+                    at = equations.over_block(solution, carried, formulas)
+                values = at[0].carried(at[1], ended.values, formulas.constants, errors.defects)
+            carried = ended._replace(values=values if back is None else values + back)
+        if errors.crossed:  # what is before says nothing of what follows
+            accelerations = restarted(accelerations.now, new.t, errors.local)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
             a,
-            errors.accelerations,
+            accelerations,
             guess.missed(*missed, system.weight),
             solution.history,
             None if errors.crossed else matrix,

@@ -6,14 +6,14 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import isclose
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
-from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
+from fem_mbs.alpha.newmark import DIGITS, SAME, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
@@ -49,12 +49,10 @@ class StepErrors(NamedTuple):
 
     local: float
     """Size of the local error."""
-    of_block: Array | None
-    """Defects ``(2, N)`` of increment and velocities, of all steps of a block that ends here."""
-    slope: Array
-    """Derivative ``(N,)`` of the highest derivatives."""
+    defects: Array | None
+    """Of increment and velocities ``(2, N)``, of all steps of a block that ends here."""
     accelerations: AccelerationHistory
-    """What the next step is compared with."""
+    """Of the new state, and before."""
     branches: Array | None
     """On which side of their kinks laws are at the end, where there are such."""
     crossed: bool
@@ -90,24 +88,19 @@ def errors_of_step(
             led = left  # where Newton's method had nothing to solve, nothing is taken back
             if (matrix := solution.linearization) is not None:
                 led = response(scheme, solution.value.evaluation, left, matrix.factors)
-            if memory.steps:
-                lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, now + before.now, led)
-            else:
-                lasting = scheme.parameters.both_defects * worst(system, led)
-                oscillating = set_off(scheme, h * (new.v - state.v), left, led)
+            lasting = scheme.parameters.both_defects * worst(system, led)
+            oscillating = unresolved(scheme, h, state, new, None if memory.steps else (left, led))
             missed = None
             if system.follows_time:
                 missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
-    of_block = None
+    defects = None
     if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
         ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
         third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
-        of_block = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
-    history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
-    if crossed:  # what is before says nothing of what follows
-        history = restarted(now, new.t, local)
-    return StepErrors(local, of_block, slope, history, branches, crossed)
+        defects = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
+    history = AccelerationHistory(now, state.t, recent.now, recent.t_old, recent.old, local)
+    return StepErrors(local, defects, history, branches, crossed)
 
 
 def after_rest(memory: AlphaMemory, local: float) -> bool:
@@ -213,39 +206,31 @@ def response(scheme: Scheme, evaluation: Evaluation, defect: Array, factors: Fac
     return np.append(nodes, error[n:]) if system.k else nodes
 
 
-def lasting_and_unresolved(
-    scheme: Scheme, h: float, before: State, state: State, both_ends: Array, led: Array
-) -> tuple[Array, Array]:
-    """Length in m and angle in rad ``(2,)`` of the worst node: of what lasts of a step of ``h``, and of oscillations.
+def unresolved(
+    scheme: Scheme, h: float, before: State, state: State, defects: tuple[Array, Array] | None = None
+) -> Array:
+    """Length in m and angle in rad ``(2,)`` by which a step of ``h`` errs in oscillations that are too fast for it.
 
-    What lasts is ``led`` (N,), and the defect that velocities have. Oscillations too fast for the step show as
-    velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates
-    from step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of
-    it. No more of it is there than velocities change: after a start accelerations may be those of vibrations that never
+    They show as velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What
+    alternates from step to step, or grows so, does not: the sum of the accelerations at both ends hardly knows of it.
+    No more of it is there than velocities change: after a start accelerations may be those of vibrations that never
     come.
+
+    Of a first step, with its ``defects``, it is what is beyond those that last: a velocity ``v`` that sets off an
+    oscillation of frequency ``w`` leads to ``sin(w h) v/w``, a step by the trapezoidal rule to ``h v/(1 + z)`` with
+    ``z = (w h)^2/4``. Of the first defect (N,), ``z/(1 + z) h v/3``, the equations of the step make as much over ``1 +
+    z``, the second one. The geometric mean of the two has the size of ``v/w`` in fast oscillations, and is both in slow
+    ones. Loads set off less, at most the step times the change of velocities.
     """
-    change = (state.v - before.v).reshape(-1, 2, 3)
-    missing = change - 0.5 * h * both_ends[: 6 * scheme.system.n].reshape(-1, 2, 3)
-    squares = np.minimum(np.vecdot(missing, missing), np.vecdot(change, change))
-    lasting = scheme.parameters.both_defects * worst(scheme.system, led)
-    return lasting, h * np.sqrt(np.maximum.reduce(squares))
-
-
-def set_off(scheme: Scheme, change: Array, left: Array, led: Array) -> Array:
-    """Length in m and angle in rad by which oscillations too fast for a first step err beyond what lasts ``(2,)``.
-
-    A velocity ``v`` that sets off an oscillation of frequency ``w`` leads to ``sin(w h) v/w``, a step by the
-    trapezoidal rule to ``h v/(1 + z)`` with ``z = (w h)^2/4``. Of its defect ``left`` (N,), ``z/(1 + z) h v/3``, the
-    equations of the step make as much over ``1 + z``, ``led`` (N,). The geometric mean of the two has the size of
-    ``v/w`` in fast oscillations, and is both in slow ones. Loads set off less, at most ``change`` (n, 6), the step
-    times the change of velocities.
-    """
-    both = np.stack([left, led])[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
-    change = change.reshape(-1, 2, 3)
-    squares = scheme.parameters.both_defects**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
-    beyond = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change))))
-    beyond -= scheme.parameters.both_defects * worst(scheme.system, led)
-    return np.maximum(beyond, 0.0)
+    size, change = scheme.parameters.both_defects, h * (state.v - before.v).reshape(-1, 2, 3)
+    if defects is None:
+        missing = change - 0.5 * h**2 * (state.vdot + before.vdot).reshape(-1, 2, 3)
+        squares = np.vecdot(missing, missing)
+    else:
+        both = np.stack(defects)[:, : 6 * scheme.system.n].reshape(2, -1, 2, 3)
+        squares = size**2 * np.sqrt(np.prod(np.vecdot(both, both), axis=0))
+    beyond: Array = np.sqrt(np.maximum.reduce(np.minimum(squares, np.vecdot(change, change))))
+    return beyond if defects is None else np.maximum(beyond - size * worst(scheme.system, defects[1]), 0.0)
 
 
 def looked_at(k: int) -> bool:
@@ -266,56 +251,60 @@ def begun(system: System, state: State) -> CarriedErrors:
 
 
 def block_ended(
-    scheme: Scheme, errors: CarriedErrors, new: State, rates: tuple[Array, Array], h: float, local: float
-) -> CarriedErrors:
-    """Errors, still those at the start of a block, with what is known at its end, a new state after a step of ``h``.
+    scheme: Scheme, errors: CarriedErrors, new: State, accelerations: AccelerationHistory
+) -> tuple[CarriedErrors, Array | None]:
+    """What is known at the end of a block of steps, a new state, with errors that are still to be carried there.
 
-    ``rates`` are the highest derivatives there, and theirs. How long the next block may be tells the local error of the
-    step: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``.
-    """
-    system, H, since, (now, third), v = scheme.system, new.t - errors.t, errors.since, rates, new.v.ravel()
-    if system.k:
-        v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
-    earlier, recent = errors.largest
-    recent = np.maximum(recent, worst(system, errors.values[0]))
-    if new.t - errors.began >= 2.0 * (since - errors.began):
-        earlier, recent, since = recent, np.zeros(2), new.t
-    path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
-    bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-    count, singles = BENT / (bent + TINY), 0
-    if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
-        count, singles = 1.0, LEAST - 1
-    until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
-    flow, largest = np.array([v, now, third]), np.array([earlier, recent])
-    return CarriedErrors(errors.values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
-
-
-def over_block(
-    system: System, errors: CarriedErrors, end: CarriedErrors, new: State, carry: Callable[[float, Array], Array]
-) -> Array:
-    """Errors ``(5, N)`` at the end of a block of several steps: ``carry(H, values)`` leads them there.
+    ``accelerations`` are those after the step of ``h`` that has led there. How long the next block may be tells its
+    local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``.
 
     A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
     grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
-    its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in
-    time, is taken out before the block and put back after it.
+    its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in time,
+    is taken out before the block, and is to be put back after it: second, None after a single step.
     """
-    values, late = errors.values.copy(), 0.0
-    follows = system.has_history or any(batch.driven for batch in system.constraint_batches)
-    if system.follows_time and not follows:
+    if errors.singles:
+        return errors._replace(t=new.t, singles=errors.singles - 1), None
+    now, t_old, _, t_older, older, local = accelerations
+    system, h, H, since, v = scheme.system, new.t - t_old, new.t - errors.t, errors.since, new.v.ravel()
+    values, back = errors.values, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        third = (now - older) * (1.0 / (new.t - t_older))
+        if system.k:
+            v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
+        earlier, recent = errors.largest
+        recent = np.maximum(recent, worst(system, errors.values[0]))
+        if new.t - errors.began >= 2.0 * (since - errors.began):
+            earlier, recent, since = recent, np.zeros(2), new.t
+        path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
+        bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
+        count, singles = BENT / (bent + TINY), 0
+        until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+        if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
+            singles, until = LEAST - 1, new.t
+        flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+        if not isclose(H, h, rel_tol=SAME):
+            late = time_error(system, errors, new)
+            values, back = values - late * of_time(errors.flow), late * of_time(flow)
+    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since), back
+
+
+def time_error(system: System, errors: CarriedErrors, new: State) -> float:
+    """Share in s of the errors at the start of a block that lies along the motion; 0 where that depends on time."""
+    if system.has_history or any(batch.driven for batch in system.constraint_batches):
+        return 0.0
+    if system.follows_time:
         before, after = system.forces_over_time(system.motion(new), (errors.t, new.t))
-        follows = bool((before != after).any())
-    if not follows:
-        (q, r), (e, v) = system.weight * errors.flow[:2], system.weight * values[:2]
-        rate = np.dot(r, r) / (np.dot(q, q) + TINY)
-        late = float((rate * np.dot(q, e) + np.dot(r, v)) / (rate * np.dot(q, q) + np.dot(r, r) + TINY))
-        values[:3] -= late * errors.flow
-        values[3] -= late * errors.flow[2]
-    values = carry(new.t - errors.t, values)
-    if late:
-        values[:3] += late * end.flow
-        values[3] += late * end.flow[2]
-    return values
+        if (before != after).any():
+            return 0.0
+    (q, r), (e, v) = system.weight * errors.flow[:2], system.weight * errors.values[:2]
+    rate = np.dot(r, r) / (np.dot(q, q) + TINY)
+    return float((rate * np.dot(q, e) + np.dot(r, v)) / (rate * np.dot(q, q) + np.dot(r, r) + TINY))
+
+
+def of_time(flow: Array) -> Array:
+    """Errors ``(5, N)``, over an error in time, of what changes so."""
+    return np.concatenate([flow, flow[2:], np.zeros_like(flow[:1])])
 
 
 def worst(system: System, values: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import defect, lasting_and_unresolved, response
+from fem_mbs.alpha.local_error import defect, response, unresolved, worst
 from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
@@ -104,8 +104,10 @@ class Given(NamedTuple):
     """One over the time since the accelerations that a slope is taken from."""
     of_rates: Array
     """What Newmark's formulas make of rates, ``(3, 3)``."""
+    of_third: Array
+    """What accelerations make of the defect of velocities, ``(3,)``, see :func:`weights_of_third`."""
     errors: Array
-    """Those that are carried along ``(5, N)``, ``Z`` where the step has led, and its defects ``(2, N)``."""
+    """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
@@ -120,7 +122,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
-    (more,) = random(ALL, 9)
+    (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more, 1.0 / h]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
@@ -131,7 +133,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
     given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
     D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
-    errors = program.joined(8 * [(NODES, 6)], (random(NODES, 6) for _ in range(8)))
+    errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
@@ -145,7 +147,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         before,
         Constants(*given[3:7]),
         given[-1],
-        np.array(given[7:-1], object).reshape(3, 3),
+        np.array(given[7:16], object).reshape(3, 3),
+        np.array(given[16:-1], object),
         np.stack(errors),
     )
 
@@ -163,10 +166,6 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
     scheme = Scheme(system, system.kinematics, given.parameters, type(equations))  # type: ignore[arg-type]
     end_checked = True
-
-    def local_error(new: State) -> Any:
-        slope = (new.vdot.reshape(-1) - given.before["old"]) * given.per_time
-        return h**3 * defect(scheme, new, slope, np.empty(0))
 
     def sinks(name: str, kinds: Any, values: list[Any]) -> list[Any]:
         kinds = list(kinds)
@@ -217,23 +216,27 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         end_checked = False
     D, before, missed = unknown.D - given.formulas.guess, given.before, new.multipliers - state.multipliers
     squares = [np.dot(miss := system.weight * off, miss) for off in (D, *(given.expected - D))]
-    local = np.maximum.reduce(np.abs(local_error(new) * system.weight))
+    slope = (new.vdot.reshape(-1) - before["old"]) * given.per_time
+    left, accelerations = h**3 * defect(scheme, new, slope, np.empty(0)), [new.vdot.reshape(-1), before["vdot"]]
+    third = h * (given.of_third @ np.stack([*accelerations, before["old"]]))
+    local = np.maximum.reduce(np.abs(left * system.weight))
     row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"], missed]
     outputs = sinks("row", ROW.values(), [*row, before["missed multipliers 0"]])
+    outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])
     of_end = program.line(outputs + sinks("judged", [(ALL, 4)], [[*squares, local]]))
     every = list(zip(STATE.items(), row, strict=False))
-    assert all(isinstance(value, Number) for _, own in every for value in own.flat)  # columns are those of the row
+    moving = [left, third, *(own for _, own in every)]
+    assert all(isinstance(value, Number) for own in moving for value in own.flat)  # columns are those of the rows
     ended = {name: _again(program, kind, places["row"] + k, own) for k, ((name, (kind, _)), own) in enumerate(every)}
     new = _state(step.t, ended)
-    left = local_error(new)
-    led = response(scheme, residual.evaluation, left, kept.factors)
-    both_ends = (new.vdot + state.vdot).reshape(-1)
-    lasting, oscillating = lasting_and_unresolved(scheme, h, state, new, both_ends, led)
-    outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *oscillating]])
-    of_look = program.line(outputs + sinks("left", [(NODES, 6)], [left]))
-    errors, (Z, *defects) = given.errors[:5], given.errors[5:]
+    defects = [_again(program, NODES, places["defects"] + k, own) for k, own in enumerate((left, third))]
+    led = response(scheme, residual.evaluation, defects[0], kept.factors)
+    lasting = given.parameters.both_defects * worst(system, led)
+    outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *unresolved(scheme, h, state, new)]])
+    of_look = program.line(outputs)
+    errors, Z = given.errors[:5], given.errors[5]
     solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
-    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], *defects)
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects))
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
     of_start = program.line(sinks("start", [STATE["x"], STATE["R"]], [x, R.reshape(-1)]))

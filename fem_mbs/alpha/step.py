@@ -22,7 +22,8 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
+from fem_mbs.alpha.memory import CarriedErrors
+from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
@@ -337,36 +338,28 @@ class StepEquations:
     # errors
 
     def over_block(
-        self,
-        solution: Iterate[Unknowns, StepResidual, Linearization],
-        v: Array,
-        parameters: Parameters,
-        defects: Array,
-        h: float,
-        values: Array,
-    ) -> Array:
-        """Errors ``(5, N)`` at the end of a block of ``h`` that ends with this step: those of one large step there.
+        self, solution: Iterate[Unknowns, StepResidual, Linearization], begun: CarriedErrors, formulas: Newmark
+    ) -> tuple[StepEquations, Iterate[Unknowns, StepResidual, Linearization]]:
+        """The equations of one large step, over a block that ends with this one, and where they are solved.
 
-        It comes from a state with velocities ``v`` (n, 6), has the ``defects`` (2, N) and so many times ``Z``.
+        It comes from where errors have begun, and has so many times ``Z``.
         """
-        formulas = newmark(parameters, h, values[1:4], self.system.order)
-        block, residual = copy(self), solution.value
+        h, block, residual = self.t - begun.t, copy(self), solution.value
+        v = begun.flow[0, : self.state.v.size].reshape(self.state.v.shape)
         block.state, block.h, block.formulas = replace(self.state, v=v), h, formulas
         block.gamma, block.beta = formulas.factors[:2, 0].tolist()
         block.factors, block.own_factors = formulas.factors[:2, :1, None, None], formulas.factors[:2, self.first :]
         D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
         unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
         residual = residual._replace(place=residual.place._replace(D=D))
-        there = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
-        return block.carried(there, values, formulas.constants, *defects)
+        return block, Iterate(unknown, residual, block.linearize(unknown, residual), Report())
 
     def carried(
         self,
         solution: Iterate[Unknowns, StepResidual, Linearization],
         errors: Array,
         rates: Array,
-        defect: Array,
-        third: Array,
+        defects: Array,
     ) -> Array:
         """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h^3`` at the end.
 
@@ -377,17 +370,18 @@ class StepEquations:
             S e_n+1 = -h^2 (C (v^ - gamma' p) + M (a^ - beta' p)),
 
         with the iteration matrix ``S`` that the step has factorised. ``rates`` (3, N) are ``v^``, ``a^`` and the same
-        of algorithmic accelerations: what the formulas make of the errors of rates alone. The step itself gets
-        ``defect`` (N,) wrong of the increment, less ``Z``, by which velocities obey their constraints. What they still
-        miss is taken from Newmark's increment like that: without it errors would grow as index 3 does in steps that
-        turn too far. It changes slowly, so that forces are told of what it was in the last step.
+        of algorithmic accelerations: what the formulas make of the errors of rates alone. The step itself gets the
+        first of the ``defects`` (2, N) wrong of the increment, less ``Z``, by which velocities obey their constraints.
+        What they still miss is taken from Newmark's increment like that: without it errors would grow as index 3 does
+        in steps that turn too far. It changes slowly, so that forces are told of what it was in the last step.
 
-        Of velocities the step gets ``third`` (N,) wrong, ``C_v h^3 v_ttt``: ``(w h)^2/12`` of their change in an
+        Of velocities the step gets the second one wrong, ``C_v h^3 v_ttt``: ``(w h)^2/12`` of their change in an
         oscillation of frequency ``w``. Where a step does not resolve it, the differences of accelerations that this is
         made of tell nothing: then it is ``LARGEST`` of the change, of all nodes alike, as their forces on each other
         leave the momentum as it is. All are components of the group.
         """
         system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
+        defect, third = defects
         matrix = solution.linearization or self.linearize(solution.unknown, residual)
         evaluation, factors, n = residual.evaluation, self.formulas.factors, self.first
         R, T_inv = evaluation.motion.R, matrix.T_inv

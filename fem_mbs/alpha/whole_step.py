@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import (
-    SUDDEN,
-    after_rest,
-    block_ended,
-    looked_at,
-    over_block,
-    tolerances,
-    unseen_forces,
-)
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.local_error import SUDDEN, after_rest, block_ended, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors
 from fem_mbs.alpha.newmark import (
-    DIGITS,
     PLAIN,
     SAME,
     Parameters,
@@ -83,6 +74,7 @@ def _step(
     errors = memory.errors
     carries = errors is not None and (new.t > errors.until or local > errors.expected)
     now, matrix = new.vdot.reshape(-1), lines.kept()
+    accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     looks = sudden or looked_at(memory.steps)
     if looks or carries:
         if solution.linearization is None:  # nothing to look by
@@ -90,26 +82,19 @@ def _step(
         if looks and system.follows_time:
             if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
                 return None
-        sizes, left = lines.look(solution.value.rows)
         if looks:
+            sizes = lines.look(solution.value.rows)
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
-            ratio = round(memory.h / h, DIGITS) if before.t_old < state.t else 0.0
-            one, two, three = weights_of_third(scheme.parameters, ratio).tolist()
-            third, count = h * (one * now + two * before.now + three * before.old), (new.t - errors.t) / h
-            given = scheme.parameters, solution, new, h, errors.flow[0]
-            if errors.singles:
-                ended = errors._replace(t=new.t, singles=errors.singles - 1)
-                values = lines.carry(*given, (left, third), h, errors.values)
+            ended, back = block_ended(scheme, errors, new, accelerations)
+            rows, after = solution.value.rows, solution.unknown
+            if back is None:
+                values = lines.carry(rows, after, ended.values)
             else:
-                carry = partial(lines.carry, *given, (left, third) if sudden else (count * left, count * third))
                 with np.errstate(over="ignore", invalid="ignore"):
-                    slope = (now - before.old) * (1.0 / (new.t - before.t_old))
-                    ended = block_ended(scheme, errors, new, (now, slope), h, local)
-                    single = isclose(count, 1.0, rel_tol=SAME)
-                    values = carry(h, errors.values) if single else over_block(system, errors, ended, new, carry)
+                    rows = lines.over_block(rows, after, errors, new, sudden)
+                    values = lines.carry(rows, rows, ended.values) + back
             errors = ended._replace(values=values)
-    accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
         errors=errors,
@@ -188,7 +173,8 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
-    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *plain.constants.ravel().tolist(), 0.0]
+    errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0]
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -230,9 +216,9 @@ class StepLines:
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._left, self._carried, self._began = (
+        self._tried, self._after, self._row, self._judged, self._lasting, self._defects, self._carried, self._began = (
             program.whole(at[name])
-            for name in ("tried", "after", "row", "judged", "lasting", "left", "carried", "start")
+            for name in ("tried", "after", "row", "judged", "lasting", "defects", "carried", "start")
         )
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
@@ -247,7 +233,7 @@ class StepLines:
         self._multipliers = self._start[own["multipliers"]]
         self._shapes = [(own[name], (n, *shape)) for name, shape in SHAPES]
         self._guess = np.zeros_like(self._unknown)
-        self._guess_multipliers = self._guess[N : N + m]
+        self._guess_multipliers, self._Z, self._h = self._guess[N : N + m], slice(N + m, -1), 0.0
         self._key: Any = None
         self._last: Any = None, None
         self._given: Array | None = None
@@ -264,7 +250,7 @@ class StepLines:
         missed, last, numbers, linear = memory.predictor, memory.accelerations, self._numbers, self._linear
         assert missed is not None
         if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
-            self._key, self._formulas = key, _formulas(*key)
+            self._key, self._formulas, self._h = key, _formulas(*key), h
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a, *parts = self._last
@@ -405,56 +391,48 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return np.empty((0, 6, 6)), self._held[-1]
 
-    def look(self, rows: Array) -> tuple[Array, Array]:
-        """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``, and its defect ``(N,)``.
+    def look(self, rows: Array) -> Array:
+        """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``.
 
         From the rows of the last trial; the state of the solution has been asked for last.
         """
         self._run(self._look, rows)
-        return self._lasting.copy(), self._left
+        return self._lasting.copy()
 
-    def carry(
-        self,
-        parameters: Parameters,
-        solution: Iterate[Array, Trial, int],
-        new: State,
-        h: float,
-        v: Array,
-        defects: tuple[Array, Array],
-        H: float,  # noqa: N803
-        values: Array,
-    ) -> Array:
-        """Errors ``(5, N)`` at the end of a block of ``H``, as :meth:`StepEquations.over_block`, from velocities ``v``.
-
-        The step of ``h`` that has led to its end is not under way any more.
-        """
-        rows, N, given = solution.value.rows, self._linear.shape[1], self._errors
-        Z: Any = solution.unknown[N + len(self._multipliers) : -1] * (H / h) if self._closes else 0.0
-        given[: 5 * N], given[5 * N : 6 * N] = values.reshape(-1), Z
-        given[6 * N : 7 * N], given[7 * N :] = defects
-        if not isclose(H, h, rel_tol=SAME):
-            self._key, formulas = None, _formulas(parameters, round(H / h) * h, h, h, PLAIN)
-            self._numbers[1:] = formulas.numbers
-            factors = self._numbers[2:4, None]
-            rows, rates = rows.copy(), np.stack([new.v.ravel(), new.vdot.ravel()])
-            D = rows[:N] = 0.5 * H * (v + rates[0])
-            self._run(self._from, rows)
-            of = self._columns.of
-            self._start[of["x"].start : of["R"].stop], self._start[of["v"]] = self._began, v
-            if self._closes:
-                rows[N + len(self._multipliers) : -1] = Z
-            self._linear[:2] = rates - factors * (D - Z)
-            solver = self._system.solver
-            assert isinstance(solver, CompiledBand)
-            self._block, place = solver.memory()  # held until the next
-            self._program.put(self._lu[0], place)
-            self._program.put(self._lu[1], place)
-            self._use(0)
-            self._run(self._matrix, rows)
-            if self._seen[0]:
-                raise OtherBranchError
+    def carry(self, rows: Array, after: Array, values: Array) -> Array:
+        """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
+        given, N = self._errors, self._linear.shape[1]
+        given[: 5 * N], given[5 * N :] = values.reshape(-1), after[self._Z] if self._closes else 0.0
         self._run(self._carry, rows)
-        return self._carried.reshape(5, -1).copy()
+        return self._carried.reshape(5, N).copy()
+
+    def over_block(self, rows: Array, after: Array, begun: CarriedErrors, new: State, sudden: bool) -> Array:
+        """As :meth:`StepEquations.over_block`: have kernels read one large step with its matrix; its unknowns.
+
+        Its defects are those of so many steps, unless the last one was sudden, which is not under way any more.
+        """
+        N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns.of
+        count = round((new.t - begun.t) / h)
+        if not sudden:
+            self._defects *= count
+        formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
+        self._key, self._numbers[1:], factors = None, formulas.numbers, np.array(formulas.numbers[1:3])[:, None]
+        rows, rates = rows.copy(), np.stack([new.v.ravel(), new.vdot.ravel()])
+        D = rows[:N] = 0.5 * count * h * (v + rates[0])
+        rows[self._Z] = Z = count * after[self._Z] if self._closes else 0.0 * D
+        self._run(self._from, rows)
+        self._start[of["x"].start : of["R"].stop], self._start[of["v"]] = self._began, v
+        self._linear[:2] = rates - factors * (D - Z)
+        solver = self._system.solver
+        assert isinstance(solver, CompiledBand)
+        self._block, place = solver.memory()  # held until the next
+        self._program.put(self._lu[0], place)
+        self._program.put(self._lu[1], place)
+        self._use(0)
+        self._run(self._matrix, rows)
+        if self._seen[0]:
+            raise OtherBranchError
+        return rows
 
     # the same by NumPy
 

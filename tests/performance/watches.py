@@ -126,7 +126,7 @@ def costs_of_errors(build: Callable[[], mbs.Model], h: float, steps: int) -> Arr
         before, now, t = memory.accelerations, highest_derivatives(scheme.system, new), equations.state.t
         error = errors[memory.steps]
         history = AccelerationHistory(now, t, before.now, before.t_old, before.old, error)
-        return StepErrors(error, None, now, history, None, False)
+        return StepErrors(error, None, history, None, False)
 
     runs = run(EveryStep(h)), run(EveryStep(h)), run(FixedStep(h)), run(FixedStep(h))
 
