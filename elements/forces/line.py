@@ -9,7 +9,7 @@ In pictures springs are coils whose pitch follows the length, actuators cylinder
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from fem_mbs.contracts import (
     Element,
     Kind,
     Measured,
+    ModelContext,
     Motion,
     Node,
     NodeLike,
@@ -39,6 +40,8 @@ from fem_mbs.elements.shapes import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 
+LONG = 10.0
+"""Free length of a spring against its length as built that looks wrong."""
 TURNS = 6
 WIDE, THIN = 0.06, 0.025
 """Radii of coils and cylinders, and of rods, against the length as built."""
@@ -157,6 +160,7 @@ class LineElement(OnPoints, Element):
     _internal = ("measured_by",)
     _instead: ClassVar[str] = ", or take a Bushing, which acts in all directions"
     """What may stand between points at one place."""
+    free_length: float = 0.0
 
     def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
@@ -168,6 +172,14 @@ class LineElement(OnPoints, Element):
             raise ModelError(
                 f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length and no "
                 f"direction. Move one by point_a or point_b{self._instead}"
+            )
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """Free lengths of other units."""
+        if self.free_length > LONG * self.built:
+            yield (
+                f"its free length is {self.free_length:.3g}, and its points are {self.built:.3g} apart as built; look "
+                "at their units"
             )
 
     @classmethod

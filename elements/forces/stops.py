@@ -134,7 +134,7 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
         self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements], float).T
-        self.given, self._end = GivenValues(2, len(elements)), number.end
+        self.given, self._end, self.angle = GivenValues(2, len(elements)), number.end, elements[0].is_angle
         for k, stop in enumerate(elements):
             self.given.put((0, k), -inf if stop.lower is None else stop.lower, stop)
             self.given.put((1, k), inf if stop.upper is None else stop.upper, stop)
@@ -157,6 +157,12 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
         by_q = np.where(pushes, self.k * rise, 0.0)
         by_rate = np.where(pushes, self.k * self.c * np.abs(beyond), 0.0)
         return Law.without_states(value, by_q, by_rate, side * pushes)
+
+    def gaps(self, motion: Motion) -> Array:
+        """What is left of the way to the lower and to the upper end."""
+        lower, upper = self.at(motion.t).place
+        q = self.values(motion)
+        return np.stack([q - lower, upper - q], axis=1)
 
     def energy(self, motion: Motion) -> Energy:
         return Energy(strain=0.5 * self.k * _beyond(self.values(motion), self.at(motion.t)) ** 2)

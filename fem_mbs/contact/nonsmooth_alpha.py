@@ -46,6 +46,7 @@ from fem_mbs.contact.watch import hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.state_point import PLACED, deep
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
 
@@ -106,11 +107,8 @@ class NonsmoothAlpha(Method):
             return state
         gaps = contacts.gaps(system.motion(state))
         if (gaps < -TOUCHING * contacts.size).any():
-            part, place = contacts.named(int(gaps.argmin()))
-            raise ModelError(
-                f"{part}: its {part.contacts[place]} is {-gaps.min():.3g} m (rad) deep at t = {state.t:g} s; "
-                "place the bodies so that they touch at most"
-            )
+            part, text = next(deep(system, system.motion(state)))
+            raise ModelError(f"{part}: {text}; {PLACED}")
         touches = gaps <= TOUCHING * contacts.size
         own = Selection(contacts, touches)
         slow = own.still(state, np.inf)

@@ -168,9 +168,13 @@ class ElementBatch(Batch):
     15. ``passes`` is True of contacts whose bodies may come out on the other side of each other:
         ``approach(motion)`` returns gaps, and how surfaces move against each other
         (:class:`~fem_mbs.elements.contact.pairs.Approach`).
+    16. ``gaps(motion)``, of what pushes where they are negative and never pulls, returns them ``(n, r)``: models that
+        begin deep are told of. They are angles if ``angle``.
     """
 
     owners: Sequence[Element]
+    angle: bool = False
+    """Whether gaps are angles."""
     reads: IntArray | None = None
     terms: int = 1
     kinked: bool = False
@@ -180,6 +184,10 @@ class ElementBatch(Batch):
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
+
+    def gaps(self, motion: Motion) -> Array:
+        """Gaps ``(n, r)``; none of what may pull."""
+        return np.empty((len(self.nodes), 0))
 
     def scaled(self, prescribed: Any, factor: float) -> Any:
         """What ``at`` returned, with constant loads multiplied by ``factor``."""

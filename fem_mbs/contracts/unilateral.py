@@ -67,8 +67,6 @@ class UnilateralBatch(ElementBatch):
 
     unilateral = True
     sifts: bool = False
-    angle: bool = False
-    """Whether gaps are angles."""
     friction: Array
     restitution: Array
     reach: Array | float = math.inf

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Motion, State
+from fem_mbs.contracts import ElementBatch, Method, Motion, State
+from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
@@ -95,6 +96,52 @@ def refuse_impacts(system: System, method: Method) -> None:
     """The same for methods that have none."""
     if not method.impacts:
         refuse_contacts(system, str(method), "take method=NonsmoothAlpha()")
+
+
+PRESSED, DEPTH = 10.0, 1e-4
+"""A force so many times all others together, by a depth of so much of the extent, or in rad, is hardly meant."""
+
+
+PLACED = "place the bodies, or the ends of stops, so that they touch at most"
+
+
+def deep(system: System, motion: Motion) -> Iterator[tuple[str, str]]:
+    """Rigid contacts and stops that are deep, by name, and how deep."""
+    for batch in system.batches:
+        if batch.unilateral:
+            yield from _deeper(system, batch, motion, TOUCHING)
+
+
+def pressed(system: System) -> Iterator[tuple[str, str]]:
+    """The same of those that yield, as built, and push much more than all else."""
+    yielding = [b for b in system.batches if not b.unilateral and type(b).gaps is not ElementBatch.gaps]
+    motion = _motion(system, as_built(system))
+    if not (found := [own for batch in yielding for own in _deeper(system, batch, motion, DEPTH)]):
+        return
+    others = system.nodes_of(without_accelerations(system, as_built(system)).force).copy()
+    push = 0.0
+    for batch in yielding:
+        forces, _ = batch.force(motion, batch.at(motion.t))
+        forces = forces[:, : 6 * batch.nodes.shape[1]].reshape(*batch.nodes.shape, 6)
+        push = max(push, _largest(system, forces))
+        np.subtract.at(others, batch.nodes, forces)
+    if push > PRESSED * _largest(system, others):
+        for part, text in found:
+            yield part, f"{text}, and pushes far more than all else; {PLACED}"
+
+
+def _deeper(system: System, batch: Any, motion: Motion, least: float) -> Iterator[tuple[str, str]]:
+    gaps = (batch.whole if batch.unilateral else batch).gaps(motion)
+    unit, size = ("rad", 1.0) if batch.angle else ("m", system.length)
+    for row in np.flatnonzero(gaps.min(axis=1, initial=0.0) < -least * size).tolist():
+        part, k = batch.part(row) if batch.unilateral else batch.owners[row], int(gaps[row].argmin())
+        what = f"its {part.contacts[k]}" if part.contacts else "it"
+        yield str(part), f"{what} is {-gaps[row, k]:.3g} {unit} deep at t = {motion.t:g} s"
+
+
+def _largest(system: System, forces: Array) -> float:
+    """The largest of forces and moments ``(..., 6)``, moments over the extent of the model."""
+    return float(np.abs(forces * np.repeat([1.0, 1.0 / system.length], 3)).max(initial=0.0))
 
 
 def largest_gap(system: System, values: Array) -> float:

@@ -185,7 +185,7 @@ def _null_vectors(matrix: Matrix, candidates: Array, tolerance: float) -> Array:
 
 def _orthonormal(vectors: Array) -> Array:
     """Orthonormal vectors of the same span; far from dependent ones by their products, much faster than a QR."""
-    result: Array = vectors / np.linalg.norm(vectors, axis=0)
+    result: Array = vectors / np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
     for _ in range(2):  # the first leaves the square of the condition times rounding
         products = result.T @ result
         if not np.linalg.cond(products) < WELL_CONDITIONED:

@@ -16,11 +16,18 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, Public, UnilateralBatch, listed, same
-from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, Public, listed, same
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
-from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
+from fem_mbs.initial.state_point import (
+    PLACED,
+    as_built,
+    check_system,
+    deep,
+    largest_gap,
+    pressed,
+    without_accelerations,
+)
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures.pictures import page
 from fem_mbs.system.matrices import mass_product
@@ -256,16 +263,11 @@ def examine(model: ModelDescription) -> Check:
 
 
 def look_at_contacts(system: System) -> Iterator[Finding]:
-    """Rigid contacts that are deep as built."""
-    motion = system.at_rest()
-    for batch in system.batches:
-        if not isinstance(batch, UnilateralBatch):
-            continue
-        gaps = batch.whole.gaps(motion)
-        for row in np.flatnonzero(gaps.min(axis=1) < -TOUCHING * system.length):
-            element, k = batch.part(int(row)), int(gaps[row].argmin())
-            depth = f"its {element.contacts[k]} is {-gaps[row, k]:.3g} m (rad) deep"
-            yield Finding(f"{depth}; place the bodies so that they touch at most", (str(element),), refused=True)
+    """Contacts and stops that are deep as built."""
+    for part, text in deep(system, system.at_rest()):
+        yield Finding(f"{text}; {PLACED}", (part,), refused=True)
+    for part, text in pressed(system):
+        yield Finding(text, (part,))
 
 
 def look_at_gravity(system: System) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
-from fem_mbs.initial.state_point import refuse_impacts
+from fem_mbs.initial.state_point import pressed, refuse_impacts
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
@@ -121,6 +121,9 @@ def simulate(
     method.check(system)
     refuse_impacts(system, method)
     accelerate(system)
+    if initial is None:
+        for part, text in pressed(system):
+            LOG.warning("simulate: %s: %s", part, text)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
     if isinstance(control, VariableStep):

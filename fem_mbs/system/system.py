@@ -77,6 +77,7 @@ class Sizes:
         # the ground may be far away, where forces have large moments that it holds
         self._acting = self._free[self._slots] if system.origin.any() else None
         self._starts = np.array([0, len(self._slots) // 6])
+        self._acts = len(self._slots) > 0 and bool(self._free.any())
 
     def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
         """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
@@ -85,7 +86,7 @@ class Sizes:
         free = residual * self._free if self._rows is None else residual[self._rows]
         if not self._k:
             sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
-            both = np.maximum.reduceat(sizes, self._starts) if len(forces) else np.zeros((2, 6))
+            both = np.maximum.reduceat(sizes, self._starts) if self._acts else np.zeros((2, 6))
             (x, y, z, *moments), left = both.tolist()
             scale = max(x, y, z, TINY), max(*moments, TINY)
             return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])

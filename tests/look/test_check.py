@@ -6,15 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogue import JOINTS
 
 import fem_mbs as mbs
 from fem_mbs.command import main
 from fem_mbs.contracts import move_node
 from fem_mbs.elements import (
+    Ball,
     Beam,
     BeamSection,
+    Contact,
     FixedJoint,
     Force,
+    JointStop,
+    Plane,
     PointMass,
     RevoluteJoint,
     RigidBody,
@@ -23,6 +28,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.initial.singular import explain_failure
 from fem_mbs.model.check import Check
+from fem_mbs.testing.stage import build
 
 STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
 SCRIPT = """
@@ -48,6 +54,47 @@ def pendulum() -> mbs.Model:
 def said(check: Check, *words: str) -> bool:
     """Whether one finding has all of the words."""
     return any(all(word in str(finding) for word in words) for finding in check.findings)
+
+
+def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Stops and contacts that yield: not what bears the weight, nor what a stiff spring presses."""
+
+    def hinged(weights: float) -> mbs.Model:
+        model = pendulum()
+        model.add(JointStop("hinge", lower=weights * 2.0 * 9.81 * 0.6 / 1e4, upper=1.0, stiffness=1e4), name="stop")
+        return model
+
+    def lying(weights: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        ball = model.add_node((0, 0, 0.1 - weights * 2.0 * 9.81 / 1e5))
+        model.add(RigidBody(ball, 2.0, [0.008] * 3))
+        floor = Contact(model.ground, ball, Plane(), Ball(0.1), stiffness=1e5, exponent=1, restitution=0.5)
+        model.add(floor, name="stop")
+        return model
+
+    for made, unit in ((hinged, "rad"), (lying, "m")):
+        assert made(1.0).check().ok and made(4.0).check().ok
+        assert said(made(40.0).check(), "'stop'", f" {unit} deep at t = 0 s", "far more than all else")
+        mbs.simulate(made(40.0), 1e-4, 1e-4)
+        assert f"{unit} deep" in caplog.text
+        caplog.clear()
+    pressed = lying(40.0)
+    pressed.add(SpringDamper(pressed.ground, pressed.nodes[1], 1e4, free_length=0.15, point_a=(0, 0, 0.2)))
+    assert pressed.check().ok
+    pressed.elements[-1].free_length = 100.0
+    assert said(pressed.check(), "free length", "units")
+
+
+def test_nothing_can_move() -> None:
+    """Bodies that are held alone, and joints with variables of their own between them."""
+    model = mbs.Model()
+    model.add(RigidBody(model.ground, 1.0, [1.0] * 3))
+    assert said(model.check(), "nothing can move")
+    for joint in ("wire", "cam with a roller", "sliding joint on order 2"):
+        model, _ = build(JOINTS[joint])
+        for node in model.nodes[1:]:
+            model.fix(node)
+        assert model.check().unknowns
 
 
 def test_a_model_that_is_in_order() -> None:
