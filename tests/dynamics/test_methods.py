@@ -14,6 +14,7 @@ from models import CHARTS, FORMULATIONS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
+from fem_mbs.elements import RigidBody, SpringDamper
 from fem_mbs.testing import METHOD_LAWS, Bench
 from fem_mbs.testing.differences import hold
 
@@ -29,10 +30,12 @@ LONG = (
 )
 """Of other families the files of their own tell orders, on both groups: ``test_runge_kutta.py`` and the like."""
 SHORT = ("memory_can_be_stored", "steps_are_pure", "history_is_accepted")
+ALONE = ("Tait-Bryan angles", "order_survives_changes_of_the_step")
+"""What no other file tells."""
 
 
 def _is_slow(name: str, law: str) -> bool:
-    return name != FIRST and law in LONG or name not in FAMILIES and law not in SHORT
+    return (name, law) != ALONE and (name != FIRST and law in LONG or name not in FAMILIES and law not in SHORT)
 
 
 LAWS = [
@@ -50,6 +53,35 @@ def test_laws(name: str, law: str) -> None:
 @cache
 def bench(name: str) -> Bench:
     return Bench(METHODS[name])
+
+
+EMBEDDED = {"Dormand, Prince": (30.0, 400.0), "Bogacki, Shampine": (5.0, 80.0), "Radau IIA": (1e3, 3e4)}
+"""Estimates of a step over its error, where these are of a formula of lower order."""
+
+
+@pytest.mark.parametrize("group", GROUPS[:2])
+@pytest.mark.parametrize("name", [name for name, own in METHODS.items() if own.error_order is not None])
+def test_estimates_are_what_a_step_misses(name: str, group: str) -> None:
+    """Of a body that swings on a spring and tumbles, against a fine run of the same step."""
+    own, exact = METHODS[name], mbs.RungeKuttaMuntheKaas("RK6")
+    swinging = mbs.Model(group, gravity=(0, 0, -9.81))
+    node = swinging.add_node((1.0, 0.2, 0.1), velocity=(0.3, 1.0, -0.5), angular_velocity=(1.5, 0.7, -0.9))
+    swinging.add(RigidBody(node, 2.0, (0.3, 0.5, 0.6), (0.1, 0.05, -0.1)))
+    far = node.at((0.2, 0.1, 0.0))
+    swinging.add(SpringDamper(swinging.ground, node, 60.0, 1.0, free_length=0.8, point_b=far))
+    system, told = mbs.System(swinging), []
+    for h in (0.02, 0.01):
+        state = mbs.start(system, own)
+        memory = own.init(system, state, h)
+        for _ in range(6):
+            there, (state, memory, _, error) = state, own.step(system, state, h, memory)
+        fine = exact.init(system, there, h)
+        for _ in range(4):
+            there, fine, *_ = exact.step(system, there, 0.25 * h, fine)
+        missed = system.kinematics.relative(there.x, there.R, state.x, state.R)
+        told.append(error / np.abs(missed * system.nodes_of(system.weight)).max())
+    least, most = EMBEDDED.get(name, (0.7, 1.1))
+    assert least < min(told) and max(told) < most
 
 
 STEPS = np.array([0.015, 0.0075])

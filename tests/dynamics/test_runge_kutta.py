@@ -21,7 +21,18 @@ from test_rolling_disc import STEADY, errors
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
-from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
+from fem_mbs.elements import (
+    PID,
+    Beam,
+    JointActuator,
+    JointSensor,
+    LowPass,
+    Moment,
+    NodeSensor,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 from fem_mbs.methods.runge_kutta import RADII, TABLEAUS, ExplicitRungeKutta, growth
 
 RKMK = mbs.RungeKuttaMuntheKaas
@@ -251,6 +262,15 @@ def test_limit_is_found(damping: float, method: type[ExplicitRungeKutta]) -> Non
     assert limit.rate == pytest.approx(rate, rel=1e-3)
     assert limit.step == pytest.approx((2.83 if damping == 0.0 else 2.79) / rate, rel=0.01)
     assert limit.moving == pytest.approx(0.2, rel=0.01)
+
+
+def test_limit_of_what_follows() -> None:
+    """A filter of 0.1 ms beside the spring of 2000 rad/s decays faster, and limits the step."""
+    model = oscillator(0.0)
+    model.add(LowPass(model.add(NodeSensor(model["body"], "position", (1, 0, 0))), 1e-4))
+    system = mbs.System(model)
+    limit = RKMK().limit(system, mbs.start(system), 1e-4)
+    assert limit.rate == pytest.approx(1e4, rel=1e-3) and limit.step == pytest.approx(2.79e-4, rel=0.01)
 
 
 @pytest.mark.slow
