@@ -203,7 +203,7 @@ def negative_pivots(equations: Equations, evaluation: Evaluation, stored: Array)
     n = system.n_free
     units = diags_array(1.0 / system.weight[system.free_rows])
     matrix = system.solver.matrix(stored)
-    K, B = matrix[:n, :n] @ units, matrix[n:, :n] @ units
+    K, B = matrix[:n, :n] @ units, diags_array(system.constraint_weight) @ matrix[n:, :n] @ units
     scale = np.append(np.tile(np.repeat(evaluation.scale, 3), system.n), evaluation.own_scale)
     forces = (scale * equations.force_factor)[system.free_rows]
     K = units @ K

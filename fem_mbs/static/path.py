@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eig
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
@@ -102,17 +102,22 @@ def _largest(path: EquilibriumPath, D: Array) -> str:
     return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in direction)})"
 
 
-def eigenvalues(solve: Solve, matrix: csc_array, which: str) -> tuple[Array, Array]:
-    """The eigenvalue of ``solve(matrix)`` that stands out as ``which`` says, and its vector; none if none does."""
-    n = matrix.shape[0]
+def eigenvalues(solve: Solve, matrix: csc_array, units: Array, which: str) -> tuple[Array, Array]:
+    """The eigenvalue of ``solve(matrix)`` that stands out as ``which`` says, and its vector; none if none does.
+
+    Over ``units`` unknowns are comparable numbers: others would drown in the rounding of the largest.
+    """
+    n, scaled = matrix.shape[0], matrix @ diags_array(units)
     if n <= DENSE:
-        return eig(solve(matrix.toarray()))
-    operator = LinearOperator((n, n), lambda x: solve(matrix @ x), dtype=float)
-    first = np.random.default_rng(1).normal(size=n)
-    try:
-        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)
-    except ArpackNoConvergence as error:
-        return error.eigenvalues, error.eigenvectors
+        values, vectors = eig(solve(scaled.toarray()) / units[:, None])
+    else:
+        operator = LinearOperator((n, n), lambda x: solve(scaled @ x) / units, dtype=float)
+        first = np.random.default_rng(1).normal(size=n)
+        try:
+            values, vectors = eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)
+        except ArpackNoConvergence as error:
+            values, vectors = error.eigenvalues, error.eigenvectors
+    return values, units[:, None] * vectors
 
 
 class PathStep(NamedTuple):
@@ -202,7 +207,9 @@ class EquilibriumPath:
     def softened(self) -> tuple[float, Array]:
         """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
         system = self.equations.system
-        values, vectors = eigenvalues(self.equations.factor(self.here.evaluation), self._matrix(self.first), "LM")
+        values, vectors = eigenvalues(
+            self.equations.factor(self.here.evaluation), self._matrix(self.first), self._units(), "LM"
+        )
         if not len(values):
             return 0.0, np.zeros(system.N)
         largest = int(np.abs(values).argmax())
@@ -210,6 +217,13 @@ class EquilibriumPath:
 
     def _matrix(self, place: PathPoint) -> csc_array:
         return self.equations.system.solver.matrix(self.equations.stored(place.evaluation))
+
+    def _units(self) -> Array:
+        """Of free components, and of multipliers as these are pushed by their stiffness."""
+        system = self.equations.system
+        units = 1.0 / system.weight[system.free_rows]
+        stiffness = units * self._matrix(self.first).diagonal()[: system.n_free] * units
+        return np.append(units, np.abs(stiffness).max(initial=0.0) * system.constraint_weight)
 
     def go_on(self, stops: Array) -> AcceptedStep:
         """The state at the end of the next step."""
@@ -272,7 +286,7 @@ class EquilibriumPath:
         """
         if min(place.unstable, self.here.unstable) != UNKNOWN:
             return place.unstable != self.here.unstable
-        values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), "SR")
+        values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), self._units(), "SR")
         return bool((values.real < -np.maximum(NEUTRAL, np.abs(values.imag) / REAL)).any())
 
     def _stop(self, stops: Array, change: float) -> float | None:

@@ -1,0 +1,157 @@
+"""Nothing depends on units: in a millionth of a metre and a billion kilograms, all goes the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.contracts import move_node
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamSection,
+    Box,
+    Bushing,
+    Contact,
+    Force,
+    JointSpring,
+    JointStop,
+    Moment,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
+from fem_mbs.lie import so3
+
+UNITS = (1.0, 1.0), (2.0**-20, 2.0**30)
+"""Of length and mass: powers of two, which round nothing."""
+
+
+def body(model: mbs.Model, place: tuple[float, ...], u: float, w: float, **motion: Any) -> mbs.Node:
+    """Of about a kilogram and a decimetre."""
+    node = model.add_node(np.multiply(u, place), **motion)
+    model.add(RigidBody(node, 1.5 * w, np.multiply(w * u * u, (0.02, 0.03, 0.04)), np.multiply(u, (0.02, 0.01, -0.01))))
+    return node
+
+
+def machine(u: float, w: float) -> mbs.Model:
+    """A driven crank, a beam on a ball joint, a body with a spring in a hinge."""
+    model = mbs.Model(gravity=(0, 0, -9.81 * u))
+    section = BeamSection(
+        EA=2e4 * w * u, GA=8e3 * w * u, GJ=20.0 * w * u**3, EI=(25.0 * w * u**3, 30.0 * w * u**3),
+        mass=0.8 * w / u, inertia=(2e-3 * w * u, 1e-3 * w * u, 1e-3 * w * u),
+    ).with_damping(1e-3)  # fmt: skip
+    crank = body(model, (0.2, 0, 0), u, w)
+    rod = [model.add_node((x * u, 0, 0.1 * x * u)) for x in (0.4, 0.7, 1.0)]
+    disc = body(model, (1.0, 0.1, 0.1), u, w)
+    model.add(Beam(rod, section))
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0), drive=lambda t: 2.0 * t * t), name="crank")
+    model.add(SphericalJoint(crank, rod[0]))
+    hinge = model.add(RevoluteJoint(rod[-1], disc, (0, 1, 1)), name="hinge")
+    model.add(JointSpring(hinge, 3.0 * w * u * u, 0.02 * w * u * u))
+    model.add(SpringDamper(model.ground, disc, 40.0 * w, 0.5 * w, free_length=0.8 * u))
+    model.add(Force(disc, lambda t: (3.0 * w * u * np.sin(20.0 * t), 0, w * u)))
+    return model
+
+
+def frame(u: float, w: float) -> mbs.Model:
+    """A column on a hinge that a bushing holds, with a load and its weight."""
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81 * u))
+    section = BeamSection(
+        EA=2e3 * w * u, GA=8e2 * w * u, GJ=2.0 * w * u**3, EI=(2.5 * w * u**3, 3.0 * w * u**3),
+        mass=0.2 * w / u, inertia=(2e-3 * w * u, 1e-3 * w * u, 1e-3 * w * u),
+    )  # fmt: skip
+    column = Beam.line(model, (0, 0, 0), (0.1 * u, 0, u), section, elements=4, y_axis=(0, 1, 0))
+    model.add(Bushing(model.ground, column.nodes[0], [*3 * [500.0 * w], *3 * [20.0 * w * u * u]]))
+    top = body(model, (0.1, 0, 1.0), u, w)
+    model.add(RevoluteJoint(column.nodes[-1], top, (0, 1, 0)))
+    model.add(Bushing(column.nodes[-1], top, [*3 * [0.0], *3 * [5.0 * w * u * u]]))
+    model.add(Force(top, (0.4 * w * u, 0.2 * w * u, -2.0 * w * u)))
+    model.add(Moment(column.nodes[2], (0, 0.1 * w * u * u, 0)))
+    return model
+
+
+def falling(u: float, w: float) -> mbs.Model:
+    """A box that is thrown on a floor, a ball that bounces, and a slider with a stop."""
+    model = mbs.Model(gravity=(0, 0, -9.81 * u))
+    box = body(model, (0, 0, 0.16), u, w, velocity=(0.8 * u, 0.1 * u, 0), angular_velocity=(0.2, 0.5, 0.1))
+    ball = body(model, (1, 0, 0.2), u, w, velocity=(0.3 * u, 0, 0))
+    slider = body(model, (0, 1, 0.5), u, w, velocity=(u, 0, 0))
+    model.add(Contact(model.ground, box, Plane(), Box((0.3 * u, 0.3 * u, 0.2 * u)), friction=0.3, restitution=0.2))
+    model.add(Contact(model.ground, ball, Plane(), Ball(0.1 * u), friction=0.2, restitution=0.6))
+    rail = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    model.add(JointStop(rail, None, 0.1 * u, restitution=0.5))
+    return model
+
+
+def run(model: mbs.Model, u: float, w: float, method: mbs.Method, step: Any) -> list[Any]:
+    """Positions, errors, and how the run went."""
+    found = mbs.simulate(model, 0.1, step(u), method)
+    stats, told = found.stats, found.stats.error
+    counts = [stats.failed_steps, len(found.t), 0.1 * stats.newton_iterations.sum() // len(found.t)]
+    errors = (
+        [] if told is None else [told.length / u, told.angle, told.displacement / u, told.rounds, bool(told.warning)]
+    )
+    return [found.x / u, found.R, found.t, *counts, *errors, found.energy.total / (w * u * u)]
+
+
+def analyses(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """Equilibria, their stability, buckling loads and modes."""
+    found = mbs.statics(model)
+    modes = mbs.modes(model, 4, found.state(-1), damped=True)
+    buckles = mbs.buckling(model)
+    counts = [found.stats.newton_iterations, found.stats.failed_steps, found.unstable]
+    return [
+        found.x / u,
+        found.t,
+        *counts,
+        modes.eigenvalues,
+        buckles.factors,
+        np.abs(modes.shapes[:, :, 3:]) * u * w**0.5,
+    ]
+
+
+def assembled(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """Bodies that were shaken, brought back so that joints close."""
+    rng, (_, crank, *rod, disc) = np.random.default_rng(1), model.nodes
+    for nodes in ([crank], rod, [disc]):
+        turn, way = so3.exp(0.05 * rng.normal(size=3)), 0.02 * u * rng.normal(size=3)
+        for node in nodes:
+            move_node(node, turn @ node.position + way, turn @ node.rotation)
+            node.velocity, node.angular_velocity = u * rng.normal(size=3), rng.normal(size=3)
+    found = model.assemble()
+    own = np.array([node.position for node in model.nodes]), np.array([node.velocity for node in model.nodes])
+    return [*(part / u for part in own), found.distance / u, found.angle, found.gap_before, found.velocity / u]
+
+
+def fixed(u: float) -> float:
+    """A step of time has no unit that changes."""
+    return 0.01
+
+
+CASES: dict[str, tuple[Callable[[float, float], mbs.Model], Any]] = {
+    "machine": (machine, lambda *own: run(*own, mbs.GeneralizedAlpha(0.8), fixed)),
+    "machine, variable steps": (
+        machine,
+        lambda *own: run(*own, mbs.GeneralizedAlpha(), lambda u: mbs.VariableStep(1e-2)),
+    ),
+    "machine, Radau": (machine, lambda *own: run(*own, mbs.RadauIIA(), fixed)),
+    "contact": (falling, lambda *own: run(*own, mbs.NonsmoothAlpha(), fixed)),
+    "frame": (frame, analyses),
+    "open joints": (machine, assembled),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_units(name: str) -> None:
+    make, ask = CASES[name]
+    here, there = (ask(make(*own), *own) for own in UNITS)
+    for k, (one, other) in enumerate(zip(here, there, strict=True)):
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-7 * np.abs(one).max(), err_msg=str(k))
