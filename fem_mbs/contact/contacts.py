@@ -34,12 +34,9 @@ class Contacts:
         counts = np.cumsum([[0, 0], *((b.friction.size, len(b.friction)) for b in self._wholes)], axis=0)
         self.count, self.elements = counts[-1].tolist()
         """Number of contacts, and of elements, or pairs of bodies, with contacts."""
-        self._starts: IntArray = counts[:-1, 0]
-        self._numbers, self._elements = list[IntArray](), list[IntArray]()
-        for b, (contact, element) in zip(self._wholes, counts[:-1], strict=True):
-            self._numbers.append(contact + np.arange(b.friction.size).reshape(b.friction.shape))
-            self._elements.append(element + np.arange(len(b.friction)))
-        every = [own.repeat(n.shape[1]) for own, n in zip(self._elements, self._numbers, strict=True)]
+        self._starts, self._firsts = counts.T
+        every = [np.arange(len(b.friction)).repeat(b.friction.shape[1]) for b in self._wholes]
+        every = [first + own for first, own in zip(self._firsts, every, strict=False)]
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
         sizes = [np.full(b.friction.shape, 1.0 if b.angle else system.length) for b in self._wholes]
@@ -56,13 +53,15 @@ class Contacts:
         free = np.asarray((self.open.equation[: 6 * system.n].reshape(-1, 2, 3) >= 0).any(axis=2))
         self._moving = free.any(axis=1).astype(float)
         moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
-        self._by_ways, self._by_turns = np.concatenate([np.zeros((0, 2), np.bool_), *moved]).T
+        ways, turns = self._moved = np.concatenate([np.zeros((0, 2), np.bool_), *moved]).T
+        self._kinds = ~turns, turns & ~ways, turns & ways
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
         self.stepped.whole = None
         with system.as_frozen():
             self._held = [type(b.owners[0]).batch(b.owners, self.open.number).whole for b in self.batches]
+        self._asked: tuple[Any, list[ContactPart]] = self, []
         self.numbered: dict[bytes, Any] = {}
         """Those that have touched in a step (``touching.py``)."""
         self._fixed = self.carrying(system.u0) if all(b.whole is b for b in self.batches) else None
@@ -75,13 +74,13 @@ class Contacts:
     def named(self, number: int) -> tuple[Any, int]:
         """The element of a contact, and its place there."""
         k = int(np.searchsorted(self._starts, number, side="right")) - 1
-        row, place = divmod(int(number - self._starts[k]), self._numbers[k].shape[1])
+        row, place = divmod(int(number - self._starts[k]), self._wholes[k].friction.shape[1])
         return self.batches[k].part(row), place
 
     def carrying(self, u: Array) -> tuple[IntArray, IntArray]:
         """Numbers ``(s,)`` of the contacts that carry something, and where in ``u``: ``(s, 8)``."""
         own = [b.carrying(u) for b in self.batches]
-        numbers = [first + part for first, (part, _) in zip(self._starts, own, strict=True)]
+        numbers = [first + part for first, (part, _) in zip(self._starts, own, strict=False)]
         none = np.zeros((0, len(CARRIED)), np.intp)
         return np.concatenate([none[:, 0], *numbers]), np.concatenate([none, *(rows for _, rows in own)])
 
@@ -104,24 +103,31 @@ class Contacts:
         """Rows ``(k, 8)`` in ``u`` for what some contacts, in their order, carry from now on."""
         if self._fixed:
             return self._fixed[1][numbers]
-        bounds = np.searchsorted(numbers, np.append(self._starts, self.count))
-        own = zip(self.batches, self._starts, bounds[:-1], bounds[1:], strict=True)
+        bounds = np.searchsorted(numbers, self._starts)
+        own = zip(self.batches, self._starts, bounds, bounds[1:], strict=False)
         parts = [b.taken(u, numbers[low:high] - first) for b, first, low, high in own]
         return np.concatenate([np.zeros((0, len(CARRIED)), np.intp), *parts])
 
-    def of(self, near: BoolArray | None, held: bool = False) -> list[ContactPart]:
-        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``.
+    def of(self, near: BoolArray | IntArray | None, held: bool = False) -> list[ContactPart]:
+        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``, or of these numbers.
 
         If ``held``, batches as they are while contacts are closed: these go on beyond the end of a face.
         """
-        parts = []
-        batches = self._held if held else self._wholes
-        for b, elements, numbers in zip(batches, self._elements, self._numbers, strict=True):
-            own = elements if near is None or not b.sifts else np.flatnonzero(near[elements])
-            if len(own) == len(elements):
-                parts.append(ContactPart(b, elements, numbers))
-            elif len(own):
-                parts.append(ContactPart(b.some(own), elements[own], numbers[own]))
+        if near is self._asked[0] and not held:
+            return self._asked[1]
+        parts, elements = list[ContactPart](), near
+        if near is not None and near.dtype == np.bool_:
+            elements = np.flatnonzero(near)
+        for b, start, first in zip(self._held if held else self._wholes, self._starts, self._firsts, strict=False):
+            (n, r), rows = b.friction.shape, None
+            if elements is not None and b.sifts:
+                low, high = np.searchsorted(elements, [first, first + n])
+                rows = elements[low:high] - first if high - low < n else None
+            if rows is None or len(rows):
+                batch, rows = (b, np.arange(n)) if rows is None else (b.some(rows), rows)
+                parts.append(ContactPart(batch, first + rows, start + r * rows[:, None] + np.arange(r)))
+        if not held:
+            self._asked = near, parts
         return parts
 
     def touched(self, which: BoolArray | IntArray) -> BoolArray:
@@ -135,6 +141,11 @@ class Contacts:
             gap[part.numbers] = part.batch.gaps(motion)
         return gap
 
+    def within(self, gap: Array, share: float) -> IntArray:
+        """Numbers of the contacts with gaps, of all ``(C,)``, of at most a share of what they are measured by."""
+        numbers = np.flatnonzero(gap < np.inf)
+        return numbers[gap[numbers] <= share * self.size[numbers]]
+
     def clearance(self, motion: Motion, gap: Array, near: BoolArray, before: Array) -> Array:
         """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
         clear, length = before.copy(), self.system.length
@@ -144,16 +155,14 @@ class Contacts:
 
     def paths(self, led: float, turned: float) -> Array:
         """Paths ``(E,)`` that count: of the fastest node, of turns, or of both, as these change gaps."""
-        return np.where(self._by_ways, led, 0.0) + np.where(self._by_turns, turned, 0.0)
+        ways, turns = self._moved
+        return np.asarray(led * ways + turned * turns)
 
     def least(self, clear: Array) -> tuple[float, float, float]:
         """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
-        turns, slack = self._by_turns, SLACK * self.system.length
-        ways, turned, both = (
-            float(clear[own].min(initial=np.inf)) - slack
-            for own in (~turns, turns & ~self._by_ways, turns & self._by_ways)
-        )
-        return ways, turned, both
+        least = (float(clear.min(initial=np.inf, where=own)) for own in self._kinds)
+        ways, turns, both = (path - SLACK * self.system.length for path in least)
+        return ways, turns, both
 
     def closing(self, first: State, last: State, near: BoolArray) -> Array:
         """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
@@ -291,20 +300,19 @@ class SelectedPart(NamedTuple):
 
 
 class Selection:
-    """Contacts that are marked ``(C,)``, ``k`` of them."""
+    """Contacts that are marked ``(C,)``, ``k`` of them, or those of these numbers, which rise."""
 
-    def __init__(self, contacts: Contacts, marked: BoolArray, held: bool = False) -> None:
+    def __init__(self, contacts: Contacts, marked: BoolArray | IntArray, held: bool = False) -> None:
         self.contacts = contacts
-        self.numbers: IntArray = np.flatnonzero(marked)
+        self.numbers: IntArray = np.flatnonzero(marked) if marked.dtype == np.bool_ else np.asarray(marked, np.intp)
         """Of all contacts of the model, ``(k,)``."""
         self.k = len(self.numbers)
         self.friction = contacts.friction[self.numbers]
-        place = np.full(contacts.count, -1)
-        place[self.numbers] = np.arange(self.k)
+        place = places_in(self.numbers)
         self.parts: list[SelectedPart] = []
         """By kinds."""
-        for part in contacts.of(contacts.touched(marked), held):
-            own = place[part.numbers]
+        for part in contacts.of(np.unique(contacts.element_of[self.numbers]), held):
+            own = place(part.numbers)
             cell, number = np.nonzero(own >= 0)
             if len(cell):
                 elements = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(own), -1)

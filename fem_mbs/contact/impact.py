@@ -166,12 +166,13 @@ def placed(
     for _ in range(CORRECTIONS):
         motion = contacts.system.motion(state)
         gap = contacts.gaps(motion, near)
-        deepest = float((gap / contacts.size).min(initial=0.0))
+        measured = gap < np.inf
+        deepest = float((gap[measured] / contacts.size[measured]).min(initial=0.0))
         evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
         off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
         if deepest >= -PLACED and off <= PLACED:
             break
-        which = Selection(contacts, (gap <= TOUCHING * contacts.size) | closed | pushed)
+        which = Selection(contacts, contacts.marked(contacts.within(gap, TOUCHING)) | closed | pushed)
         mobility = Mobility(system, which.at(motion), metric.factors)
         d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((which.k, 3))

@@ -106,7 +106,7 @@ class NonsmoothAlpha(Method):
         if not contacts.count:
             return state
         gaps = contacts.gaps(system.motion(state))
-        if (gaps < -TOUCHING * contacts.size).any():
+        if len(contacts.within(gaps, -TOUCHING)):
             part, text = next(deep(system, system.motion(state)))
             raise ModelError(f"{part}: {text}; {PLACED}")
         touches = gaps <= TOUCHING * contacts.size
@@ -226,7 +226,7 @@ class NonsmoothAlpha(Method):
         gap = smooth.point.memory.watch.gap
         if gap is None:
             return smooth.point
-        touches = Selection(contacts, gap <= TOUCHING * contacts.size)
+        touches = Selection(contacts, contacts.within(gap, TOUCHING))
         rates = touches.here(smooth.point.state).rates()
         return self._impulses(contacts, begin.memory.touches, smooth.point, touches, rates, h)
 
@@ -234,7 +234,7 @@ class NonsmoothAlpha(Method):
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         (state, memory), near = smooth.point, smooth.point.memory.watch.near
         assert near is not None
-        allowed, pushing = TOUCHING * contacts.size, contacts.pushing(state)
+        pushing = contacts.pushing(state)
         metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
         before = state
         while True:
@@ -242,13 +242,16 @@ class NonsmoothAlpha(Method):
             clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
             wider = near | (clear <= 0.0)  # what has been pushed out may have come too near to others
             gaps = contacts.gaps(contacts.system.motion(state), wider)
-            if (gaps >= -allowed).all() or (wider == near).all():
+            inside = contacts.within(gaps, -TOUCHING)
+            if not len(inside) or (wider == near).all():
                 break
             near = wider
-        if (gaps < -allowed).any():
+        if len(inside):
             part, place = contacts.named(int(gaps.argmin()))
             raise NotConvergedError(f"{part}: its {part.contacts[place]} is too deep, and cannot be pushed out")
-        touches = Selection(contacts, pushed | pushing | (gaps <= allowed))
+        pushed |= pushing
+        pushed[contacts.within(gaps, TOUCHING)] = True
+        touches = Selection(contacts, pushed)
         watch = Watch(clear, speed=memory.watch.speed)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
         rates = touches.here(begin.state).rates()

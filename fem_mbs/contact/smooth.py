@@ -211,7 +211,7 @@ def in_touch(method: GeneralizedAlpha, touching: Touching) -> StepInContact:
 def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArray:
     """Contacts ``(C,)`` that touch at a state, and do not part."""
     pushes = contacts.pushing(state)
-    touches: BoolArray = gaps <= TOUCHING * contacts.size
+    touches = contacts.marked(contacts.within(gaps, TOUCHING))
     if (loose := touches & ~pushes).any():
         own = Selection(contacts, loose)
         touches[own.numbers] = np.abs(own.here(state).rates()[:, 0]) <= own.still(state, h)

@@ -60,12 +60,13 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
     if not after.closes(path, turn):
         return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
-    pushed = max(SLACK * system.length, -2.0 * float(gap.min(initial=0.0)))
-    may = gap <= contacts.closing(first, state, near) + pushed
-    near &= contacts.touched(may)
+    own = np.flatnonzero(gap < np.inf)
+    pushed = max(SLACK * system.length, -2.0 * float(gap[own].min(initial=0.0)))
+    may = gap[own] <= contacts.closing(first, state, near)[own] + pushed
+    near = near & contacts.touched(own[may])
     if not near.any():
         return state, after
-    gap[~near[contacts.element_of]] = np.inf
+    gap[own[~near[contacts.element_of[own]]]] = np.inf
     return state, after._replace(gap=gap, near=near)
 
 
@@ -78,31 +79,30 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array
     gap, near, system = memory.watch.gap, memory.watch.near, contacts.system
     if gap is None or near is None:
         return None
-    free = np.ones_like(begin.memory.touches) if smooth.impulsive else ~begin.memory.touches
-    deep = DEEP * contacts.size
-    result: BoolArray = (gap < -deep) & free
-    if (meets := (gap <= TOUCHING * contacts.size) & free & ~result).any():
-        own = Selection(contacts, meets)
-        result[own.numbers] = own.here(last).rates()[:, 0] < -own.still(last, h)
-    farthest = contacts.closing(first, last, near)
-    if (gap < farthest).any():
-        before, known = begin.memory.watch.gap, begin.memory.watch.near
+    numbers, begins, found = np.flatnonzero(gap < np.inf), begin.memory, np.full(contacts.count, np.inf)
+    end, size = gap[numbers], contacts.size[numbers]
+    free = np.ones_like(numbers, np.bool_) if smooth.impulsive else ~begins.touches[numbers]
+    result: BoolArray = (end < -DEEP * size) & free
+    if (meets := (end <= TOUCHING * size) & free & ~result).any():
+        own = Selection(contacts, numbers[meets])
+        result[meets] = own.here(last).rates()[:, 0] < -own.still(last, h)
+    farthest = contacts.closing(first, last, near)[numbers]
+    if (end < farthest).any():
+        before, known = begins.watch.gap, begins.watch.near
         if before is None or known is None or (near & ~known).any():
             before = contacts.gaps(system.motion(first), near)
-        if (close := (before + gap < farthest) & free & ~result).any():
+        if (close := (before[numbers] + end < farthest) & free & ~result).any():
             # what rests on each other passes through nothing that it rests on
-            apart = contacts.touched(close) & ~contacts.touched(begin.memory.touches | result)
-            own = Selection(contacts, close)
+            rests = contacts.touched(begins.touches) | contacts.touched(numbers[result])
+            apart, own = contacts.touched(numbers[close]) & ~rests, Selection(contacts, numbers[close])
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
-            paths = _paths(h, before[close], gap[close], r0, r1)
-            result[own.numbers] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -deep[close])
-            found = np.where(result, 1.0, np.inf)
+            paths = _paths(h, before[own.numbers], end[close], r0, r1)
+            result[close] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * size[close])
             if apart.any():
-                path = h * max(sum(begin.memory.watch.speed), sum(memory.watch.speed))
-                depth = max(TOUCHING * system.length, GRAZED * path)
-                found = np.minimum(found, _passed(contacts, first, last, apart, depth))
-            return found if np.isfinite(found).any() else None
-    return np.where(result, 1.0, np.inf) if result.any() else None
+                path = h * max(sum(begins.watch.speed), sum(memory.watch.speed))
+                found = _passed(contacts, first, last, apart, max(TOUCHING * system.length, GRAZED * path))
+    found[numbers[result]] = np.minimum(found[numbers[result]], 1.0)
+    return found if np.isfinite(found).any() else None
 
 
 def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray, depth: float) -> Array:
