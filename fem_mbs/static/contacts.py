@@ -401,7 +401,7 @@ class ContactPath:
                 raise NotConvergedError("the equilibrium found is far away: there is none near", found.report)
             pushes = np.zeros_like(touches)
             pushes[touching.numbers] = reached.P[:, 0] > 0.0
-            state = self.contacts.carry_on(last, reached.point.state())
+            state = self.contacts.followed(last, self.contacts.carry_on(last, reached.point.state()))
             gaps = self.contacts.gaps(self.system.motion(state))
             wrong = np.where(touches, pushes & (gaps > deep), gaps < -deep)
             if not wrong.any():
@@ -416,6 +416,7 @@ class ContactPath:
             point = point._replace(u=system.history(reached.evaluation.motion))
         system.check_end(start, load, point.R, point.u, point.multipliers)
         state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
+        state = self.contacts.followed(last, state)
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
         return place, moved, found.report
 

@@ -20,6 +20,7 @@ from fem_mbs.elements import (
     Force,
     JointSpring,
     JointStop,
+    Moment,
     OrientationJoint,
     PlanarJoint,
     Plane,
@@ -402,3 +403,16 @@ def test_a_drive_turns_farther_than_it_may_in_a_step() -> None:
     pull = 10.0 * (1.0 - place) / np.cos(np.arcsin(0.3 * np.sin(3.0) / 0.9))
     assert np.linalg.norm(solution.contact_force(rope)[-1]) == pytest.approx(pull, rel=1e-6)
     assert solution.stats.failed_steps > 0
+
+
+def test_a_stop_is_met_after_many_turns() -> None:
+    """A spring in a hinge is wound up until the stop takes what more there is."""
+    model, upper = mbs.Model(), 10.0
+    wheel = model.add_node((0, 0, 0))
+    hinge = model.add(RevoluteJoint(model.ground, wheel, (0, 0, 1)))
+    model.add(JointSpring(hinge, 1.0))
+    model.add(Moment(wheel, (0, 0, 12.0)))
+    stop = model.add(JointStop(hinge, None, upper, restitution=0.0))
+    solution = mbs.statics(model)
+    np.testing.assert_allclose(solution.coordinate(hinge), np.minimum(12.0 * solution.t, upper), atol=1e-9)
+    assert solution.gap(stop)[-1, 0] == pytest.approx(0.0, abs=1e-8)
