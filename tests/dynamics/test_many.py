@@ -93,7 +93,10 @@ def test_each_is_as_it_is_alone(method: mbs.Method) -> None:
 
 @pytest.mark.slow
 def test_random_mechanisms_do_not_notice_each_other() -> None:
-    """Whatever else moves in the run: what differs is a small share of the step's own error."""
+    """Whatever else moves in the run: what differs is a small share of the step's own error.
+
+    Where another one makes the run begin in parts of steps, it is no more than that error.
+    """
     method = mbs.GeneralizedAlpha(newton=CLOSE)
     for seed in range(0, 60, 2):
         made = [mechanism(seed + k) for k in range(2)]
@@ -104,9 +107,10 @@ def test_random_mechanisms_do_not_notice_each_other() -> None:
         together = mbs.simulate_many(models, 15 * h, h, method)
         for k, (model, found) in enumerate(zip(models, together, strict=True)):
             alone, finer = (mbs.simulate(model, 15 * h, step, method) for step in (h, h / 2))
+            share = 0.2 if len(found.t) == len(alone.t) else 1.0
             for values in ("x", "R"):
                 one, other, fine = (getattr(run, values)[-1] for run in (found, alone, finer))
-                assert largest(one - other) < 0.2 * largest(other - fine) + 1e-9, (seed + k, values)
+                assert largest(one - other) < share * largest(other - fine) + 1e-9, (seed + k, values)
 
 
 def test_steps_of_variable_length_suffice_for_all() -> None:
