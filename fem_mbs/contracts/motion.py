@@ -117,9 +117,12 @@ class State(Public):
         Internal variables and their time derivatives; zero beyond the order of their equation.
     source : Source or None
         What model it is a state of, where a run made it.
+    turns : function or None
+        Whole turns ``(c,)`` that coordinates of joints have made up to it, by the names of the joints, where a solution
+        can tell: what goes on from it counts on.
     """
 
-    _internal = ("rates",)
+    _internal = ("rates", "turns")
 
     t: float
     x: Array
@@ -131,6 +134,7 @@ class State(Public):
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
     source: Source | None = field(default=None, repr=False, compare=False)
+    turns: Callable[[], Mapping[Any, Array]] | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         own = f", {len(self.u)} internal variables" if len(self.u) else ""
@@ -143,7 +147,8 @@ class State(Public):
 
     def at(self, t: float) -> State:
         """The same at another time."""
-        return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, self.u, self.udot, self.uddot, self.source)
+        own = self.u, self.udot, self.uddot
+        return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, *own, self.source, self.turns)
 
 
 EventFunction = Annotated[

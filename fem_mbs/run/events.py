@@ -15,6 +15,7 @@ from fem_mbs.run.interfaces import Between
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import begun
 from fem_mbs.system.system import System
 
 PRECISION = 1e-12
@@ -162,9 +163,12 @@ def _watched(event: Event, name: str, system: System, label: str, instant: Insta
         hit = partial(_hit, batch, batch.owners.index(part) * batch.friction.shape[1] + channel.chosen[0])
 
     def measure(state: State, last: State, before: float | None) -> float:
+        if before is None:
+            one = Solution(system, [state], Outcome.CUT, NO_STATS, turns=begun(system, state), instant=instant)
+            return float(channel.values(one)[0, 0]) - touching
         solution = Solution(system, [last, state], Outcome.CUT, NO_STATS, instant=instant)
         start, value = channel.values(solution)[:, 0].tolist()
-        turns = 0 if before is None or channel.units != ("rad",) else round((before - start) / (2.0 * np.pi))
+        turns = round((before - start) / (2.0 * np.pi)) if channel.units == ("rad",) else 0
         return float(value + 2.0 * np.pi * turns - touching)
 
     return Watched(event, name, measure, channel.units == ("rad",), hit)

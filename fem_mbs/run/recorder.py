@@ -31,7 +31,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Selection
 from fem_mbs.solution.history import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import TurnCounter
+from fem_mbs.solution.turns import TurnCounter, begun
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
@@ -129,7 +129,7 @@ class MemoryRecorder:
         self._states: list[State] = []
         self.unstable, self._iterations, self._sizes = array("q"), array("q"), array("d")
         self._evaluations = self._factorizations = 0
-        self._turns = None if selection is None else TurnCounter(system)
+        self._turns = None if selection is None and not begun(system, first) else TurnCounter(system, first)
         self._keep([first] if selection is None else list(selection(None, first)), first, unstable)
 
     def add(self, step: AcceptedStep) -> None:
@@ -139,11 +139,12 @@ class MemoryRecorder:
         self._iterations.append(report.iterations)
         self._evaluations += report.evaluations
         self._factorizations += report.factorizations
-        if self._selection is None:
+        if self._turns is None:
             self._states.append(state)
             self.unstable.append(unstable)
         else:
-            self._keep(list(self._selection(self._last, state)), state, unstable)
+            selected = [state] if self._selection is None else list(self._selection(self._last, state))
+            self._keep(selected, state, unstable)
         self._last, self._last_unstable = state, unstable
 
     def _keep(self, selected: list[State], state: State, unstable: int) -> None:

@@ -86,7 +86,8 @@ def simulate(
     initial : State or Checkpoint, optional
         Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
         another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped. Where the model has
-        changed since, that is its state.
+        changed since, that is its state. Angles of joints count on from those of a solution; what callbacks and events
+        are called with, and states of your own, tell no whole turns beyond those of internal variables.
     store : str, Path or Store, optional
         A file, a database of SQLite, that receives the states as they come: they take no memory, and are written at
         least once a second. :func:`load` opens it in any process, :func:`resume` goes on with it.

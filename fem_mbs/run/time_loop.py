@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -224,6 +225,8 @@ class TimeIntegration:
         if system.next_jump(self.state) <= self.state.t:
             self.state = jumped(system, self.state)
         self.state = method.settle(system, self.state)
+        if initial is not None:
+            self.state = replace(self.state, turns=initial.turns)
         self._jump = next_jump(system, self.state, self.t_end)
         if self._jump < math.inf:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)

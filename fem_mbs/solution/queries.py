@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ from fem_mbs.solution.balance import (
     touching,
 )
 from fem_mbs.solution.history import History, Outcome, Stats
-from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
+from fem_mbs.solution.turns import Counted, Turns, check_vectors, counting, principal, turning_joints, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System
 
@@ -84,11 +85,11 @@ class Queries(Public):
     t: Array
     status: Outcome
     stats: Stats
-    event_states: list[list[State]]
-    checkpoint: Any
     called: ClassVar[str] = "a Solution"
     _internal: ClassVar[tuple[str, ...]] = ("called",)
     _turns: Turns
+    _hits: list[list[State]]
+    _checkpoint: Any
     method: Method | None
     _unstable: IntArray = np.zeros(0, np.intp)
 
@@ -213,7 +214,7 @@ class Queries(Public):
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
 
         In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
-        the rates, also where the joint turns several times in a step.
+        the rates, also where the joint turns several times in a step, and on from a checkpoint or state of a solution.
 
         Raises
         ------
@@ -222,11 +223,45 @@ class Queries(Public):
         """
         joint = self._joint(joint)
         values, rates = self._coordinates(joint)
-        turns = self._turns.get(joint)
-        turns = whole_turns(joint, self.t, values, rates) if turns is None else turns
+        turns = self._whole_turns(joint, values, rates)
         check_vectors(self.system, joint, self.t, turns)
         values += 2.0 * np.pi * turns
         return values[:, 0] if len(joint.coordinates) == 1 else values
+
+    def _whole_turns(self, joint: Constraint, *coordinates: Array) -> Array:
+        """Whole turns ``(nt, c)``, as counted on the way or by rates."""
+        turns = self._turns.get(joint)
+        return whole_turns(joint, self.t, *coordinates) if turns is None else turns[: len(self.t)]
+
+    def _turned(self, state: State) -> State:
+        """A state on the way, for a user, which knows how often joints have turned."""
+        return replace(self.system.to_user(state), turns=Counted(partial(self._turns_at, state)))
+
+    def _turns_at(self, state: State) -> dict[Any, Array]:
+        """Whole turns at a state on the way, by joints: those of the last one before it that was kept, and since."""
+        ahead = np.flatnonzero((self.t[1:] - state.t) * (self.t[:-1] - state.t) <= 0.0)
+        k, found = int(ahead[0]) if len(ahead) else len(self.t) - 1, {}
+        pair = History.of(self.system, [self.history.state(k), state])
+        for joint in turning_joints(self.system):
+            since = whole_turns(joint, pair.t, *principal(pair, joint))[1]
+            turns = self._whole_turns(joint, *self._coordinates(joint))[k] + since
+            found[joint.name] = np.where(counting(self.system, joint), turns, 0.0)
+        return found
+
+    @cached_property
+    def event_states(self) -> list[list[State]]:
+        """States at the events of each function that the run watched."""
+        origin = self.system.origin
+        return [[self._turned(replace(own, x=own.x - origin)) for own in hits] for hits in self._hits]
+
+    @cached_property
+    def checkpoint(self) -> Any:
+        """Where the run stands, to go on from, a :class:`fem_mbs.Checkpoint`; None where that is not known."""
+        if (stands := self._checkpoint) is None:
+            return None
+        turns = {joint.name: own[-1] for joint, own in self._turns.items() if len(own) > len(self.t)}
+        known = Counted(turns or partial(self._turns_at, stands.state))
+        return replace(stands, state=replace(stands.state, turns=known))
 
     def coordinate_rate(self, joint: JointOrName) -> Array:
         """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s: those of the momentum.

@@ -69,8 +69,8 @@ class Solution(Queries):
         self.system = system
         self.status = status
         self.stats = stats
-        self.event_states = [list(hits) for hits in events]
-        self.checkpoint = checkpoint
+        self._hits = [list(hits) for hits in events]
+        self._checkpoint = checkpoint
         self.history = states if isinstance(states, History) else History.of(system, states, instant)
         self.t = self.history.t
         self._turns = {} if turns is None else turns
@@ -100,7 +100,7 @@ class Solution(Queries):
     @property
     def event_times(self) -> list[Array]:
         """Times of the events of each function that the run watched."""
-        return [np.array([state.t for state in states]) for states in self.event_states]
+        return [np.array([state.t for state in states]) for states in self._hits]
 
     def __str__(self) -> str:
         failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
@@ -147,12 +147,12 @@ class Solution(Queries):
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        return self.system.to_user(self.history.state(k))
+        return self._turned(self.history.state(k))
 
     @checked
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
-        return self.system.to_user(self._at(t))
+        return self._turned(self._at(t))
 
     def _at(self, t: float) -> State:
         """The same, whose positions count from the origin of the system."""
@@ -356,11 +356,11 @@ def _joined(first: Solution, second: Solution) -> Solution:
         raise ModelError(f"join: at t = {first.t[-1]} s the runs are at different states ({', '.join(apart)})")
     arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
     history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays)
-    events = [[*a, *b] for a, b in zip(first.event_states, second.event_states, strict=False)]
+    events = [[*a, *b] for a, b in zip(first._hits, second._hits, strict=False)]
     counts: dict[str, Any] = {name: getattr(first.stats, name) + getattr(second.stats, name) for name in COUNTS}
     counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}
     stats = replace(second.stats, **counts)
-    return Solution(second.system, history, second.status, stats, events, second.checkpoint, _turns(first, second))
+    return Solution(second.system, history, second.status, stats, events, second._checkpoint, _turns(first, second))
 
 
 def _array(run: Solution, name: str) -> Array:
@@ -384,5 +384,6 @@ def _turns(first: Solution, second: Solution) -> Turns | None:
             known = run._turns.get(own)
             counts.append(whole_turns(own, run.t, *principal(run.history, own)) if known is None else np.asarray(known))
         here = next(part for part in second.system.number.parts if part.name == name)
-        result[here] = np.concatenate([counts[0], counts[1][1:] - counts[1][0] + counts[0][-1]])
+        before = counts[0][: len(first.t)]
+        result[here] = np.concatenate([before, counts[1][1:] - counts[1][0] + before[-1]])
     return result

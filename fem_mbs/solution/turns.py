@@ -6,13 +6,13 @@ next, so that whoever keeps only some of the steps counts turns over all of them
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Constraint, State
 from fem_mbs.errors import MotionError
 from fem_mbs.solution.copies import LocalNumbering
@@ -20,7 +20,7 @@ from fem_mbs.solution.history import History
 from fem_mbs.system.system import System
 
 Turns: TypeAlias = dict[Constraint, Array]
-"""Whole turns ``(nt, c)`` of the coordinates of joints."""
+"""Whole turns ``(nt, c)`` of the coordinates of joints; in a row after these, those of where the run stands."""
 MANY, SMALL = 256, 16
 """Steps that are counted together; of fewer nodes than so many, as many more."""
 TOGETHER, CELLS = 4096, 2**16
@@ -67,13 +67,42 @@ def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Arr
 
 def check_vectors(system: System, joint: Constraint, t: Array, turns: Array) -> None:
     """Refuse components of a rotation vector beyond half a turn, where they jump."""
-    vectors = [not joint.coordinate_batch([joint], own.name, system.number).counts_turns for own in joint.coordinates]
-    jumped = turns[:, vectors].any(axis=1)
+    jumped = turns[:, ~counting(system, joint)].any(axis=1)
     if jumped.any():
         raise MotionError(
             f"{joint}: at t = {t[jumped.argmax()]:.6g} s node b has turned by more than half a turn against node a, "
             "where the components of a rotation vector, its coordinates, end; solution.rotation of its nodes goes on"
         )
+
+
+def counting(system: System, joint: Constraint) -> BoolArray:
+    """Which coordinates ``(c,)`` of a joint go on beyond half a turn: all but components of rotation vectors."""
+    batches = (joint.coordinate_batch([joint], own.name, system.number) for own in joint.coordinates)
+    return np.array([batch.counts_turns for batch in batches])
+
+
+class Counted:
+    """Whole turns at a state, by the names of joints: counted when they are asked for first, or when it travels."""
+
+    def __init__(self, known: Mapping[Any, Array] | Callable[[], Mapping[Any, Array]]) -> None:
+        self._known = known
+
+    def __call__(self) -> Mapping[Any, Array]:
+        if callable(self._known):
+            self._known = self._known()
+        return self._known
+
+    def __reduce__(self) -> Any:
+        return Counted, (self(),)
+
+
+def begun(system: System, state: State) -> Turns:
+    """Whole turns ``(1, c)`` that a state is known to come with; none if no joint has made any."""
+    known = {} if state.turns is None else state.turns()
+    if not any(own.any() for own in known.values()):
+        return {}
+    zeros = ((joint, np.zeros((1, len(joint.coordinates)))) for joint in turning_joints(system))
+    return {joint: none + known.get(joint.name, 0.0) for joint, none in zeros}
 
 
 def turning_joints(system: System) -> list[Constraint]:
@@ -83,9 +112,9 @@ def turning_joints(system: System) -> list[Constraint]:
 
 
 class TurnCounter:
-    """Counts the turns of all joints over the steps of a run, for the states that are kept."""
+    """Counts the turns of all joints over the steps of a run from a state, for the states that are kept."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, first: State) -> None:
         self._joints = turning_joints(system)
         self._alike: dict[Hashable, list[Constraint]] = {}
         for joint in self._joints:
@@ -94,7 +123,8 @@ class TurnCounter:
         self._system, self._many = system, MANY * max(1, SMALL // max(1, system.n))
         self._states: list[State] = []
         self._kept: list[int] = []
-        self._before = {joint: np.zeros(len(joint.coordinates)) for joint in self._joints}
+        known = begun(system, first)
+        self._before = {own: known[own][0] if known else np.zeros(len(own.coordinates)) for own in self._joints}
         self._turns: dict[Constraint, list[Array]] = {joint: [] for joint in self._joints}
 
     def add(self, kept: Sequence[State], state: State) -> None:
@@ -114,9 +144,9 @@ class TurnCounter:
             self._kept.append(len(self._states) - 1)
 
     def counted(self) -> Turns:
-        """Whole turns of the states that were kept."""
+        """Whole turns of the states that were kept, and of the last one."""
         self._count()
-        return {joint: np.array(turns) for joint, turns in self._turns.items()}
+        return {joint: np.array([*turns, self._before[joint]]) for joint, turns in self._turns.items()}
 
     def since(self) -> Turns:
         """Whole turns of the states that were kept since this was asked last, which are forgotten."""

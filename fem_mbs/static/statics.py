@@ -149,6 +149,8 @@ def statics(
         else:
             path = EquilibriumPath(equations, point, newton, arc_length, length)
             unstable = path.here.unstable
+    if initial is not None:
+        begin = replace(begin, turns=initial.turns)
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns

@@ -54,7 +54,7 @@ def from_user(system: Layout, state: State, label: str, joints: bool = True) -> 
     _check_source(system.source, state.source, label, joints)
     n, k, m = system.n, system.k, system.m
     shapes = {"x": (n, 3), "R": (n, 3, 3), "v": (n, 6), "vdot": (n, 6), "u": (k,), "udot": (k,), "uddot": (k,)}
-    values: dict[str, Array] = {}
+    values: dict[str, Any] = {}
     for name in ARRAYS:
         value = real(getattr(state, name))
         any_length = name == "multipliers" and not joints and value is not None and value.ndim == 1

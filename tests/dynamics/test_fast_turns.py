@@ -1,11 +1,14 @@
 """Turns count in whatever reads an angle, however many a step makes: a motor at 10 000 rpm in steps of 10 ms."""
 
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Event
 from fem_mbs.elements import (
     Coupling,
     CylindricalJoint,
@@ -151,3 +154,43 @@ def test_a_run_that_goes_on_counts_on():
         *(mbs.simulate(model, 0.2, STEP, initial=at) for at in (first.checkpoint, first.state(-1))),
     ):
         assert solution.coordinate(rail).ravel()[-1] == pytest.approx(1e-3 * turned, rel=1e-9)
+
+
+def _loaded(run: mbs.Solution, folder: Path) -> mbs.Solution:
+    return mbs.load(run.save(folder / f"to_{run.t[-1]}.db"))
+
+
+def few(begin, end, folder):
+    return {"times": [begin, end - 0.03]}
+
+
+def to_file(begin, end, folder):
+    return {"store": folder / f"{end}.db"}
+
+
+GOES_ON = {
+    "checkpoint of a file": ({}, lambda run, folder: _loaded(run, folder).checkpoint),
+    "between states": ({}, lambda run, folder: run(run.t[-1] - 0.002)),
+    "state that travels": ({}, lambda run, folder: pickle.loads(pickle.dumps(run.state(-2)))),
+    "event": ({}, lambda run, folder: run.event_states[0][0]),
+    "checkpoint after few of a file": (few, lambda run, folder: _loaded(run, folder).checkpoint),
+    "stored state": (to_file, lambda run, folder: run.state(-2)),
+}
+
+
+@pytest.mark.parametrize("how", GOES_ON)
+def test_queries_and_events_of_a_run_that_goes_on_count_on(how, tmp_path):
+    """A rotor is braked, and comes back after 40 rad: gone on with twice, its angle is ``w t - a t^2/2`` throughout."""
+    model, speed, brake = mbs.Model(), 400.0, 2000.0
+    hinge = rotor(model, speed)
+    model.add(Moment(hinge.nodes[1], (0, 0, -J * brake)))
+    kept, place = GOES_ON[how]
+    initial, begin = None, 0.0
+    for end in (0.1, 0.25, 0.5):
+        options = kept(begin, end, tmp_path) if kept else {}
+        events = [lambda state, end=end: state.t - end + 0.025, Event(f"{hinge.name}.angle", optional=True)]
+        run = mbs.simulate(model, end, STEP / 2, initial=initial, events=events, **options)
+        np.testing.assert_allclose(run.angle(hinge), speed * run.t - 0.5 * brake * run.t**2, rtol=0, atol=1e-6)
+        initial = place(run, tmp_path)
+        begin = getattr(initial, "state", initial).t
+    assert run.event_times[1] == pytest.approx([0.4], abs=1e-6)

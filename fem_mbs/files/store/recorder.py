@@ -29,7 +29,7 @@ from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import TurnCounter, turning_joints
+from fem_mbs.solution.turns import TurnCounter, begun, turning_joints
 from fem_mbs.system.states import from_user
 
 INTERVAL = 1.0
@@ -52,8 +52,8 @@ class FileRecorder:
         self.events, self.integration, self.steps = events, integration, steps
         self._writer, self._selection = writer, selection
         self._joints = turning_joints(integration.system)
-        counted = self._joints and is_sparse(writer.channels, selection)
-        self._turns = TurnCounter(integration.system) if counted else None
+        counted = self._joints and (writer.channels is not None or "turns" in writer.shapes)
+        self._turns = TurnCounter(integration.system, integration.state) if counted else None
         self._started, self._flushed, self._wall = started, time.perf_counter(), 0.0
         self._since, self._evaluated, self._hits = 0, [0, 0], 0
         self._seen: list[int] = []
@@ -226,7 +226,7 @@ def in_file(
         system,
         integration.method,
         channels,
-        turning_joints(system) if is_sparse(channels, selection) else [],
+        turning_joints(system) if is_sparse(channels, selection) or begun(system, integration.state) else [],
         begin=integration.state.t,
         t_end=integration.t_end,
         control=integration.control,

@@ -129,9 +129,12 @@ class RunFile:
         instant, states = LOADINGS.get(self.run["loading"]), history(rows, system, self.channels(system))
         states.instant = instant
         stats, joints, turns = self._stats(rows), turning_joints(system), None
-        if "turns" in rows.shapes:
+        if last := self.stands["turns"] if "turns" in self.stands.text else []:
+            none = np.zeros((rows.count, sum(map(len, last))))  # where channels are kept, no state has any
+            kept = rows.array("turns")[:] if "turns" in rows.shapes else none
             ends = np.cumsum([len(joint.coordinates) for joint in joints])[:-1]
-            turns = dict(zip(joints, np.split(rows.array("turns")[:], ends, axis=1), strict=True))
+            whole = np.concatenate([kept, np.concatenate(last)[None]])
+            turns = dict(zip(joints, np.split(whole, ends, axis=1), strict=True))
         found = self.events() if events is None else events
         if instant is not None:
             return StaticSolution(system, states, self.outcome, stats, found, instant, rows.unstable, turns)

@@ -194,7 +194,7 @@ def save(solution: Queries, path: FilePath) -> FilePath:
     """Write a solution to a file, in place of one that is there; see :meth:`fem_mbs.Solution.save`."""
     if isinstance(solution.history, ChannelHistory):
         raise ModelError("Solution.save: the run has kept channels alone, in its own file, which can be copied")
-    system, checkpoint, history = solution.system, solution.checkpoint, solution.history
+    system, checkpoint, history = solution.system, solution._checkpoint, solution.history
     joints = turning_joints(system) if solution._turns else []
     contents, writer = asked(
         system,
@@ -206,12 +206,12 @@ def save(solution: Queries, path: FilePath) -> FilePath:
         control=None if checkpoint is None else checkpoint.control,
         times=None,
         every=1,
-        events=len(solution.event_states),
+        events=len(solution._hits),
         names=[] if checkpoint is None else list(checkpoint.names),
         first=history.state(0),
         loading=next((name for name, own in LOADINGS.items() if own is history.instant), None),
     )
-    events = [(event, state) for event, states in enumerate(solution.event_states) for state in states]
+    events = [(event, state) for event, states in enumerate(solution._hits) for state in states]
     for number, (event, state) in enumerate(events, 1):
         contents["checkpoints", number] = record(event=event, state=state)
     contents[STANDS] = _ended(solution, len(events))
@@ -228,7 +228,7 @@ def save(solution: Queries, path: FilePath) -> FilePath:
 
 def _ended(solution: Queries, hits: int) -> bytes:
     """Where a run that has ended stands."""
-    stats, rows, checkpoint = solution.stats, len(solution.t), solution.checkpoint
+    stats, rows, checkpoint = solution.stats, len(solution.t), solution._checkpoint
     return stands(
         solution.system,
         solution.history.state(-1) if checkpoint is None else checkpoint.state,
@@ -243,6 +243,7 @@ def _ended(solution: Queries, hits: int) -> bytes:
         solver=stats.solver,
         since=0,
         wall=stats.wall_time,
+        turns=[own[-1] for own in solution._turns.values()],
         hits=hits,
         listed=[np.asarray(stats.newton_iterations), np.asarray(stats.step_sizes)],
     )
