@@ -11,6 +11,8 @@ from catalogue import ELEMENTS, GROUPS, build
 import fem_mbs as mbs
 from fem_mbs.alpha.step import Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.contact import contacts as all_contacts
+from fem_mbs.contact import many as many_contacts
 from fem_mbs.contact.complementarity import Laws, projected
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization
@@ -67,10 +69,21 @@ def derivatives_hold(equations: ContactEquations, unknown: Unknowns) -> ContactL
     return lin
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contacts, however few, count as many: their matrices are sparse, and islands are solved one by one."""
+    for name, value in (("MANY", -1), ("FEW", -1), ("TOGETHER", 1)):
+        monkeypatch.setattr(many_contacts, name, value)
+        if hasattr(all_contacts, name):
+            monkeypatch.setattr(all_contacts, name, value)
+
+
+@pytest.mark.parametrize(("group", "sparse"), [*((group, False) for group in GROUPS), ("mixed", True)])
 @pytest.mark.parametrize("name", RIGID)
-def test_derivatives_of_a_step_in_contact(name: str, group: str) -> None:
-    """Of every kind of contact, wherever it is, pressed by any forces."""
+def test_derivatives_of_a_step_in_contact(name: str, group: str, sparse: bool, request: pytest.FixtureRequest) -> None:
+    """Of every kind of contact, wherever it is, pressed by any forces; of many their stiffness is left out."""
+    if sparse:
+        request.getfixturevalue("many")
     model, _ = build(ELEMENTS[name], group=group)
     rng = np.random.default_rng(2)
     for node in model.nodes[1:]:
@@ -81,7 +94,9 @@ def test_derivatives_of_a_step_in_contact(name: str, group: str) -> None:
     system = mbs.System(model)
     equations, unknown = equations_of(system, mbs.start(system), None, np.ones(contacts_of(system).count, bool))
     joints, P = np.split(unknown.multipliers, [equations.system.m])
-    derivatives_hold(equations, unknown._replace(multipliers=np.append(joints, 5.0 * rng.normal(size=P.shape))))
+    derivatives_hold(
+        equations, unknown._replace(multipliers=np.append(joints, (0.0 if sparse else 5.0) * rng.normal(size=P.shape)))
+    )
 
 
 @pytest.mark.parametrize("group", GROUPS[:2])
@@ -131,3 +146,25 @@ def test_forces_follow_their_laws(group: str) -> None:
     np.testing.assert_allclose(
         P.reshape(-1, 3)[pushes], ((ends[1] - ends[0]) / (2 * shift))[pushes], rtol=0, atol=1e-5 * np.abs(P).max()
     )
+
+
+def heap() -> mbs.Solution:
+    """A box with a ball on it slides, another two balls on a hinge fall."""
+    model = mbs.Model(gravity=(0.3, 0, -9.81))
+    places = (0, 0, 0.1), (0.05, 0.01, 0.3), (1, 0, 0.11), (1.3, 0, 0.1)
+    nodes = [model.add_node(p, velocity=(0.4, 0, 0)) for p in places]
+    shapes = [Box((0.3, 0.3, 0.2)), Ball(0.1), Ball(0.1), Ball(0.1)]
+    for node, shape in zip(nodes, shapes, strict=True):
+        model.add(RigidBody(node, 1.0, (0.01, 0.012, 0.014)))
+        model.add(Contact(model.ground, node, Plane(), shape, friction=0.3, restitution=0.2))
+    model.add(RevoluteJoint(*nodes[2:], (0, 1, 0), point=(1.15, 0, 0.115)))
+    model.add(Contact(*nodes[:2], *shapes[:2], friction=0.2))
+    return mbs.simulate(model, 0.06, 0.01, mbs.NonsmoothAlpha())
+
+
+def test_many_contacts_move_as_few_do(request: pytest.FixtureRequest) -> None:
+    """Impacts, forces that are not unique, and places that are pushed out, by sparse matrices."""
+    few = heap()
+    request.getfixturevalue("many")
+    for name in ("x", "R", "v"):
+        np.testing.assert_allclose(getattr(heap(), name), getattr(few, name), rtol=0, atol=1e-6)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import AWAY, EVERYTHING, HOME, build
 
 import fem_mbs as mbs
 from fem_mbs.contracts import move_node
@@ -155,3 +156,9 @@ def test_units(name: str) -> None:
     here, there = (ask(make(*own), *own) for own in UNITS)
     for k, (one, other) in enumerate(zip(here, there, strict=True)):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-7 * np.abs(one).max(), err_msg=str(k))
+
+
+@pytest.mark.parametrize("name", ["revolute", "shell", "bushing, coupled, with offsets"])
+def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
+    here, there = (mbs.System(build(EVERYTHING[name], pose=pose)[0]).diameter for pose in (HOME, AWAY))
+    assert there == pytest.approx(here, rel=1e-12)

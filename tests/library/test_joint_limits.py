@@ -124,6 +124,18 @@ def test_a_nut_falls_down_its_screw(group: str, lead: float) -> None:
     np.testing.assert_allclose(moment[:, 2], -p * force[:, 2], rtol=1e-6)
 
 
+def test_the_angle_of_a_screw_is_its_travel() -> None:
+    """Of a nut anywhere on it, over all turns, with the last bits of half a turn."""
+    model = mbs.Model()
+    nut = model.add_node((0, 0, 0))
+    screw = model.add(ScrewJoint(model.ground, nut, Z, 0.1))
+    batch = screw.coordinate_batch([screw], screw.coordinates[0].name, mbs.System(model).number)
+    for angle in [*np.linspace(-20.0, 20.0, 101), np.pi, -3.0 * np.pi]:
+        x, R = np.zeros((1, 2, 3)), np.tile(np.eye(3), (1, 2, 1, 1))
+        x[0, 1, 2], R[0, 1] = 0.1 * angle / (2.0 * np.pi), rotation(angle * Z)
+        assert batch.measure(x, R, np.zeros((1, 0)))[0] == pytest.approx(angle, abs=1e-12)
+
+
 def test_a_screw_whose_angle_is_far_from_its_travel_is_named() -> None:
     model = mbs.Model()
     nut = model.add_node((0, 0, 0))
