@@ -154,15 +154,15 @@ def follow(beside: Beside, tolerance: float) -> None:
 
 def be_carried(beside: Beside, tolerance: float) -> None:
     """Errors of the start, as the step leads them on; where it takes something back of velocities, to leading order."""
-    system, none = beside.system, np.zeros(beside.system.N)
+    system, none = beside.system, np.zeros((2, beside.system.N))
     equations = beside.method.equations(system, beside.state, H, beside.memory)
     unknown = taken(equations, beside.state, beside.end.state)
     value = equations.evaluate(unknown)
     solution = Iterate(unknown, value, equations.linearize(unknown, value), Report())
     start = beside.start = Derivatives(*beside.start[:4], *(0.0 * own for own in beside.start[4:]))
-    errors = np.array([system.from_body(beside.state.R, start.q), *start[1:4], none])
+    errors = np.array([system.from_body(beside.state.R, start.q), *start[1:4], none[0]])
     rates = newmark(beside.method.coefficients, H, errors[1:4], system.order).constants
-    nothing = equations.carried(solution, 0.0 * errors, 0.0 * rates, none, none)
-    q, *rest = equations.carried(solution, errors, rates, none, none)[:4] - nothing[:4]
+    nothing = equations.carried(solution, 0.0 * errors, 0.0 * rates, none)
+    q, *rest = equations.carried(solution, errors, rates, none)[:4] - nothing[:4]
     found = Derivatives(system.to_body(beside.end.state.R, q), *rest, *start[4:])
     beside.near(found, beside.difference(0.0), tolerance, 4)
