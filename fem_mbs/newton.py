@@ -6,10 +6,10 @@ residual after the first correction has to be looked at tells :class:`Convergenc
 
 The matrix is new in every iteration but the last (:func:`_correction`): once residuals fall so fast that the same
 contraction would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is
-tried. It ends the iteration if it is as much shorter than the one before, too. The modified method keeps the matrix as
-long as it contracts. How far along a correction to go decides :func:`_line_search`, which takes over where full
-corrections go round, as at limits, stops and in friction. Docs: docs/newton.md, and docs/theory.md, "When Newton's
-method stops".
+tried. It ends the iteration if it is as much shorter than the one before, too; in time steps one with a new matrix does
+if the square of that is enough. The modified method keeps the matrix as long as it contracts. How far along a
+correction to go decides :func:`_line_search`, which takes over where full corrections go round, as at limits, stops and
+in friction. Docs: docs/newton.md, and docs/theory.md, "When Newton's method stops".
 
 Bruels, Cardona, Arnold (2012), Table 1; Arnold, Cardona, Bruels (2015), eq. 59 and, of the line search, section 3.5;
 Holzinger, Arnold, Gerstmayr (2024), section 3.4, of the modified method.
@@ -224,12 +224,16 @@ def solve(
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
             searches, goes_round, smallest = True, True, ROUND * smallest
         correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
-        first, length = first or at.linearization, problem.length(correction)
+        first, earlier, length = first or at.linearization, length, problem.length(correction)
         assert at.linearization is not None
-        if not report.iterations and history is not None:
+        if history is not None and not report.iterations:
             simplified = int(correction.simplified)
             if history.suffices(length, report.history[0], simplified, tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
+        elif history is not None and fresh and not (searches or simplified or correction.simplified):
+            # of forces what is left is of second order, of constraints something of first order may stay
+            last = (SAFETY * length / earlier) ** 2 * size[0] <= tolerances[0]
+            last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         report.iterations += 1
         at.corrected = last or length <= smallest
         if at.corrected or not searches:

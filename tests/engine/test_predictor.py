@@ -162,6 +162,16 @@ def test_it_holds_while_multipliers_oscillate(h: float) -> None:
     assert worst < 1.0
 
 
+def test_nor_is_it_after_second_corrections() -> None:
+    """A clamped beam that falls: two corrections a step, of which the second is far shorter, and no third residual."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection(1e6, (4e5, 4e5), 1e3, (1e3, 1e3), 1.0, (2e-3, 1e-3, 1e-3))
+    model.fix(Beam.line(model, (0, 0, 0), (10, 0, 0), section, elements=30).nodes[0])
+    worst, unseen = worst_unseen(model, mbs.GeneralizedAlpha(0.9), 0.01)
+    assert unseen > 100
+    assert worst < 1.0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rho_inf", [0.9, 0.5])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
