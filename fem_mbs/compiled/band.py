@@ -26,6 +26,8 @@ from fem_mbs.system.system import System
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
+AHEAD = 40
+"""So many columns before they are needed a solution asks for them: large matrices come from far."""
 B = 4
 """Columns that a solution takes at a time, and factors are made in multiples of."""
 
@@ -213,6 +215,7 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
 
     with text.loop(0, "%n", [text.load("%y", k, vector) for k in every], B) as (j, window):
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
+        text.ask(column, AHEAD * ld, (AHEAD + B) * ld)
         window = [*window, *(text.load(here, W + k, vector) for k in range(0, B, V))]
         unknown = solved(column, here, [text.lane(window, c) for c in range(B)], lower=True)
         go_on("fsub", window, B, taken(column, B, unknown))
@@ -220,6 +223,7 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
     with text.loop(0, "%n", len(every) * ["zeroinitializer"], B) as (k, window):
         j = text(f"sub i64 {last}, {k}")
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
+        text.ask(column, -AHEAD * ld, (B - AHEAD) * ld)
         left = [text(f"fsub double {text.load(here, c)}, {text.lane(window, W - B + c)}") for c in range(B)]
         go_on("fadd", zeros + window, V * len(zeros) - B, taken(column, -W, solved(column, here, left, lower=False)))
     with text.loop(0, "%n") as (k, _):

@@ -273,5 +273,6 @@ def _equations(system: System, state: State) -> tuple[Evaluation, Sequence[Array
 def names_of(system: System) -> tuple[str, ...]:
     """What tells a model from another: nodes, their groups and how they are held, internal variables, and equations."""
     nodes, variables, equations = system.source
-    held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
+    ways = (~system.free).sum(axis=1).tolist()
+    held = (f"{node} held in {count} ways" for node, count in zip(system.nodes, ways, strict=True))
     return (*nodes, *held, *variables, *equations)
