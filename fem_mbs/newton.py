@@ -232,7 +232,7 @@ def solve(
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         elif history is not None and fresh and not (searches or simplified or correction.simplified):
             # of forces what is left is of second order, of constraints something of first order may stay
-            last = (SAFETY * length / earlier) ** 2 * size[0] <= tolerances[0]
+            last = SAFETY * (length / earlier) ** 2 * size[0] <= tolerances[0]
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         report.iterations += 1
         at.corrected = last or length <= smallest
