@@ -23,7 +23,6 @@ from fem_mbs.elements.contact.beam_contact import BeamContact as BeamContact
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.group import ContactGroup as ContactGroup
 from fem_mbs.elements.contact.group import contacts_between as contacts_between
-from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
 from fem_mbs.elements.contact.shapes import Capsule as Capsule
 from fem_mbs.elements.contact.shapes import Plane as Plane
@@ -76,6 +75,7 @@ from fem_mbs.elements.joints.coupling import Coupling as Coupling
 from fem_mbs.elements.joints.coupling import JointDrive as JointDrive
 from fem_mbs.elements.joints.curve import CurveJoint as CurveJoint
 from fem_mbs.elements.joints.distance import DistanceJoint as DistanceJoint
+from fem_mbs.elements.joints.distance import Rope as Rope
 from fem_mbs.elements.joints.frames import axes_about as axes_about
 from fem_mbs.elements.joints.lower_pairs import CylindricalJoint as CylindricalJoint
 from fem_mbs.elements.joints.lower_pairs import FixedJoint as FixedJoint

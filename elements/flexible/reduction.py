@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
-from fem_mbs.elements.flexible.ansys import ansys as read_ansys
+from fem_mbs.elements.flexible import matrices
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
 from fem_mbs.elements.flexible.free_mesh import UNITS, FreeMesh, Loads, nodal_forces, reduced_load, square
@@ -43,9 +43,7 @@ from fem_mbs.elements.flexible.interfaces import (
     placed,
     recovered_sets,
 )
-from fem_mbs.elements.flexible.matrices import Linear, SourceMesh, matrix_market, of_model
-from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus
-from fem_mbs.elements.flexible.matrices import calculix as read_calculix
+from fem_mbs.elements.flexible.matrices import Linear, SourceMesh
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
@@ -171,22 +169,6 @@ class Reduction(Public):
     """
 
     remembers = False
-    names: tuple[str, ...]
-    center: Array
-    places: Array
-    stiffness: Array
-    damping: Array
-    rest: Array
-    moments: Array
-    second_order: Array
-    projection: Array
-    frame: str
-    surface: Skin
-    kept: dict[str, IntArray]
-    loaded: dict[str, Array]
-    lowest: float
-    left_out: float
-    size: float
     _internal = (
         *("stress_rows", "stiffens", "projection", "frame", "arrays", "of_arrays", "left_out", "rest"),
         *("kept", "loaded", "rows_at"),
@@ -321,7 +303,7 @@ class Reduction(Public):
         options
             As for :meth:`solid`.
         """
-        return cls._of(read_abaqus(FilePath(stiffness), FilePath(mass), FilePath(deck)), interfaces, options)
+        return cls._of(matrices.abaqus(FilePath(stiffness), FilePath(mass), FilePath(deck)), interfaces, options)
 
     @classmethod
     @checked
@@ -346,7 +328,7 @@ class Reduction(Public):
             As for :meth:`abaqus`.
         """
         files = (FilePath(own) for own in (stiffness, mass, unknowns, deck))
-        return cls._of(read_calculix(*files), interfaces, options)
+        return cls._of(matrices.calculix(*files), interfaces, options)
 
     @classmethod
     @checked
@@ -393,7 +375,7 @@ class Reduction(Public):
             As for :meth:`abaqus`.
         """
         files = (FilePath(own) for own in (stiffness, mass, mapping, nodes))
-        return cls._of(read_ansys(*files), interfaces, options)
+        return cls._of(matrices.ansys(*files), interfaces, options)
 
     @classmethod
     @checked
@@ -401,7 +383,7 @@ class Reduction(Public):
         cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
     ) -> Reduction:
         """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
-        K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
+        K, M = matrices.matrix_market(FilePath(stiffness)), matrices.matrix_market(FilePath(mass))
         return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
 
     @classmethod
@@ -418,7 +400,7 @@ class Reduction(Public):
         options
             As for :meth:`solid`.
         """
-        return cls._of(of_model(linear), interfaces, options)
+        return cls._of(matrices.of_model(linear), interfaces, options)
 
     @classmethod
     def _of(cls, mesh: SourceMesh, interfaces: Any, options: dict[str, Any]) -> Reduction:
