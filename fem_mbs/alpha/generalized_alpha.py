@@ -6,6 +6,7 @@ Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
@@ -91,6 +92,12 @@ class GeneralizedAlpha(Method):
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
 
+    @cached_property
+    def _whole_step(self) -> Callable[..., Step | None]:
+        from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
+
+        return whole_step
+
     @property
     def quadratic(self) -> bool:  # type: ignore[override]
         """With the exact matrix."""
@@ -172,10 +179,8 @@ class GeneralizedAlpha(Method):
             memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
-            from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
-
             by_numpy = partial(self.equations, system, state, h, memory)
-            if (step := whole_step(self.scheme(system), self.newton, by_numpy, state, h, memory)) is not None:
+            if (step := self._whole_step(self.scheme(system), self.newton, by_numpy, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps else equations.calmer(state.multipliers)

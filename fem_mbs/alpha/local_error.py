@@ -40,6 +40,8 @@ BENT, LEAST, MOST = 0.3, 8, 128
 and in steps. Shorter ones cost more than single steps do."""
 FASTER = 4.0
 """A local error so many times that of the step before a block ends it."""
+IN_TIME = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]], float)
+"""What a change of the state makes of errors of what is at another time."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 
@@ -285,7 +287,7 @@ def block_ended(
         flow, largest = np.array([v, now, third]), np.array([earlier, recent])
         if not isclose(H, h, rel_tol=SAME):
             late = time_error(system, errors, new)
-            values, back = values - late * of_time(errors.flow), late * of_time(flow)
+            values, back = values - late * IN_TIME @ errors.flow, late * IN_TIME @ flow
     return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since), back
 
 
@@ -297,14 +299,10 @@ def time_error(system: System, errors: CarriedErrors, new: State) -> float:
         before, after = system.forces_over_time(system.motion(new), (errors.t, new.t))
         if (before != after).any():
             return 0.0
-    (q, r), (e, v) = system.weight * errors.flow[:2], system.weight * errors.values[:2]
-    rate = np.dot(r, r) / (np.dot(q, q) + TINY)
-    return float((rate * np.dot(q, e) + np.dot(r, v)) / (rate * np.dot(q, q) + np.dot(r, r) + TINY))
-
-
-def of_time(flow: Array) -> Array:
-    """Errors ``(5, N)``, over an error in time, of what changes so."""
-    return np.concatenate([flow, flow[2:], np.zeros_like(flow[:1])])
+    flow, off = system.weight * errors.flow[:2], system.weight * errors.values[:2]
+    (moved, sped), (ahead, faster) = np.vecdot(flow, flow).tolist(), np.vecdot(flow, off).tolist()
+    rate = sped / (moved + TINY)
+    return (rate * ahead + faster) / (rate * moved + sped + TINY)
 
 
 def worst(system: System, values: Array) -> Array:

@@ -156,7 +156,7 @@ class StepResult(NamedTuple):
 class Formulas(NamedTuple):
     """What the formulas of a step of one length make of its beginning, which they are linear in."""
 
-    numbers: list[float]
+    numbers: Array
     """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
     weights: Array
     """``(7, 5)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess,
@@ -174,7 +174,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
-    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0]
+    numbers = np.array([h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0])
     return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
 
 
@@ -412,12 +412,12 @@ class StepLines:
         Its defects are those of so many steps, unless the last one was sudden, which is not under way any more.
         """
         N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns.of
-        count = round((new.t - begun.t) / h)
+        count = round((new.t - begun.t) / h, 6)  # mostly a whole number
         if not sudden:
             self._defects *= count
         formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
-        self._key, self._numbers[1:], factors = None, formulas.numbers, np.array(formulas.numbers[1:3])[:, None]
-        rows, rates = rows.copy(), np.stack([new.v.ravel(), new.vdot.ravel()])
+        self._key, self._numbers[1:], factors = None, formulas.numbers, formulas.numbers[1:3, None]
+        rows, rates = rows.copy(), self._row[of["v"].start : of["vdot"].stop].reshape(2, N)
         D = rows[:N] = 0.5 * count * h * (v + rates[0])
         rows[self._Z] = Z = count * after[self._Z] if self._closes else 0.0 * D
         self._run(self._from, rows)

@@ -131,10 +131,11 @@ class TurnCounter:
         """A step to a state, and the states on the way, or at its end, that are kept."""
         if not self._joints:
             return
-        within = [own for own in kept if own is not state]
-        first = len(self._states)
-        self._kept += range(first, first + len(kept))
-        self._states += [*within, state]
+        if kept:
+            first = len(self._states)
+            self._kept += range(first, first + len(kept))
+            self._states += [own for own in kept if own is not state]
+        self._states.append(state)
         if len(self._states) > self._many:
             self._count()
 
