@@ -5,18 +5,18 @@ where it is, ``r``, and the tilts ``(-n_2, n_1)`` of its axis ``n = S e_3``. Non
 that nothing is unwound. The forces are ``F = K(w) z + C(w) z'`` with the speed ``w`` of the shaft about its axis,
 against the housing; what they mean for the nodes is in ``bushing.py`` (docs/rotors.md).
 
-A journal bearing is a short one, whose film bears on half its circumference (Ocvirk; half Sommerfeld's condition). In
-units of the clearance ``c`` and of ``eta R L^3/c^2``, with ``r`` the place of the shaft across the bearing, ``v = r'``,
-``t = e_3 x r``, ``e = |r|`` and ``s = 1 - e^2``, the forces on the shaft are along ``r`` and along ``t``
+A journal bearing is a short one, whose film bears where its pressure is positive, on half of its circumference
+(Ocvirk; half Sommerfeld's condition). In units of the clearance ``c`` and of ``eta R L^3/c^2``, with ``r`` the place of
+the shaft across the bearing, ``v = r'``, ``t = e_3 x r`` and the speed ``Omega`` of the shaft against the housing,
+Reynolds' equation gives a pressure along ``q.n/(1 - r.n)^3`` in the direction ``n``, with ``q = 2 v - Omega t``. The
+shaft is pushed by half the integral of ``-n q.n/(1 - r.n)^3`` over the half circle about ``q``, which with
+``p = e_3 x q``, ``s^2 = 1 - r.r``, ``a = q.r/|q|`` and ``b = p.r/|q|`` is
 
-    -(w e^2/s^2 + pi e' (1 + 2 e^2)/(2 s^5/2)),   pi w e/(4 s^3/2) + 2 e e'/s^2,   w = Omega - 2 phi',
+    -(3 (2 |q| + G q.r) r/s^2 + G q - 2 b p/(1 - b^2))/(4 s^2),   G = (pi + 2 arctan(a/s))/s
 
-with the speed ``Omega`` of the shaft against the housing and the turn ``phi`` of ``r`` (Friswell, Penny, Garvey, Lees,
-Dynamics of Rotating Machines, section 5.5.1). Multiplied out, nothing is divided by ``e^2``:
-
-    -e Omega r/s^2 + pi Omega t/(4 s^3/2) - pi/2 (v s^-3/2 + 3 r (r.v) s^-5/2) + 2 ((t.v) r + (r.v) t)/(e s^2).
-
-Where ``w`` is negative, the film is on the other side, and the first and the last term change sign.
+(Capone, L'Energia Elettrica 3, 1991). Of a shaft that goes round at the distance ``e`` it is ``w e^2/s^4`` inwards and
+``pi w e/(4 s^3)`` along ``t``, with ``w = Omega - 2 phi'`` (Friswell, Penny, Garvey, Lees, Dynamics of Rotating
+Machines, section 5.5.1).
 """
 
 from __future__ import annotations
@@ -271,8 +271,8 @@ class BearingBatch(ShaftInHousing, of=Bearing):
 
 FULL = 0.999
 """Eccentricity, of the clearance, beyond which the shaft is taken to touch."""
-POINT = 1e-24
-"""Square of an eccentricity, in clearances, that is none."""
+REST = 1e-24
+"""Square of a velocity, in clearances per second, that is none."""
 STEP = 1e-30
 """Of derivatives by complex numbers, which are exact."""
 
@@ -357,11 +357,17 @@ class JournalBearingBatch(ShaftInHousing, of=JournalBearing):
 
 def film(r: Array, v: Array, speed: Array) -> Array:
     """Force ``(..., 2)`` on a shaft at ``r`` with velocity ``v`` (..., 2), which turns with ``speed`` (..., 1)."""
-    square = (r * r).sum(axis=-1, keepdims=True)
-    e, s = np.sqrt(square + POINT), 1.0 - square
-    t = np.stack([-r[..., 1], r[..., 0]], axis=-1)
-    along, around = ((own * v).sum(axis=-1, keepdims=True) for own in (r, t))
-    side = np.where((speed * square - 2.0 * around).real < 0.0, -1.0, 1.0)
-    turning = -side * e * speed * r / s**2 + 0.25 * np.pi * speed * t / s**1.5
-    squeezed = -0.5 * np.pi * (v / s**1.5 + 3.0 * along * r / s**2.5)
-    return turning + squeezed + 2.0 * side * (around * r + along * t) / (e * s**2)
+    q = 2.0 * v - speed * _across(r)
+    p, square = _across(q), 1.0 - _dot(r, r)
+    size, s = np.sqrt(_dot(q, q) + REST), np.sqrt(square)
+    along, b = _dot(q, r), _dot(p, r) / size
+    G = (np.pi + 2.0 * np.arctan(along / (size * s))) / s
+    return -(3.0 * (2.0 * size + G * along) * r / square + G * q - 2.0 * b * p / (1.0 - b * b)) / (4.0 * square)
+
+
+def _across(r: Array) -> Array:
+    return np.stack([-r[..., 1], r[..., 0]], axis=-1)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return (a * b).sum(axis=-1, keepdims=True)

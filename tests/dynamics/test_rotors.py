@@ -274,6 +274,34 @@ def test_a_short_bearing_has_the_coefficients_of_its_formulas(e: float, K: list,
     assert axes @ slopes[:, 2:] @ axes.T == pytest.approx(np.array(C), abs=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_film_bears_where_its_pressure_is_positive(seed: int) -> None:
+    """Of Reynolds' equation with flow along the shaft alone, ``q.n/(1 - r.n)^3`` with ``q = 2 v - Omega t``."""
+    rng = np.random.default_rng(seed)
+    r, v, speed = rng.uniform(-0.6, 0.6, 2), rng.normal(size=2), 3.0 * rng.normal()
+    q = 2.0 * v - speed * np.array([-r[1], r[0]])
+    # Gauss: smooth on the half circle that bears
+    at, weights = np.polynomial.legendre.leggauss(80)
+    n = np.exp(1j * (np.angle(complex(*q)) + 0.5 * np.pi * at))
+    n = np.stack([n.real, n.imag], axis=-1)
+    force = -0.25 * np.pi * (weights * (n @ q) / (1.0 - n @ r) ** 3) @ n
+    np.testing.assert_allclose(film(r, v, np.array([speed])), force, rtol=1e-9)
+
+
+def test_a_shaft_is_let_go_at_the_centre() -> None:
+    """It falls, and whirls: where it goes round with half its speed, the side of the film that bears changes."""
+    spin, viscosity, t_end = 100.0, 0.03, 0.01
+    unit, m, c = viscosity * 0.025 * 0.02**3 / 1e-8, 10.0, 1e-4
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        return np.append(y[2:], unit / (m * c) * film(y[:2], y[2:], np.array([spin])) + np.array([0.0, -9.81 / c]))
+
+    exact = c * solve_ivp(rates, (0.0, t_end), np.zeros(4), rtol=1e-9, atol=1e-12).y[:2, -1]
+    run = mbs.simulate(oiled(9.81, viscosity, spin), t_end, 1e-4)
+    assert not run.stats.failed_steps and run.stats.error is not None
+    assert np.abs(run.position("disc")[-1, 1:] - exact).max() < 2.0 * run.stats.error.length < 1e-3 * c
+
+
 def oiled(gravity: float, viscosity: float, spin: float = 0.0) -> mbs.Model:
     """10 kg in a bearing of a tenth of a millimetre, which a soft one keeps from tilting."""
     model = mbs.Model("SE3", gravity=(0, 0, -gravity))
