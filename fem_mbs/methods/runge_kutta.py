@@ -56,11 +56,6 @@ class Tableau(NamedTuple):
     estimate: Array | None = None
 
     @property
-    def c(self) -> Array:
-        """Shares (s,) of the step at which the stages are, the sums of the rows of ``A``."""
-        return self.A.sum(axis=1)
-
-    @property
     def first_same_as_last(self) -> bool:
         """Whether the last stage is the result, so that it serves as the first of the next step."""
         return np.array_equal(self.A[-1], self.b)

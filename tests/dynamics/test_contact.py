@@ -191,6 +191,34 @@ def test_a_block_slides_to_rest(group: str) -> None:
     np.testing.assert_allclose(solution.contact_force(floor)[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_loads_that_jump_begin_to_slide_and_to_lift(group: str) -> None:
+    """A ball that may not turn sticks until it is pulled along, slides, is pulled up, and flies."""
+    at, pull, model = (0.253, 0.601, 0.702), (12.0, 30.0), mbs.Model(group, gravity=(0, 0, -G))
+    ball = model.add_node((0, 0, 0.1))
+    model.fix(ball, translation=False)
+    model.add(RigidBody(ball, 2.0, [0.01] * 3))
+    floor = model.add(Contact(model.ground, ball, Plane(), Ball(0.1), friction=0.3))
+
+    def load(t: float) -> tuple[float, float, float]:
+        return (pull[0] if t >= at[0] else 0.0, 0.0, pull[1] if at[1] <= t < at[2] else 0.0)
+
+    load.jumps = at  # type: ignore[attr-defined]
+    model.add(Force(ball, load))
+    solution = mbs.simulate(model, 0.78, 0.02)
+    t = solution.t
+    since = [np.maximum(t - own, 0.0) for own in at]
+    slides, flies, rise = pull[0] / 2.0 - 0.3 * G, pull[0] / 2.0, pull[1] / 2.0 - G
+    way = 0.5 * slides * since[0] ** 2 + 0.5 * (flies - slides) * since[1] ** 2
+    height = 0.1 + 0.5 * rise * since[1] ** 2 - 0.5 * pull[1] / 2.0 * since[2] ** 2
+    assert height[-1] > 0.1
+    np.testing.assert_allclose(solution.position(ball)[:, [0, 2]], np.stack([way, height], axis=1), rtol=0, atol=1e-9)
+    force = solution.contact_force(floor)[:, 0]
+    held = 2.0 * G * np.stack([np.where(t >= at[0], -0.3, 0.0), 0.0 * t, 1.0 + 0.0 * t], axis=1)
+    inside = np.abs(np.subtract.outer(t, at)).min(axis=1) > 1e-9
+    np.testing.assert_allclose(force[inside], np.where(t[:, None] < at[1], held, 0.0)[inside], rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     """It stops within a step, and does not stick to the end of it: its place is right to the order of the method."""

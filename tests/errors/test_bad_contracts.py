@@ -41,11 +41,14 @@ def spring_whose(name: str, change: Change, attribute: bool = False) -> mbs.Mode
     return model
 
 
-def joint_whose(name: str, change: Change) -> mbs.Model:
+def joint_whose(name: str, change: Change, attribute: bool = False) -> mbs.Model:
     """A body on a joint of the user's."""
 
     class MyBatch(RelativeBatch):
-        pass
+        def __init__(self, joints: Sequence[Any], number: Any) -> None:
+            super().__init__(joints, number)
+            if attribute:
+                setattr(self, name, change(getattr(self, name)))
 
     class MyJoint(RelativeJoint):
         closes = ("translation x", "translation y")
@@ -54,8 +57,9 @@ def joint_whose(name: str, change: Change) -> mbs.Model:
         def batch(cls, constraints: Sequence[Any], number: Any) -> Any:
             return MyBatch(constraints, number)
 
-    right = getattr(RelativeBatch, name)
-    setattr(MyBatch, name, lambda self, *arguments: change(right(self, *arguments)))
+    if not attribute:
+        right = getattr(RelativeBatch, name)
+        setattr(MyBatch, name, lambda self, *arguments: change(right(self, *arguments)))
     model, body = hanging()
     model.add(MyJoint(model.ground, body, None), name="guide")
     return model
@@ -118,6 +122,14 @@ MISTAKES = {
         "MyBatch: own must be rows",
     ),
     "owners forgotten": (lambda: spring_whose("owners", lambda o: [], True), "owners has 0 entries for 1 cells"),
+    "lengths of a wrong number": (
+        lambda: joint_whose("length", lambda own: own[:1], True),
+        r"MyBatch: length must have one entry for each of the 2 equations",
+    ),
+    "velocity of a wrong number": (
+        lambda: joint_whose("velocity", lambda own: np.array([True]), True),
+        r"MyBatch: velocity must have one entry for each of the 2 equations",
+    ),
     "Phi of a wrong length": (
         lambda: joint_whose("evaluate", first(lambda phi: phi[:1])),
         r"MyBatch.evaluate: Phi must have the shape \(2,\), received \(1,\).*MyJoint 'guide'",
