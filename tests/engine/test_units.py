@@ -29,6 +29,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
 
 UNITS = (1.0, 1.0), (2.0**-20, 2.0**30)
@@ -162,3 +163,17 @@ def test_units(name: str) -> None:
 def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
     here, there = (mbs.System(build(EVERYTHING[name], pose=pose)[0]).diameter for pose in (HOME, AWAY))
     assert there == pytest.approx(here, rel=1e-12)
+
+
+def test_words_of_what_changed_have_no_units() -> None:
+    """A drive that jumps by half of the extent."""
+    texts = []
+    for u, w in UNITS:
+        model = mbs.Model()
+        driven, _ = body(model, (0, 0, 0), u, w), body(model, (1, 0, 0), u, w)
+        model.add(
+            PrismaticJoint(model.ground, driven, (1, 0, 0), drive=lambda t, u=u: 0.5 * u * (t > 0.5)), name="rail"
+        )
+        system = mbs.System(model)
+        texts.append(what_changed(system, mbs.start(system), 1.0))
+    assert texts[0] == texts[1] and "open by 0.5" in texts[0][0]
