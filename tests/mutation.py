@@ -2,9 +2,10 @@
 
 ``python tests/mutation.py 100 --seed 1`` makes a hundred faults, one at a time: a sign, a product for a quotient, a
 number that is another, a comparison that is turned. Nothing is written: a copy of this process imports the library with
-the fault in it and runs the quick tests that come by its line, those first that run least of the library. A fault is
-killed by a test that fails, or that does not end; the others are printed as the line before and after, for a reader to
-judge: some make no difference to any result. Which test comes by which line, coverage knows (extra ``pytest-cov``)::
+the fault in it and runs the quick tests that come by its line: some that run least of the library, then those of each
+file in turn. A fault is killed by a test that fails, or that does not end; the others are printed as the line before
+and after, for a reader to judge: some make no difference to any result. Which test comes by which line, coverage knows
+(extra ``pytest-cov``)::
 
     python -m pytest --cov=fem_mbs --cov=elements --cov-context=test --cov-report=
 """
@@ -21,6 +22,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib.machinery import SourceFileLoader
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +53,8 @@ SPARED = (ast.Raise, ast.JoinedStr, ast.Assert, ast.AnnAssign, ast.arguments)
 DRAWN = ("shapes", "picture", "draw", "plot", "film", "_base", "_coil", "_cylinder", "_line")
 TOLERANCE = 1e-4
 """Numbers below it are tolerances, and steps of differences."""
+FIRST = 25
+"""Tests that are asked before those of all files are collected."""
 PATIENCE = 60
 """A test that takes so many seconds of CPU notices the fault: no quick one does without."""
 
@@ -152,6 +156,15 @@ def tests_of_lines(file: str) -> dict[tuple[Path, int], set[tuple[int, str]]]:
     return {place: {(lines[test], test) for test in tests} for place, tests in found.items()}
 
 
+def in_turn(tests: list[str]) -> list[list[str]]:
+    """The first of some tests, and the others: the first of each file, then the second, so that no kind waits long."""
+    of_files: dict[str, list[str]] = {}
+    for test in tests[FIRST:]:
+        of_files.setdefault(test.split("::")[0], []).append(test)
+    turns = zip_longest(*of_files.values())
+    return [tests[:FIRST], [test for some in turns for test in some if test]]
+
+
 class Asked:
     """What runs tests in their order, and ends with the first that fails, or after some seconds of CPU."""
 
@@ -215,7 +228,7 @@ def main() -> None:
     killed, made = 0, 0
     for fault in faults([options.room] if options.room else ROOMS, options.faults, options.seed):
         tests = [test for _, test in sorted(set().union(*(known.get((fault.file, k), ()) for k in fault.lines)))]
-        alive = survives(fault, tests, options.seconds) if tests else True
+        alive = all(survives(fault, some, options.seconds) for some in in_turn(tests) if some)
         made, killed = made + 1, killed + (not alive)
         if alive:
             place = f"{fault.file.relative_to(ROOT)}:{fault.line} ({len(tests)} tests)"
