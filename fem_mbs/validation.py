@@ -14,6 +14,8 @@ from typing import Any
 
 from fem_mbs import benchmarks
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
+from fem_mbs.contracts import writable
+from fem_mbs.errors import ModelError
 
 for _module in iter_modules(benchmarks.__path__):  # each enrols its cases
     import_module(f"{benchmarks.__name__}.{_module.name}")
@@ -31,6 +33,11 @@ def validate(options: argparse.Namespace) -> int:
         for case in chosen:
             print(f"{case.kind:10}{case.name:36}{case.summary}")
         return 0
+    if options.json and options.json != "-":
+        try:
+            writable(Path(options.json), "--json: ")
+        except ModelError as error:
+            options.parser.error(str(error))
     results = _run(chosen, quiet=options.json == "-")
     if options.json:
         _write(results, options.json)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped
+from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped, writable
 from fem_mbs.elements.flexible import matrices
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
@@ -523,13 +523,14 @@ class Reduction(Public):
     def save(self, path: Path) -> None:
         """Write it to a file ``.npz``, without the mesh."""
         arrays: dict[str, Any] = self.arrays()
-        np.savez_compressed(named_file(FilePath(path), ".npz", "Reduction.save"), **arrays)
+        file = writable(named_file(FilePath(path), ".npz", "Reduction.save: path"), "Reduction.save: ")
+        np.savez_compressed(file, **arrays)
 
     @classmethod
     @checked
     def load(cls, path: Path) -> Reduction:
         """Read what :meth:`save` wrote."""
-        file = named_file(FilePath(path), ".npz", "Reduction.load")
+        file = named_file(FilePath(path), ".npz", "Reduction.load: path")
         try:
             with np.load(file, allow_pickle=False) as content:
                 return cls.of_arrays({name: content[name] for name in content.files})

@@ -66,6 +66,7 @@ from fem_mbs.contracts.arguments import text as text
 from fem_mbs.contracts.arguments import truth as truth
 from fem_mbs.contracts.arguments import vector as vector
 from fem_mbs.contracts.arguments import whole_number as whole_number
+from fem_mbs.contracts.arguments import writable as writable
 from fem_mbs.contracts.checked import PartNames as PartNames
 from fem_mbs.contracts.checked import checked as checked
 from fem_mbs.contracts.checked import hints_of as hints_of

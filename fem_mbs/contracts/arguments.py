@@ -228,6 +228,21 @@ def named_file(given: FilePath, suffix: str, label: str) -> FilePath:
     return given if given.suffix else given.with_suffix(suffix)
 
 
+def writable(file: FilePath, label: str) -> FilePath:
+    """A file that can be written, tried before what goes into it is computed; missing folders are made."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = not file.exists()
+        file.open("ab").close()
+        if new:
+            file.unlink()
+    except OSError as error:
+        raise ModelError(
+            f"{label}cannot write '{file}': {error.strerror or error}; choose a place where you may write"
+        ) from error
+    return file
+
+
 def function(value: Kind, label: object, of: str = "") -> Kind:
     """Something that can be called, or a :class:`ModelError` that begins with ``label``."""
     if not callable(value):

@@ -33,6 +33,7 @@ from fem_mbs.contracts import (
     shown,
     signal,
     text,
+    writable,
 )
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError, needed
@@ -225,6 +226,7 @@ def export_fmu(
     file = FilePath(path)
     if file.suffix != ".fmu":
         raise ModelError(f"export_fmu: path must end with .fmu, received '{file}'")
+    writable(file, "export_fmu: ")
     CoSimulation(model, inputs, outputs, step, method).state  # noqa: B018 - refuses what cannot be run
     contents = _contents(model, dict(inputs), dict(outputs), step, method)
     _build(file.absolute(), contents)

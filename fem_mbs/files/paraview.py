@@ -22,10 +22,10 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, whole_number
+from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, named_file, whole_number
 from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.files.scene import Scene
-from fem_mbs.files.store.database import HDF5, reason, replacing
+from fem_mbs.files.store.database import HDF5, reason, replaceable, replaced
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.states import in_world
 from fem_mbs.version import __version__
@@ -130,14 +130,14 @@ def _write_many(path: FilePath, times: Array, scene: Scene, frames: Frames) -> t
 
 def _places(given: FilePath) -> tuple[FilePath, FilePath]:
     """The collection and the folder of its frames."""
-    name = given.name.removesuffix(".pvd")
+    name = given.name.removesuffix(".pvd").removesuffix(".vtu")
     frames = given.with_name(name) if name else given
     if not name or (frames.is_dir() and not _frames(frames)) or given.with_name(f"{name}.pvd").is_dir():
         raise ModelError(
             f"to_paraview: path '{given}' is a folder; add the name of the files, such as '{given / 'run'}' for "
             f"{given / 'run.pvd'}"
         )
-    return given.with_name(f"{name}.pvd"), given.with_name(name)
+    return named_file(given, ".pvd", "to_paraview: path").with_name(f"{name}.pvd"), given.with_name(name)
 
 
 def _frames(folder: FilePath) -> list[FilePath]:
@@ -253,7 +253,7 @@ def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
         If it cannot be written; what was there stays.
     """
     h5py = needed("h5py", label, "hdf5")
-    with replacing(path, HDF5) as new:
+    with replaced(replaceable(path, HDF5)) as new:
         with OutputFile(new, "w+") as output:
             with h5py.File(output, "w") as file:
                 yield file

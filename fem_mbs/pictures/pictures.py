@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number
+from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number, writable
 from fem_mbs.errors import ModelError
 from fem_mbs.pictures.drawing import Drawing, Frame
 from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is_a_screen, written
@@ -128,6 +128,7 @@ class Film(Public):
         path = FilePath(path)
         if path.suffix.lower() not in KINDS:
             raise ModelError(f"Film.save: path must end with {' or '.join(KINDS)}, received '{path}'")
+        writable(path, "")
         film = self._encoded(path.suffix.lower())
         return written(path, lambda file: file.write_bytes(film))
 

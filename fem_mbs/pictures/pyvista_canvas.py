@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import writable
 from fem_mbs.errors import ModelError, needed
 from fem_mbs.pictures.drawing import Drawing, Frame, Layer
 
@@ -34,8 +35,8 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     path = Path(path)
     if path.name in ("", ".."):
         raise ModelError(f"cannot write '{path}': it names no file; try '{path / 'picture.png'}'")
+    writable(path, "")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
     except OSError as error:
         raise ModelError(f"cannot write '{path}': {error}; choose a place where you may write") from error

@@ -120,6 +120,10 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
     assert "FAILED" in capsys.readouterr().out
     assert main(["validate", "wrong case", "--json", "-"]) == 1
     assert json.loads(capsys.readouterr().out)[0]["quantities"][0]["deviation"] == 0.5
+    with pytest.raises(SystemExit):  # before it runs anything
+        main(["validate", "wrong case", "--json", str(file / "below")])
+    told = capsys.readouterr()
+    assert "cannot write" in told.err and "FAILED" not in told.out
     assert main(["validate", "--list"]) == 0
     assert "A case that fails." in capsys.readouterr().out
 

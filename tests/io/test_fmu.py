@@ -124,6 +124,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     model, outputs = arm(push, 0.0)
     for arguments, words in (
         ((tmp_path / "a.zip", model, {}, outputs, 0.01), "path must end with .fmu, received"),
+        (("/proc/nowhere/a.fmu", model, {}, outputs, 0.01), "cannot write '/proc/nowhere/a.fmu'"),
         (
             (tmp_path / "a.fmu", model, {"push": 3.0}, outputs, 0.01),
             r"inputs\['push'\] must be an ExternalInput, received 3",

@@ -110,6 +110,9 @@ def test_every_step_is_a_frame_at_its_true_time(linkage: mbs.Solution, tmp_path:
 def test_fewer_frames_keep_the_first_and_the_last_step(linkage: mbs.Solution, tmp_path: Path) -> None:
     times, _ = read(linkage.to_paraview(str(tmp_path / "run.pvd"), every=4))
     assert times == sorted({*linkage.t[::4], linkage.t[-1]})
+    assert linkage.to_paraview(tmp_path / "run.vtu", every=100) == tmp_path / "run.pvd"
+    with pytest.raises(mbs.ModelError, match="path '.*run.h5' has the suffix"):
+        linkage.to_paraview(tmp_path / "run.h5")
 
 
 def test_frames_of_a_longer_run_disappear_and_other_files_stay(linkage: mbs.Solution, tmp_path: Path) -> None:

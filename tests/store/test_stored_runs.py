@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier, Thread
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,31 @@ def cut(path: Path, at: float, run: Callable[..., Solution]) -> Path:
     copy.unlink(missing_ok=True)
     run(callback=callback)
     return copy
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_of_runs_that_begin_at_once_one_wins(there: bool, tmp_path: Path) -> None:
+    """Whether a file is there or not; what is left is the whole run of the winner, and nothing else."""
+    file, barrier, said = tmp_path / "run.db", Barrier(3), list[str]()
+    if there:
+        mbs.simulate(double_pendulum(), 0.1, 0.02, store=file)
+
+    def run() -> None:
+        model = double_pendulum()
+        barrier.wait()
+        try:
+            said.append(mbs.simulate(model, 0.4, 0.02, store=file).status.name)
+        except mbs.StoreError as error:
+            said.append(str(error))
+
+    threads = [Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first, *others = sorted(said, key=len)
+    assert first == "FINISHED" and all("is being written to by another run" in own for own in others), said
+    assert mbs.load(file).t[-1] == 0.4 and list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize("name", METHODS)

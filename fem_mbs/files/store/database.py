@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,10 @@ class Database:
     """A file of a run that is open: to be read, or to be written to by this run alone."""
 
     def __init__(self, path: Path, write: bool = False) -> None:
+        self.open(path, write)
+
+    def open(self, path: Path, write: bool = False) -> None:
+        """Open a file, as one that was closed."""
         self.path, status = path, os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
@@ -154,8 +159,10 @@ def create(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_file(path: Path, label: str) -> Iterator[Database]:
+def new_file(path: Path, label: str, keep: bool = False) -> Iterator[Database]:
     """A new file to write to, which takes the place of another once it is complete, unless a run writes to that.
+
+    It stays open to this run alone if ``keep``: of two that begin at once, one wins.
 
     Raises
     ------
@@ -163,32 +170,64 @@ def new_file(path: Path, label: str) -> Iterator[Database]:
         If it cannot be written; what was there then stays.
     """
     try:
-        _refuse_taken(path)
-        with replacing(path, APPLICATION.to_bytes(4, "big"), 68) as new:  # where SQLite has the application
-            create(new)
-            database = Database(new, write=True)
-            try:
-                yield database
-            finally:
-                database.close()
-            # of a run that was killed: SQLite would put it into the new file
-            journal(Path(os.path.realpath(path))).unlink(missing_ok=True)
+        with _claimed(path) as (place, claim):
+            with replaced(place) as new:
+                create(new)
+                database, number = Database(new, write=True), new.stat().st_ino
+                try:
+                    yield database
+                finally:
+                    database.close()
+                # of a run that was killed: SQLite would put it into the new file
+                journal(place).unlink(missing_ok=True)
+                if os.name == "nt":  # which replaces nothing that is open
+                    claim.close()
+            if keep:
+                database.open(path, write=True)
+                if place.stat().st_ino != number:
+                    database.close()
+                    raise StoreError(TAKEN.format(path))
     except (OSError, sqlite3.Error) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise StoreError(f"{label}: cannot write '{path}': {why}; what was there stays") from error
 
 
-def _refuse_taken(path: Path) -> None:
-    """Refuse to replace a file that is being written to."""
-    if not path.is_file():
-        return
+_CLAIMING = threading.Lock()
+"""Held by a thread while it claims a place: where it looks into a file, its locks on that are lost."""
+
+
+@contextlib.contextmanager
+def _claimed(path: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """The place of a file, to which no other run writes, or begins to."""
+    with _CLAIMING:
+        if path.is_file():
+            _reserve(path).close()
+        place = replaceable(path, APPLICATION.to_bytes(4, "big"), 68)  # where SQLite has the application
+        if empty := not place.exists():
+            place.touch()
+        number = place.stat().st_ino
+        claim = _reserve(path)
+    try:
+        if place.stat().st_ino != number:  # another one has just begun
+            raise StoreError(TAKEN.format(path))
+        yield place, claim
+    finally:
+        if empty and place.exists() and place.stat().st_ino == number:
+            place.unlink()
+        claim.close()
+
+
+def _reserve(path: Path) -> sqlite3.Connection:
+    """Reserve a file that is to be replaced, or refuse one that is being written to."""
     address = f"{path.absolute().as_uri()}?mode=rw"
-    with contextlib.closing(sqlite3.connect(address, timeout=0, isolation_level=None, uri=True)) as connection:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error):
-                raise StoreError(TAKEN.format(path)) from None
+    connection = sqlite3.connect(address, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.DatabaseError as error:
+        if "locked" in str(error):
+            connection.close()
+            raise StoreError(TAKEN.format(path)) from None
+    return connection
 
 
 def journal(path: Path) -> Path:
@@ -233,22 +272,24 @@ def _what_it_is(path: Path, error: sqlite3.Error) -> str:
     return "is a file of another kind"
 
 
-@contextlib.contextmanager
-def replacing(path: Path, kind: bytes, at: int = 0) -> Iterator[Path]:
-    """A new file, which takes the place of another of its ``kind`` once it is complete; what was there stays if not.
-
-    Files of a kind have these bytes ``at`` one place.
-    """
+def replaceable(path: Path, kind: bytes, at: int = 0) -> Path:
+    """The place of a file, if there is none, or one of its ``kind``, which has these bytes ``at`` one place."""
     place = Path(os.path.realpath(path))  # a link leads to where its file is
-    new = place.with_name(f".{place.name}.new")
     if place.exists() and not (place.is_file() or place.is_dir()):
         raise OSError(f"'{path}' is a pipe or a device")
     if place.is_file() and place.stat().st_size:
         with open(place, "rb") as file:
             if file.read(at + len(kind))[at:] != kind:
                 raise OSError("it is a file of another kind, and not replaced: give another name, or remove it")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+@contextlib.contextmanager
+def replaced(place: Path) -> Iterator[Path]:
+    """A new file, which takes the place of another once it is complete; what was there stays if not."""
+    new = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
         yield new
         os.replace(new, place)
     finally:

@@ -237,11 +237,10 @@ def in_file(
         first=integration.state,
         loading=None,
     )
-    with new_file(store.file, "store") as database:
+    with new_file(store.file, "store", keep=True) as database:
         steps = Steps(database)
         recorder = FileRecorder(integration, steps, writer, selection, events, started)
         recorder.begin(contents)
-    steps.database = Database(store.file, write=True)
     return recorder
 
 
