@@ -150,7 +150,6 @@ def judged(name: str, group: str, h: float, truth: tuple[Array, Array]) -> str:
     own, (x, R) = BENCHMARKS[name], truth
     solution = mbs.simulate(own.build(group), own.t_end, h)
     error = solution.stats.error
-    assert error is not None
     off = distance((solution.x[-1:, 1:], solution.R[-1:, 1:]), (x[-1:], R[-1:])).max(axis=1)
     motion = np.maximum(distance(truth, (x[:1], R[:1])).max(axis=1), FINE)
     kind = int((off / motion).argmax())

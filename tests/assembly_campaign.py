@@ -104,7 +104,7 @@ def judged(seed: int) -> Verdict:
     if not reached:
         return Verdict(seed, UNKNOWN, made, h, bool(said), text=said)
     radau = _fine(assembly(seed, str(group)), h, 2, reached)
-    estimate = solution.stats.error.relative if solution.stats.error else 0.0
+    estimate = solution.stats.error.relative if solution.stats.error.estimated else 0.0
     known = min(len(own[0]), len(radau[0]))
     enough = min(SOON, reached)
     motion = distance(_cut(radau, known), _cut(radau, 1))

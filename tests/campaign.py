@@ -257,7 +257,7 @@ def judged(case: Case, run: Run = run_default) -> Verdict:
     else:
         own = at_steps(solution, h, len(exact.x) - 1)
         error = float(share(distance(own, (exact.x, exact.R)).max(axis=1), exact.motion, solution.system.length))
-    estimate = solution.stats.error.relative if solution.stats.error else None
+    estimate = solution.stats.error.relative if solution.stats.error.estimated else None
     what = RIGHT
     if gain > GAIN:
         what = UNSTABLE

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pythonfmu import Fmi2Causality, Fmi2Initial, Fmi2Slave, Real
 
 from fem_mbs.files.co_simulation import CoSimulation
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What goes wrong is logged: programs that run FMUs show a status alone, unless their own logging is on."""
+    try:
+        yield
+    except Exception as error:
+        logging.getLogger("fem_mbs").error("%s", error)
+        raise
 
 
 class Slave(Fmi2Slave):  # type: ignore[misc]
@@ -40,9 +53,11 @@ class Slave(Fmi2Slave):  # type: ignore[misc]
             )
 
     def setup_experiment(self, start_time: float, *more: Any) -> None:
-        if start_time != 0.0:
-            raise ValueError(f"{self.modelName} begins at t = 0, received a start at {start_time} s")
+        with told():
+            if start_time != 0.0:
+                raise ValueError(f"{self.modelName} begins at t = 0, received a start at {start_time} s")
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        self._run.advance(step_size)
+        with told():
+            self._run.advance(step_size)
         return True

@@ -14,7 +14,7 @@ from fem_mbs.contact.equations import relative_force
 from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, UnilateralBatch, function
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.newton import FAILURES
-from fem_mbs.solution.history import Accuracy, Outcome
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import constraints
 from fem_mbs.system.pattern import flat
@@ -61,7 +61,7 @@ class StepSequence(Protocol):
         """Attempts with too large an error."""
 
     @property
-    def error(self) -> Accuracy | None:
+    def error(self) -> Accuracy:
         """Estimated error so far."""
 
     def advance(self) -> AcceptedStep | None:
@@ -169,7 +169,12 @@ class Recorder(Protocol):
         """Keep what is to be kept of a step."""
 
     def solution(
-        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+        self,
+        outcome: Outcome,
+        failed: int,
+        rejected: int,
+        events: Sequence[list[State]],
+        error: Accuracy = NOT_ESTIMATED,
     ) -> Solution:
         """The solution so far."""
 

@@ -29,7 +29,7 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Selection
-from fem_mbs.solution.history import Accuracy, Outcome, Stats
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, begun
 from fem_mbs.system.states import read_only
@@ -154,7 +154,12 @@ class MemoryRecorder:
             self._turns.add(selected, state)
 
     def solution(
-        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+        self,
+        outcome: Outcome,
+        failed: int,
+        rejected: int,
+        events: Sequence[list[State]],
+        error: Accuracy = NOT_ESTIMATED,
     ) -> Solution:
         """The solution so far; a run that ended before it should has its last state, selected or not."""
         if outcome is not Outcome.FINISHED and not (self._states and self._states[-1] is self._last):
@@ -267,10 +272,10 @@ class GlobalError:
             rolls[batch.whole.nodes[numbers[pushes] // batch.whole.friction.shape[1]]] = True
         return rolls & self._apart
 
-    def at(self, t: float, carried: Array | None = None) -> Accuracy | None:
-        """The estimate at a time, or None if no step was looked at; at least what was ``carried`` (2,) along."""
+    def at(self, t: float, carried: Array | None = None) -> Accuracy:
+        """The estimate at a time, if any step was looked at; at least what was ``carried`` (2,) along."""
         if not self.looked:
-            return None
+            return NOT_ESTIMATED
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)

@@ -362,7 +362,7 @@ class TimeIntegration:
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
 
     @property
-    def error(self) -> Accuracy | None:
+    def error(self) -> Accuracy:
         """Estimated error since the run began."""
         return self._error.at(self.state.t, self.method.carried(self.system, self.memory))
 
@@ -402,7 +402,7 @@ class TimeIntegration:
 
     def warnings(self) -> Sequence[str]:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
-        doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
+        doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning]
         doubts.append(self.method.warning(self.system, self.state, self.memory))
         cut = "" if self._cut is None else self._cut.warning()
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""

@@ -5,6 +5,7 @@ Between two steps states go along the group (docs/theory.md, "Between the steps"
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -132,6 +133,8 @@ def _from_0_to_1(x: float) -> float:
 class Accuracy(NamedTuple):
     """Estimated error of a run in time at its end, and the motion it stands beside (docs/accuracy.md).
 
+    All numbers are nan where the method does not estimate its error.
+
     Attributes
     ----------
     length, angle : float
@@ -156,8 +159,15 @@ class Accuracy(NamedTuple):
     rounds: float = 0.0
 
     @property
+    def estimated(self) -> bool:
+        """Whether the method has estimated its error."""
+        return self.length == self.length
+
+    @property
     def relative(self) -> float:
         """The larger of the errors in m and in rad, each over the motion of its kind."""
+        if not self.estimated:
+            return math.nan
         errors = self.length / self.extent, self.angle
         motions = self.displacement / self.extent, self.rotation
         least = max(MINOR * min(max(motions), 1.0), ROUNDING)
@@ -170,7 +180,7 @@ class Accuracy(NamedTuple):
         # step is so far off that equations are not linear up to its solution
         coarse = max(min(self.turn, 1.0) ** 2, _from_0_to_1(2.0 * (self.rounds - MANY)))
         coarse += 4.0 * _from_0_to_1(self.rounds - TOO_MANY)
-        if self.relative * (1.0 + 2.0 * coarse) <= DOUBTFUL:
+        if not self.relative * (1.0 + 2.0 * coarse) > DOUBTFUL:
             return ""
         rounds = f", which took {self.rounds:.2g} iterations in the mean" if self.rounds > MANY else ""
         return (
@@ -180,10 +190,15 @@ class Accuracy(NamedTuple):
         )
 
     def __str__(self) -> str:
+        if not self.estimated:
+            return "error not estimated"
         return (
             f"estimated error {self.length:.2g} m and {self.angle:.2g} rad, in a motion of {self.displacement:.2g} m "
             f"and {self.rotation:.2g} rad"
         )
+
+
+NOT_ESTIMATED = Accuracy(*7 * (math.nan,))
 
 
 class Outcome(Enum):
@@ -215,8 +230,8 @@ class Stats(Public):
         Accepted steps in s.
     wall_time : float
         Seconds, the building of the system included.
-    error : Accuracy or None
-        Estimated error of the result, beside the motion; None from a method without an estimate.
+    error : Accuracy
+        Estimated error of the result, beside the motion; of nan from a method without an estimate.
     steps : int
         Accepted steps. A run that is stored with fewer states than steps has ``newton_iterations`` and ``step_sizes``
         of all steps from one stored state to the next.
@@ -233,7 +248,7 @@ class Stats(Public):
     rejected_steps: int
     step_sizes: Array = field(repr=False)
     wall_time: float
-    error: Accuracy | None = None
+    error: Accuracy = NOT_ESTIMATED
     steps: int = -1
     compiled: tuple[str, ...] = ()
     solver: str = ""
@@ -255,5 +270,5 @@ class Stats(Public):
         repeated = self.failed_steps + self.rejected_steps
         return (
             f"{steps}, {repeated} repeated shorter; {self.mean_newton_iterations:.2f} Newton iterations a step, "
-            f"{self.wall_time:.3g} s" + (f"; {self.error}" if self.error else "")
+            f"{self.wall_time:.3g} s" + (f"; {self.error}" if self.error.estimated else "")
         )

@@ -89,7 +89,7 @@ class Solution(Queries):
     @property
     def message(self) -> str:
         """How the run ended, and whether its result is doubtful."""
-        doubt = self.stats.error.warning if self.stats.error else ""
+        doubt = self.stats.error.warning
         return f"{self.status.value} {doubt}." if doubt else self.status.value
 
     @property
@@ -112,7 +112,7 @@ class Solution(Queries):
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
-            + (str(self.stats.error) if self.stats.error else "error not estimated")
+            + str(self.stats.error)
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
             + (f", and so is what depends on them, {listed(leans, ', ')}" if leans else "")
         )
@@ -130,7 +130,7 @@ class Solution(Queries):
             ("Newton iterations a step", f"{stats.mean_newton_iterations:.2f}"),
             ("wall time", f"{stats.wall_time:.3g} s"),
         ]
-        rows += [("error", str(stats.error))] if stats.error else []
+        rows += [("error", str(stats.error))] if stats.error.estimated else []
         return page(rows, type(self).__name__, lambda: self.plot(size=SMALL))
 
     @checked

@@ -30,7 +30,7 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.recorder import MemoryRecorder, output_times
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional
+from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, Stats, constant, proportional
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
@@ -181,7 +181,7 @@ class PathSequence:
     """The steps along a path, from stop to stop, until it reaches its end."""
 
     label, where = "statics", "load factor {:.6g}"
-    rejected, error = 0, None
+    rejected, error = 0, NOT_ESTIMATED
 
     def __init__(
         self,

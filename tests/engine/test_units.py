@@ -99,7 +99,7 @@ def run(model: mbs.Model, u: float, w: float, method: mbs.Method, step: Any) -> 
     stats, told = found.stats, found.stats.error
     counts = [stats.failed_steps, len(found.t), 0.1 * stats.newton_iterations.sum() // len(found.t)]
     errors = (
-        [] if told is None else [told.length / u, told.angle, told.displacement / u, told.rounds, bool(told.warning)]
+        [told.length / u, told.angle, told.displacement / u, told.rounds, bool(told.warning)] if told.estimated else []
     )
     return [found.x / u, found.R, found.t, *counts, *errors, found.energy.total / (w * u * u)]
 

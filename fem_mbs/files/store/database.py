@@ -170,56 +170,61 @@ def new_file(path: Path, label: str, keep: bool = False) -> Iterator[Database]:
         If it cannot be written; what was there then stays.
     """
     try:
-        with _claimed(path) as (place, claim):
+        with _claimed(path) as place:
             with replaced(place) as new:
                 create(new)
-                database, number = Database(new, write=True), new.stat().st_ino
+                database = Database(new, write=True)
                 try:
                     yield database
                 finally:
                     database.close()
                 # of a run that was killed: SQLite would put it into the new file
                 journal(place).unlink(missing_ok=True)
-                if os.name == "nt":  # which replaces nothing that is open
-                    claim.close()
             if keep:
                 database.open(path, write=True)
-                if place.stat().st_ino != number:
-                    database.close()
-                    raise StoreError(TAKEN.format(path))
     except (OSError, sqlite3.Error) as error:
         why = reason(error) if isinstance(error, OSError) else error
         raise StoreError(f"{label}: cannot write '{path}': {why}; what was there stays") from error
 
 
 _CLAIMING = threading.Lock()
-"""Held by a thread while it claims a place: where it looks into a file, its locks on that are lost."""
+"""Held by a thread while it claims a place: a file that a thread closes loses the locks of all threads."""
 
 
 @contextlib.contextmanager
-def _claimed(path: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
-    """The place of a file, to which no other run writes, or begins to."""
+def _claimed(path: Path) -> Iterator[Path]:
+    """The place of a file, to which no other run writes, or begins to: a file beside it is reserved meanwhile."""
+    place = Path(os.path.realpath(path))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = place.with_name(f".{place.name}.claim")
     with _CLAIMING:
-        if path.is_file():
-            _reserve(path).close()
-        place = replaceable(path, APPLICATION.to_bytes(4, "big"), 68)  # where SQLite has the application
-        if empty := not place.exists():
-            place.touch()
-        number = place.stat().st_ino
-        claim = _reserve(path)
-    try:
-        if place.stat().st_ino != number:  # another one has just begun
+        if not beside.exists():
+            beside.touch()
+        number = _number(beside)
+        claim = _reserve(beside, path)
+    with contextlib.closing(claim):
+        if not number or _number(beside) != number:  # another run has just begun
             raise StoreError(TAKEN.format(path))
-        yield place, claim
-    finally:
-        if empty and place.exists() and place.stat().st_ino == number:
-            place.unlink()
-        claim.close()
+        try:
+            if place.is_file():
+                _reserve(place, path).close()
+            yield replaceable(path, APPLICATION.to_bytes(4, "big"), 68)  # where SQLite has the application
+        finally:
+            with contextlib.suppress(OSError):
+                beside.unlink()
 
 
-def _reserve(path: Path) -> sqlite3.Connection:
-    """Reserve a file that is to be replaced, or refuse one that is being written to."""
-    address = f"{path.absolute().as_uri()}?mode=rw"
+def _number(file: Path) -> int:
+    """By which the system knows a file; 0 for none."""
+    try:
+        return file.stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def _reserve(file: Path, path: Path) -> sqlite3.Connection:
+    """Reserve a file for the run that replaces ``path``, unless another one has."""
+    address = f"{file.absolute().as_uri()}?mode=rw"
     connection = sqlite3.connect(address, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
     try:
         connection.execute("BEGIN IMMEDIATE")

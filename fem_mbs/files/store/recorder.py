@@ -27,7 +27,7 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback, check_checkpoint
 from fem_mbs.run.recorder import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
-from fem_mbs.solution.history import Accuracy, Outcome
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, begun, turning_joints
 from fem_mbs.system.states import from_user
@@ -112,7 +112,12 @@ class FileRecorder:
         self._flushed = time.perf_counter()
 
     def solution(
-        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+        self,
+        outcome: Outcome,
+        failed: int,
+        rejected: int,
+        events: Sequence[list[State]],
+        error: Accuracy = NOT_ESTIMATED,
     ) -> Solution:
         """The solution so far, read from the file where it is asked for."""
         self._wall, self._started = self._time(), math.nan
@@ -183,7 +188,7 @@ class FileRecorder:
             rows=self.steps.rows,
             go_on=self.steps.rows if rows is None else rows,
             tally=[*self.integration.counts()],
-            error=None if error is None else [float(own) for own in error],
+            error=[float(own) for own in error] if error.estimated else None,
             evaluated=self._evaluated,
             compiled=list(self.system.compiled),
             solver=self.system.solver.kind,

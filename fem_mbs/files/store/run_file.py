@@ -23,7 +23,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
-from fem_mbs.solution.history import Accuracy, ChannelHistory, History, Instant, Outcome, Stats
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, ChannelHistory, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import turning_joints
 from fem_mbs.static.statics import StaticSolution
@@ -163,7 +163,7 @@ class RunFile:
         if "listed" in self.stands.text:
             iterations, sizes = self.stands["listed"]
         evaluations, factorizations = self.stands["evaluated"]
-        accuracy, wall = None if error is None else Accuracy(*error), self.stands["wall"]
+        accuracy, wall = NOT_ESTIMATED if error is None else Accuracy(*error), self.stands["wall"]
         counts = iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps
         solver = self.stands["solver"] if "solver" in self.stands.text else ""  # not in files of 0.2.0
         return Stats(*counts, tuple(self.stands["compiled"]), solver)

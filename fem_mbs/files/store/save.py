@@ -237,7 +237,7 @@ def _ended(solution: Queries, hits: int) -> bytes:
         rows=rows,
         go_on=rows,
         tally=[stats.steps, stats.failed_steps, stats.rejected_steps],
-        error=None if stats.error is None else [float(own) for own in stats.error],
+        error=[float(own) for own in stats.error] if stats.error.estimated else None,
         evaluated=[stats.residual_evaluations, stats.factorizations],
         compiled=list(stats.compiled),
         solver=stats.solver,
