@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from fem_mbs.contracts import Positive, PositiveInt, Public, Report, checked, choice
+from fem_mbs.contracts import PositiveInt, Public, Report, checked, choice, number
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 
 MATRICES = ("exact", "without_tangent_operator", "applied_forces", "simplified")
@@ -54,6 +55,10 @@ Linearization = TypeVar("Linearization")
 Sizes = Sequence[float]
 """Relative residuals of forces and of constraints, or their tolerances."""
 
+LOOSEST = 0.1
+"""Tolerances above it are none."""
+Tolerance = Annotated[float, partial(number, positive=True, high=LOOSEST)]
+
 
 @checked
 @dataclass(frozen=True)
@@ -84,9 +89,9 @@ class Newton(Public):
         with the same matrix, which no units or scalings of the equations affect.
     """
 
-    force_tolerance: Positive = 1e-8
-    constraint_tolerance: Positive = 1e-11
-    correction_tolerance: Positive = 1e-13
+    force_tolerance: Tolerance = 1e-8
+    constraint_tolerance: Tolerance = 1e-11
+    correction_tolerance: Tolerance = 1e-13
     max_iterations: PositiveInt = 12
     matrix: Annotated[str, choice(MATRICES)] = "exact"
     modified: bool = False

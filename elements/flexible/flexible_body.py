@@ -268,6 +268,7 @@ class FlexibleBody(ReducedBody):
             moves = velocity + np.cross(spin, at)
             new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
             nodes.append(next(near, None) or model.add_node(origin + at, R, **new))
+            vars(nodes[-1]).setdefault("made_for", f"{cls.__name__} '{name}'")
         shared += [node for node in nodes if node not in shared]
         body = cls(nodes, reduction, position=origin, rotation=rotation)
         body.default_name = name

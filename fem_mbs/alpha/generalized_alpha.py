@@ -33,7 +33,7 @@ from fem_mbs.alpha.step import Scheme, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import ConvergenceHistory, Newton, solve
+from fem_mbs.newton import LOOSEST, ConvergenceHistory, Newton, solve
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -292,7 +292,7 @@ class GeneralizedAlpha(Method):
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
-        tolerance = max(self.newton.correction_tolerance, allowed)
+        tolerance = min(max(self.newton.correction_tolerance, allowed), LOOSEST)
         return replace(self, newton=replace(self.newton, correction_tolerance=tolerance))
 
     def advice(self, state: State, h: float) -> str:

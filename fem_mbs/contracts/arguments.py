@@ -150,7 +150,9 @@ def number(
     if abs(value) > LARGEST or (positive and value < SMALLEST):
         where = f"between {SMALLEST:g} and {LARGEST:g}" if positive else f"of at most {LARGEST:g} in size"
         raise ModelError(f"{label} must be a number {where}, received {value}; look at the units")
-    bounds = f"in [{low:.4g}, {high:.4g}]" if high < LARGEST else f"at least {low:.4g}"
+    least = "above 0" if positive else f"at least {low:.4g}"
+    bounds = f"in [{low:.4g}, {high:.4g}]" if high < LARGEST and not positive else least
+    bounds += f" and at most {high:.4g}" if high < LARGEST and positive else ""
     raise ModelError(f"{label} must be {bounds}, received {value}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,18 @@ class Placement(NamedTuple):
     rotation: Array
 
 
+if TYPE_CHECKING:
+
+    class GivenVector:
+        """Three numbers that may be set as a tuple or a list, and are an array."""
+
+        def __get__(self, node: Any, kind: Any = None) -> Array: ...
+        def __set__(self, node: Any, value: ArrayLike) -> None: ...
+
+else:
+    GivenVector = Annotated[Array, vector]
+
+
 @checked
 @dataclass(eq=False, repr=False)
 class Node(ModelPart):
@@ -41,7 +53,7 @@ class Node(ModelPart):
     where they are known in the frame of the node.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("before",)
+    _internal: ClassVar[tuple[str, ...]] = ("before", "made_for", "unused")
     called: ClassVar[str] = "a node made by model.add_node"
     remembers: ClassVar[bool] = False
 
@@ -49,10 +61,24 @@ class Node(ModelPart):
     group: Group
     position: Annotated[Array, vector]
     rotation: Annotated[Array, rotation_matrix]
-    velocity: Annotated[Array, vector]
-    angular_velocity: Annotated[Array, vector]
+    if TYPE_CHECKING:
+        velocity: GivenVector = GivenVector()
+        angular_velocity: GivenVector = GivenVector()
+    else:
+        velocity: GivenVector
+        angular_velocity: GivenVector
     fixed_translation: bool = field(default=False)
     fixed_rotation: bool = field(default=False)
+
+    made_for: ClassVar[str] = ""
+    """The part that it was made for with its nodes."""
+
+    @property
+    def unused(self) -> str:
+        """What to say of it where nothing in the model uses it."""
+        if self.made_for:
+            return f"made for {self.made_for}, which is not in the model: model.add(...) adds it"
+        return "used by no element or joint"
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in HOLDS:

@@ -237,7 +237,13 @@ class Public:
         def __getattr__(self, name: str) -> Any:
             if name in FORMER and (told := renamed(name, dir(type(self)))):
                 raise ModelError(f"{shown(self)}: {told}")
-            return object.__getattribute__(self, name)
+            try:
+                return object.__getattribute__(self, name)  # what an attribute raises that is there
+            except AttributeError as error:
+                if name.startswith("_") or error.name != name or error.obj is not self:
+                    raise
+                text = f"{type(self).__name__} has no attribute '{name}'; {nearest(name, dir(self))}"
+            raise AttributeError(text)
 
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}

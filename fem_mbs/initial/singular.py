@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion, State
+from fem_mbs.contracts import Motion, Node, State
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
     SMALL,
@@ -239,15 +239,19 @@ def _variables(system: System, components: IntArray) -> list[str]:
     return [f"'{variable.name}' of {owner}" for owner, variable in pairs]
 
 
+def _used(system: System) -> set[Node]:
+    """Nodes of elements and joints."""
+    return {node for part in system.number.parts for node in part.nodes}
+
+
 def _move_without_mass(system: System, causes: Causes, when: str) -> str:
     moving, names = _moving(system, causes)
     if not moving and not names:
         return ""
-    used = {node for element in system.elements for node in element.nodes}
-    used |= {node for owner, _ in system.constraint_owner for node in owner.nodes}
+    used = _used(system)
     for row, motion in moving.items():
         node, ways = system.nodes[row], _ways(system.R0[row], motion, "translation", "rotation", ", ")
-        names.append(f"{node} ({ways if node in used else 'used by no element or joint'})")
+        names.append(f"{node} ({ways if node in used else node.unused})")
     unused = any(system.nodes[row] not in used for row in moving)
     return (
         f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
@@ -263,8 +267,11 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
     if not moving and not names:
         return ""
     names = [f"{name} can move" for name in names]
+    used = _used(system)
     for row, motion in moving.items():
-        names.append(f"{system.nodes[row]} can {_ways(R[row], motion, 'move', 'turn', ' and ')}")
+        node = system.nodes[row]
+        made = "" if node in used else f" ({node.unused})"
+        names.append(f"{node}{made} can {_ways(R[row], motion, 'move', 'turn', ' and ')}")
     count = causes.motions.shape[1] + len(causes.idle)
     what = f"{listed(names, ', ')} without resistance"
     if count < len(names):  # nodes that move together

@@ -166,9 +166,12 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
     """What looks wrong of them."""
     parts = list(enumerate(system.number.parts))
     used = {system.number(node): k for k, part in reversed(parts) for node in part.nodes}
-    unused = [str(system.nodes[row]) for row in range(1, system.n) if row not in used]
-    if unused:
-        yield Finding("used by no element and no joint; connect it, or leave it out", tuple(unused))
+    unused = defaultdict(list)
+    for row in range(1, system.n):
+        if row not in used:
+            unused[system.nodes[row].unused].append(str(system.nodes[row]))
+    for why, names in unused.items():
+        yield Finding(f"{why}; connect it, or leave it out", tuple(names))
     if held := [
         str(own) for own in system.elements if own.center_of_mass is not None and own.nodes[0] is system.nodes[0]
     ]:

@@ -281,9 +281,10 @@ class ModelDescription(PartNames):
         if not isinstance(element, Element | Constraint):
             raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
         if element.name is not None:
-            raise ModelError(
-                f"{element} was added already (Beam.line adds its beam itself); make a second object to add it twice"
-            )
+            where = "belongs to another model, or was removed from this one"
+            if element in self:
+                where = "was added already (Beam.line adds its beam itself)"
+            raise ModelError(f"{element} {where}; make a second object to add it twice")
         for node in element.nodes:
             self._own(node, str(element))
         check_internal_variables(element)
@@ -336,7 +337,7 @@ class ModelDescription(PartNames):
         for part in gone:
             if part not in self:
                 raise ModelError(
-                    f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint"
+                    f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint of it"
                 )
             if part is self.ground:
                 raise ModelError("Model.remove: the ground stays; a model has one")
@@ -353,7 +354,7 @@ class ModelDescription(PartNames):
         for kind in lists:
             list.__setitem__(kind, slice(None), [part for part in kind if part not in gone])
 
-    def __getitem__(self, name: str) -> Part:
+    def __getitem__(self, name: str) -> Any:
         """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
         return look_up(self._parts, text(name, "Model[...]: name"), "Model")
 

@@ -31,7 +31,7 @@ from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store, output_times
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.history import History
+from fem_mbs.solution.history import History, snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -110,7 +110,7 @@ def simulate(
     if t_end <= begin:
         raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
     control.begin(method, begin, t_end)
-    output = None if times is None else output_times(times, "simulate: times")
+    output = None if times is None else snapped(output_times(times, "simulate: times"), begin, t_end)
     if output is not None and (output[0] < begin or output[-1] > t_end or (np.diff(output) <= 0.0).any()):
         raise ModelError(
             f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "

@@ -201,6 +201,16 @@ class Accuracy(NamedTuple):
 NOT_ESTIMATED = Accuracy(*7 * (math.nan,))
 
 
+ROUNDED = 1e-9
+"""Share of a run by which times are rounding."""
+
+
+def snapped(t: float | Array, first: float, last: float) -> Array:
+    """Times, those that rounding puts beyond an end of a run at it."""
+    slack, inside = ROUNDED * (last - first), np.clip(t, first, last)
+    return np.where(np.abs(inside - t) <= slack, inside, t)
+
+
 class Outcome(Enum):
     """How a run ended, as a sentence."""
 

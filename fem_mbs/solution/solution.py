@@ -19,7 +19,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
 from fem_mbs.solution.channels import parse, to_csv, to_pandas, to_xarray
-from fem_mbs.solution.history import History, Instant, Outcome, Stats
+from fem_mbs.solution.history import History, Instant, Outcome, Stats, snapped
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns, principal, whole_turns
 from fem_mbs.system.states import interpolate
@@ -156,6 +156,7 @@ class Solution(Queries):
 
     def _at(self, t: float) -> State:
         """The same, whose positions count from the origin of the system."""
+        t = float(snapped(t, self.t[0], self.t[-1]))
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
         if len(self.t) == 1:

@@ -30,7 +30,7 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.recorder import MemoryRecorder, output_times
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, Stats, constant, proportional
+from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, Stats, constant, proportional, snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
@@ -313,6 +313,7 @@ class StaticSolution(Solution):
         Interpolated along the screw of each node, with an error of second order in the step; ``statics(loads=...)``
         has equilibria at the load factors asked for.
         """
+        t = float(snapped(t, self.t.min(), self.t.max()))
         ahead = self.t - t
         passed = np.flatnonzero(ahead[:-1] * ahead[1:] <= 0.0)
         if not len(passed):

@@ -113,8 +113,14 @@ MODEL: dict[str, Case] = {
     "add a class": (lambda w: w.model.add(RigidBody), "takes an element, a load or a joint, received <class"),
     "add a section": (lambda w: w.model.add(SECTION), "takes an element, a load or a joint, received BeamSection("),
     "add a node": (lambda w: w.model.add(w.bob), "takes an element, a load or a joint, received node 'bob'"),
+    "remove of another": (lambda w: mbs.Model().remove(w.body), "RigidBody 'lead' is not in this model"),
+    "tolerance": (lambda w: mbs.VariableStep(10), "tolerance must be above 0 and at most 1, received 10"),
+    "no tolerance": (
+        lambda w: mbs.Newton(correction_tolerance=1e3),
+        "correction_tolerance must be above 0 and at most 0.1",
+    ),
     "add twice": (lambda w: w.model.add(w.body), "RigidBody 'lead' was added already"),
-    "add to two models": (lambda w: mbs.Model().add(w.body), "RigidBody 'lead' was added already"),
+    "add to two models": (lambda w: mbs.Model().add(w.body), "RigidBody 'lead' belongs to another model"),
     "add on a foreign node": (lambda w: w.model.add(PointMass(w.foreign, 1.0)), "node 'foreign' belongs to another"),
     "join a foreign node": (
         lambda w: w.model.add(SphericalJoint(w.bob, w.foreign)),

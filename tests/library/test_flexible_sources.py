@@ -52,6 +52,18 @@ def bar(kind: str = "tetra", **more: object) -> Reduction:
     return Reduction.solid(mesh(kind), 70e9, 0.3, 2700.0, ENDS, modes=6, **more)  # type: ignore[arg-type]
 
 
+def test_a_body_that_is_placed_and_not_added_is_named() -> None:
+    model = mbs.Model()
+    body = FlexibleBody.place(model, bar(), name="plate")
+    told = "made for FlexibleBody 'plate', which is not in the model: model.add"
+    assert told in str(model.check())
+    for analysis in (mbs.simulate, mbs.statics):
+        with pytest.raises(mbs.SingularSystemError, match=told):
+            analysis(model, *((0.1, 0.1) if analysis is mbs.simulate else ()))  # type: ignore[operator]
+    model.add(body)
+    assert "made for" not in str(model.check())
+
+
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
     """Mass and inertia are exact; the first free frequency is Timoshenko's, below ``4.73^2 sqrt(EI/mu)/L^2``."""
