@@ -91,7 +91,7 @@ class BeamContact(Contact):
                 raise ModelError(f"{label}: a beam is a tube of its own; give no shape, received {shown(shape)}")
             self.placed, b, nodes = (), _curve(other, label), other.nodes
             self.radii = thick, _radius(other, label, "other_radius") if other_radius is None else other_radius
-            self.reaches = np.array([[np.inf, self.radii[1] + float(other.length.max())]])
+            self.reach = np.array([[np.inf, self.radii[1] + float(other.length.max())]])
         else:
             if shape is None or other_radius is not None:
                 raise ModelError(f"{label}: give the Ball or Capsule of {other}, and no other_radius")
@@ -104,7 +104,7 @@ class BeamContact(Contact):
                 np.zeros((1, 2, 3)),
                 np.array(False),
             )
-            self.radii, self.reaches = (
+            self.radii, self.reach = (
                 (thick, radius_of(placed)),
                 np.array([[np.inf, thick + radius_of(placed) + reach(placed)]]),
             )

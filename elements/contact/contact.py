@@ -83,7 +83,7 @@ class Contact(Element):
         "pair",
         "data",
         "swapped",
-        "reaches",
+        "reach",
         "geometry",
         "passes",
         "convex",
@@ -123,8 +123,8 @@ class Contact(Element):
         self.pairs = np.arange(len(self.nodes))[None]
         self.pair, self.contacts = found.pair, found.names
         self.data = found.data(*(np.asarray(own)[None] for own in (*found.a, *found.b)))
-        reaches = [reach(shape) for shape in placed]
-        self.reaches = np.array([reaches[::-1] if self.swapped else reaches])
+        known = [reach(shape) for shape in placed]
+        self.reach = np.array([known[::-1] if self.swapped else known])
         self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
         self.convex = not any(isinstance(shape, Surface) for shape in placed)
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
@@ -187,25 +187,21 @@ class ContactBatch(UnilateralBatch):
 
     owners: Sequence[Contact]
     sifts = True
-    reaches: Array
+    reach: Array
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
         self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
         self._pairs = elements[0].geometry(elements, self.closed)
-        self.reaches = np.concatenate([e.reaches for e in elements])
+        self.reach = np.concatenate([e.reach for e in elements])
         self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
-        laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reaches), 2)) for e in elements]
+        laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reach), 2)) for e in elements]
         self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], (2, len(self.nodes), r))
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
-        result._pairs, result.nodes, result.reaches = self._pairs.some(rows), self.nodes[rows], self.reaches[rows]
+        result._pairs, result.nodes, result.reach = self._pairs.some(rows), self.nodes[rows], self.reach[rows]
         return result
-
-    @property
-    def reach(self) -> Array:  # type: ignore[override]
-        return self.reaches
 
     def gaps(self, motion: Motion) -> Array:
         n, most = len(self.nodes), MANY // self.friction.shape[1]
@@ -216,7 +212,7 @@ class ContactBatch(UnilateralBatch):
 
     def approach(self, motion: Motion) -> Approach:
         near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, convex=self.convex)
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reach, convex=self.convex)
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

@@ -124,7 +124,7 @@ class ContactGroup(Contact):
             np.array(column)[side] for own, side in zip(parts, sides, strict=True) for column in zip(*own, strict=True)
         ]
         self.pair, self.data, self._names = kind.pair, kind.data(*columns), kind.names
-        self.reaches = np.stack(
+        self.reach = np.stack(
             [np.array([reach(own) for _, own, _ in side])[k] for side, k in zip(placed, sides, strict=True)], axis=1
         )
         self.passes = not any(isinstance(own, Plane | Bush) for own in (a, b))

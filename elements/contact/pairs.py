@@ -314,7 +314,7 @@ class Pairs:
         data = type(elements[0].data)(*(own[0] if len(own) == 1 else np.concatenate(own) for own in parts))
         # within a step, closed contacts of what has corners stay on the face or the edge where they are
         self._data = data._replace(continued=~data.continued) if closed and "continued" in data._fields else data
-        self.sides = np.concatenate([np.full(len(own.reaches), -1.0 if own.swapped else 1.0) for own in elements])
+        self.sides = np.concatenate([np.full(len(own.reach), -1.0 if own.swapped else 1.0) for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 
     def some(self, rows: IntArray) -> Pairs:

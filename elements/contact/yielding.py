@@ -115,7 +115,7 @@ class YieldingBatch(ElementBatch):
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
         self._given = given.T[..., None]
-        self.reaches, self.passes = np.concatenate([e.reaches for e in elements]), elements[0].passes
+        self.reach, self.passes = np.concatenate([e.reach for e in elements]), elements[0].passes
         self._convex = elements[0].convex
 
     def gaps(self, motion: Motion) -> Array:
@@ -125,7 +125,7 @@ class YieldingBatch(ElementBatch):
     def approach(self, motion: Motion) -> Approach:
         """How surfaces move against each other."""
         near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reaches, convex=self._convex)
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reach, convex=self._convex)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)

@@ -33,10 +33,10 @@ class Watch(NamedTuple):
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
 
-    def closes(self, led: float, turned: float) -> bool:
-        """Whether paths may close any gap."""
-        ways, turns, both = self.least
-        return not (led < ways and turned < turns and led + turned < both)
+    def closes(self, ways: float, turns: float, both: float) -> bool:
+        """Whether paths may close any gap: of what only ways of nodes close, of what only turns do, and of the rest."""
+        least = self.least
+        return not (ways < least[0] and turns < least[1] and both < least[2])
 
 
 class ContactMemory(NamedTuple):

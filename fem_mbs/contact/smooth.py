@@ -62,7 +62,7 @@ def smooth_part(
 def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
     (state, memory), alpha = point, point.memory.alpha
-    if memory.watch.gap is not None or memory.watch.closes(0.0, 0.0) or memory.touches.any():
+    if memory.watch.gap is not None or memory.watch.closes(0.0, 0.0, 0.0) or memory.touches.any():
         return None
     if alpha.before is not None or h > max(GROWTH * alpha.h, alpha.resolves):
         return None

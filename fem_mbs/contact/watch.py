@@ -18,9 +18,10 @@ from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.elements.contact.curves import hermite
 from fem_mbs.newton import FAILURES, NotConvergedError
 
-LONGER = 1.25
+LONGER, BESIDE = 1.25, 1.6
 """Path of a point in a part, at most, over that at the larger speed of both ends: Newmark's formulas take the mean of
-these, but for some thousandths of the change of the acceleration."""
+these, but for some thousandths of the change of the acceleration. Such paths up to which what was near stays so:
+vibrations that contacts have set off have not ended as these open."""
 AWAY = 1e6
 """Way in a part, over the extent of the model, that is no motion."""
 DEEP = 1e-11
@@ -46,8 +47,11 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
     """
     system, speed, h = contacts.system, fastest(contacts.system, state), state.t - first.t
     path, turn = (LONGER * h * max(own) for own in zip(speed, before.speed, strict=True))
-    gone = before.gone[0] + path, before.gone[1] + turn
-    if not before.closes(*gone):
+    gone, paths = (before.gone[0] + path, before.gone[1] + turn), (path, turn, path + turn)
+    if was_near := before.gap is not None or before.closes(0.0, 0.0, 0.0):
+        longest = BESIDE * (path + turn)
+        paths = longest, longest, longest
+    if not (before.closes(*paths) if was_near else before.closes(*gone, sum(gone))):
         return state, Watch(before.clear, before.least, gone, speed)
     if not h * sum(speed) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
@@ -57,14 +61,14 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
     gap = contacts.gaps(motion, near)
     clear = contacts.clearance(motion, gap, near, clear)
     after = Watch(clear, contacts.least(clear), speed=speed)
-    if not after.closes(path, turn):
+    if not after.closes(*paths):
         return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
     own = np.flatnonzero(gap < np.inf)
     pushed = max(SLACK * system.length, -2.0 * float(gap[own].min(initial=0.0)))
     may = gap[own] <= contacts.closing(first, state, near)[own] + pushed
     near = near & contacts.touched(own[may])
-    if not near.any():
+    if not (was_near or near.any()):
         return state, after
     gap[own[~near[contacts.element_of[own]]]] = np.inf
     return state, after._replace(gap=gap, near=near)
