@@ -32,7 +32,7 @@ class CarriedErrors(NamedTuple):
     """Errors of a run that are carried along over blocks of steps, and where to."""
 
     values: Array
-    """Of the configuration, velocities, accelerations, algorithmic ones and ``Z/h^3``, ``(5, N)``."""
+    """Of the configuration, velocities, accelerations, algorithmic ones and ``Z/h``, ``(5, N)``."""
     t: float
     """Time up to which they were carried,"""
     flow: Array

@@ -361,7 +361,7 @@ class StepEquations:
         rates: Array,
         defects: Array,
     ) -> Array:
-        """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h^3`` at the end.
+        """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h`` at the end.
 
         They are what the step makes, to first order, of a start that is off by those there, ``errors``. As ``exp(e)
         exp(D) = exp(D + T^-1(-D) e + ...)``, the increment changes by ``T^-1(D) e_n+1 - p`` with ``p = T^-1(-D) e_n``,
@@ -392,35 +392,43 @@ class StepEquations:
         backwards = T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
         p = errors[0].copy()
         p[:n] = np.matvec(backwards, p[:n].reshape(-1, 6)).reshape(-1)
-        Z = h**3 * errors[4] + (solution.unknown.Z if len(solution.unknown.Z) else 0.0)
+        Z = h * errors[4] + (solution.unknown.Z if len(solution.unknown.Z) else 0.0)
         known = rates + factors * (defect - p - Z)
         known[0] -= np.where(system.orders < 2, 0.0, third) if system.k else third
         changes = known[:2].copy()
         nodes = kinematics.to_body(R, changes[:, :n].reshape(2, -1, 6))
         changes[:, :n] = kinematics.change(residual.body, nodes).reshape(2, -1)
-        opening, gaps = h * tangent.gradient_product(system, evaluation.gradients, changes[0]), None
-        if system.has_velocity_level:
-            gaps = np.where(system.velocity_level, -opening, 0.0)
         seen = changes[0] + system.to_body(R, Z / h) if system.damps else changes[0]
         force = -(h**2) * tangent.rate_product(system, evaluation, seen, changes[1], changes[0])
         if system.has_history:
             held = np.where(system.orders < 0, errors[0], 0.0)  # what no equation changes
             force -= h**2 * system.held_forces(evaluation, held)
-        d, _ = tangent.solve_with_constraints(system, matrix.factors, force, gaps)
-        increments = np.stack([d, d, 0.0 * d])  # of the configuration, of D and of Z
+        d, taken = self.answer(residual, matrix, force, changes[0])
+        increments = np.stack([d, d, taken])  # of the configuration, of D and of Z
         increments[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
-        if matrix.velocity_gradients is not None and system.m:
-            missed = opening + tangent.gradient_product(system, matrix.velocity_gradients, d)
-            if system.has_velocity_level:
-                missed *= ~system.velocity_level
-            increments[2], _ = self.along_constraints(matrix, missed / (h * self.gamma))
         increments[:, :n] = kinematics.from_body(R, increments[:, :n].reshape(3, -1, 6)).reshape(3, -1)
         after = known + factors * (increments[1] - increments[2])
         if system.has_history:
             increments[0] += held
         if system.k:  # rates of states stand for accelerations
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
-        return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h**3])
+        return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h])
+
+    def answer(
+        self, residual: StepResidual, matrix: Linearization, force: Array, rates: Array
+    ) -> tuple[Array, Array]:
+        """What forces, and velocities that change by ``rates``, both ``(N,)``, do to the configuration and to ``Z``."""
+        system, h, gaps = self.system, self.h, None
+        opening = h * tangent.gradient_product(system, residual.evaluation.gradients, rates)
+        if system.has_velocity_level:
+            gaps = np.where(system.velocity_level, -opening, 0.0)
+        d, _ = tangent.solve_with_constraints(system, matrix.factors, force, gaps)
+        if matrix.velocity_gradients is None or not system.m:
+            return d, 0.0 * d
+        missed = opening + tangent.gradient_product(system, matrix.velocity_gradients, d)
+        if system.has_velocity_level:
+            missed *= ~system.velocity_level
+        return d, self.along_constraints(matrix, missed / (h * self.gamma))[0]
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

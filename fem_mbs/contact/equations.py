@@ -272,6 +272,23 @@ class ContactEquations(StabilizedEquations):
         own, push, more = self._along(first, missed - joints, opens - (first.residual.G @ z)[::3][pushes], pushes)
         return np.append(away, Z[nodes:]) + own, push, z + more
 
+    # errors
+
+    def answer(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:
+        """With contacts on their branches: slips follow velocities, and what pushes closes those of gaps, too."""
+        system, lin, opening = self.system, matrix, self.h * (residual.G @ rates).reshape(-1, 3)
+        of_joints = self.h * gradient_product(system, residual.evaluation.gradients, rates)
+        gaps = np.where(system.velocity_level, -of_joints, 0.0)
+        d, _ = solve_with_constraints(system, lin.factors, force, gaps)
+        slips = opening.copy()
+        slips[:, 0] = 0.0
+        assert lin.branch is not None  # there is one since the factors were asked
+        d += lin.moves @ lin.branch.forces(slips).ravel()
+        per_rate, pushes = 1.0 / (self.h * self.gamma), lin.branch.pushes
+        missed = ~system.velocity_level * (of_joints + gradient_product(system, lin.velocity_gradients, d))
+        opens = opening[pushes, 0] + (lin.opening @ d)[pushes]
+        return d, self._along(lin.first or lin, per_rate * missed, per_rate * opens, pushes)[0]
+
     # update
 
     def update(self, solution: Iterate[Any, Any, Any]) -> tuple[State, Array]:

@@ -27,9 +27,12 @@ from fem_mbs.initial.state_point import place_of, without_accelerations
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import System
 
 CORRECTIONS = 12
+SHAKEN = 1e-6
+"""Share of the extent, or of velocities, for differences."""
 ACTS = 1e-6
 """Reaction over the largest that a push along a contact has."""
 NO_GAIN, HALVINGS = 1e-10, 32
@@ -133,6 +136,43 @@ def strike(contacts: Contacts, state: State, touching: Selection, before: Array,
     u[rows[:, WORK]] -= 0.5 * (P * (now + after)).sum(axis=1)[some]
     udot = contacts.added(state.udot, system.own_of(V))
     return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot)
+
+
+def errors_after(
+    contacts: Contacts, before: State, after: State, touching: Selection, restitution: Array, errors: Array
+) -> Array:
+    """What an impact makes of errors ``(5, N)`` of configuration and velocities; of accelerations none are known.
+
+    A motion that is off by ``e`` and ``e_v`` meets later, by the error of the gap over the rate at which it closes.
+    There the impact makes of ``v + e_v + late v'`` what its laws say, whose derivative along this is that of a
+    difference; up to then the motion goes on as before it, from then on as after it.
+    """
+    system, result = contacts.open, np.zeros_like(errors)
+    (v, a), (v_after, a_after) = (_rates(contacts.without(state)) for state in (before, after))
+    at = touching.here(before)
+    closing, gaps = at.rates()[:, 0], (at.gradients @ system.to_body(before.R, errors[0]))[::3]
+    first = int(closing.argmin())
+    late = -gaps[first] / closing[first] if closing[first] < 0.0 else 0.0
+    moved, faster = errors[0] + late * v, errors[1] + late * a
+    speed = float(np.abs(system.weight * v).max()) + TINY
+    share = SHAKEN / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)
+    moved, faster = share * moved, share * faster
+    x, R = system.kinematics.retract(before.x, before.R, system.nodes_of(moved))
+    u = contacts.added(before.u, system.own_of(moved))
+    udot = contacts.added(before.udot, system.own_of(faster))
+    beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
+    try:
+        beside = strike(contacts, beside, touching, touching.here(beside).rates(), restitution)
+    except NotConvergedError:
+        return errors
+    result[0] = errors[0] + late * (v - v_after)
+    result[1] = (_rates(contacts.without(beside))[0] - v_after) / share - late * a_after
+    return result
+
+
+def _rates(state: State) -> Array:
+    """Velocities and accelerations ``(2, N)``."""
+    return np.array([np.append(state.v, state.udot), np.append(state.vdot, state.uddot)])
 
 
 def _no_impulses(

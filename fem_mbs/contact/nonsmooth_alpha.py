@@ -28,7 +28,7 @@ from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
-from fem_mbs.contact.impact import placed, settled, strike
+from fem_mbs.contact.impact import errors_after, placed, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, farthest, from_file
 from fem_mbs.contact.smooth import (
     SHORTER,
@@ -133,6 +133,17 @@ class NonsmoothAlpha(Method):
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
         memory = from_file(memory)._replace(watch=Watch(np.zeros(contacts.elements)))
         return begun(contacts, self.smooth_method, Standing(state, memory), touches, h)
+
+    def carrying(self, system: System, state: State, memory: ContactMemory) -> ContactMemory:
+        """From contact to contact as by the smooth method, and through impacts."""
+        contacts = contacts_of(system)
+        return memory._replace(
+            alpha=self.smooth_method.carrying(contacts.open, contacts.without(state), memory.alpha)
+        )
+
+    def carried(self, system: System, memory: ContactMemory) -> Array | None:
+        """As by the smooth method."""
+        return self.smooth_method.carried(contacts_of(system).open, from_file(memory).alpha)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and steps that gained energy."""
@@ -275,12 +286,15 @@ class NonsmoothAlpha(Method):
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        state = strike(contacts, state, touches, rates, back)
+        before, state = state, strike(contacts, state, touches, rates, back)
         memory = memory._replace(approach=approach)
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
-        energy = energy_at(contacts.open, contacts.without(state))
-        return Standing(state, memory._replace(balance=memory.balance._replace(energy=energy)))
+        energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
+        if (errors := alpha.errors) is not None:
+            values = errors_after(contacts, before, state, touches, back, errors.values)
+            alpha = alpha._replace(errors=errors._replace(values=values))
+        return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 
 
 def _met(

@@ -7,12 +7,13 @@ stabilised generalised-alpha method as it is; else its balance of energy is draw
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.alpha.memory import AlphaMemory
+from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
 from fem_mbs.contact.energy import Balance, gained
@@ -152,6 +153,7 @@ def _open(
     system, inner, alpha = contacts.open, contacts.without(point.state), point.memory.alpha
     if damped:
         stepper, alpha = method.euler(system, inner, h)
+        alpha = alpha._replace(errors=due(point.memory.alpha.errors))
     else:
         stepper, alpha = method, starting(method, system, inner, h, alpha)
     step = stepper.inner_step(system, inner, h, alpha)
@@ -173,6 +175,7 @@ def _in_contact(
     stepper = in_touch(method, touching)
     if damped:
         euler, alpha = stepper.euler(system, inner, h)
+        alpha = alpha._replace(errors=due(point.memory.alpha.errors))
         stepper = replace(stepper, parameters=euler.parameters)
     else:
         alpha = starting(stepper, system, inner, h, point.memory.alpha)
@@ -258,11 +261,18 @@ def starting(
 ) -> AlphaMemory:
     """Starting values for a step: those that there are, or as after an impact, without vibrations.
 
-    These come from a trial step, which may have no solution.
+    These come from a trial step, which may have no solution. Errors are carried to the end of each step near contacts.
     """
     try:
         if anew:
-            return method.restart(system, inner, h)
-        return method.prepared(system, inner, h, alpha, GROWTH)
+            started = method.restart(system, inner, h)
+        else:
+            started = method.prepared(system, inner, h, alpha, GROWTH)
     except FAILURES:
-        return method.after_jump(system, inner, inner, h, alpha)
+        started = method.after_jump(system, inner, inner, h, alpha)
+    return started._replace(errors=due(alpha.errors))
+
+
+def due(errors: CarriedErrors | None) -> CarriedErrors | None:
+    """Errors that the next step carries along, however short."""
+    return errors and errors._replace(until=-math.inf)
