@@ -414,9 +414,7 @@ class StepEquations:
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
         return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h])
 
-    def answer(
-        self, residual: StepResidual, matrix: Linearization, force: Array, rates: Array
-    ) -> tuple[Array, Array]:
+    def answer(self, residual: StepResidual, matrix: Linearization, force: Array, rates: Array) -> tuple[Array, Array]:
         """What forces, and velocities that change by ``rates``, both ``(N,)``, do to the configuration and to ``Z``."""
         system, h, gaps = self.system, self.h, None
         opening = h * tangent.gradient_product(system, residual.evaluation.gradients, rates)

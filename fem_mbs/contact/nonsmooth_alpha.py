@@ -137,9 +137,7 @@ class NonsmoothAlpha(Method):
     def carrying(self, system: System, state: State, memory: ContactMemory) -> ContactMemory:
         """From contact to contact as by the smooth method, and through impacts."""
         contacts = contacts_of(system)
-        return memory._replace(
-            alpha=self.smooth_method.carrying(contacts.open, contacts.without(state), memory.alpha)
-        )
+        return memory._replace(alpha=self.smooth_method.carrying(contacts.open, contacts.without(state), memory.alpha))
 
     def carried(self, system: System, memory: ContactMemory) -> Array | None:
         """As by the smooth method."""

@@ -188,6 +188,41 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
     assert told is not None and 0.8 < told.angle / error < 1.25
 
 
+def test_errors_over_blocks_of_all_lengths() -> None:
+    """A pendulum that turns over, slowly above and fast below: errors of velocities are closed in each block anew."""
+    model, speed, t_end = mbs.Model(gravity=(0, 0, -9.81)), 7.0, 20.0
+    body = model.add_node((0, 0, -1), velocity=(speed, 0, 0), angular_velocity=(0, -speed, 0))
+    model.add(RigidBody(body, 1.0, (0.01,) * 3))
+    model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
+    solution = mbs.simulate(model, t_end, 0.01)
+    rates = lambda t, y: [y[1], -9.81 / 1.01 * np.sin(y[0])]  # noqa: E731
+    true = solve_ivp(rates, (0.0, t_end), [0.0, speed], "DOP853", solution.t, rtol=1e-12, atol=1e-13).y[0]
+    off = np.linalg.norm(solution.x[:, 1] - np.column_stack([np.sin(true), 0.0 * true, -np.cos(true)]), axis=1)
+    told = solution.stats.error
+    assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
+
+
+@pytest.mark.parametrize(("friction", "height"), [(0.3, 0.0), (0.0, 0.1)])
+def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: float, height: float) -> None:
+    """A ball that spins and slides, slowed by a steady force, and one that bounces: on SE(3), where it goes astray."""
+    radius, t_end, back = 0.1, 0.3, 0.6
+    v, spin = np.array([3.0, 1.0, 0.0]), np.array([4.0, -3.0, 25.0])
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+    ball = model.add_node((0, 0, radius + height), velocity=v, angular_velocity=spin)
+    model.add(RigidBody(ball, 1.0, (0.4 * radius**2,) * 3))
+    law = {"friction": friction, "restitution": back}
+    model.add(Contact(model.ground, ball, Plane((0, 0, 1), (0, 0, 0)), Ball(radius), **law))
+    run = mbs.simulate(model, t_end, 1e-3)
+    slip = v - radius * np.cross(spin, (0, 0, 1))
+    exact = v * t_end - 0.5 * friction * 9.81 * t_end**2 * slip / np.linalg.norm(slip) + [0, 0, radius]
+    if height:
+        t = t_end - (2.0 * height / 9.81) ** 0.5
+        exact[2] += back * (2.0 * 9.81 * height) ** 0.5 * t - 0.5 * 9.81 * t**2
+    off, told = run.x[-1, 1] - exact, run.R[-1, 1] @ run.checkpoint.memory.alpha.errors.values[0, -6:-3]
+    assert np.linalg.norm(off) > 1e-4 and np.linalg.norm(told - off) < 0.25 * np.linalg.norm(off)
+    assert run.stats.error is not None and 0.5 < run.stats.error.length / np.linalg.norm(off) < 3.0
+
+
 @pytest.mark.parametrize("formulation", ["stabilized", pytest.param("index3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_what_is_carried_along_is_the_error(group: str, formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
