@@ -258,7 +258,8 @@ def block_ended(
     """What is known at the end of a block of steps, a new state, with errors that are still to be carried there.
 
     ``accelerations`` are those after the step of ``h`` that has led there. How long the next block may be tells its
-    local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``.
+    local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``; what spins evenly, by none, turns with its
+    errors.
 
     A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
     grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
@@ -280,7 +281,7 @@ def block_ended(
             earlier, recent, since = recent, np.zeros(2), new.t
         path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
         bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-        count, singles = BENT / (bent + TINY), 0
+        count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
         until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
         if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
             singles, until = LEAST - 1, new.t

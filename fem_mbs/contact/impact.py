@@ -151,8 +151,9 @@ def errors_after(
     (v, a), (v_after, a_after) = (_rates(contacts.without(state)) for state in (before, after))
     at = touching.here(before)
     closing, gaps = at.rates()[:, 0], (at.gradients @ system.to_body(before.R, errors[0]))[::3]
-    first = int(closing.argmin())
-    late = -gaps[first] / closing[first] if closing[first] < 0.0 else 0.0
+    late = 0.0
+    if closing.min(initial=0.0) < 0.0:
+        late = -gaps[closing.argmin()] / closing.min()
     moved, faster = errors[0] + late * v, errors[1] + late * a
     speed = float(np.abs(system.weight * v).max()) + TINY
     share = SHAKEN / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)

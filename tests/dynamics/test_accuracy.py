@@ -31,6 +31,7 @@ from fem_mbs.elements import (
     SampledController,
     SpringDamper,
 )
+from fem_mbs.lie import so3
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -200,6 +201,21 @@ def test_errors_over_blocks_of_all_lengths() -> None:
     off = np.linalg.norm(solution.x[:, 1] - np.column_stack([np.sin(true), 0.0 * true, -np.cos(true)]), axis=1)
     told = solution.stats.error
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
+
+
+@pytest.mark.parametrize("spin", [(0.1, 0.1, 10.0), (0.1, 10.0, 0.1)])
+def test_errors_of_what_spins(spin: Array) -> None:
+    """A free body about its largest and its middle axis: steps hardly err, and errors turn with the body."""
+    inertia, model = np.array([1.0, 2.0, 3.0]), mbs.Model()
+    model.add(RigidBody(model.add_node((0, 0, 0), angular_velocity=spin), 1.0, inertia))
+    run = mbs.simulate(model, 5.0, 0.005)
+
+    def rates(_: float, y: Array) -> Array:
+        return np.append(np.cross(y[:9].reshape(3, 3), y[9:]), np.cross(inertia * y[9:], y[9:]) / inertia)
+
+    exact = solve_ivp(rates, (0.0, 5.0), np.append(np.eye(3), spin), "DOP853", rtol=1e-11, atol=1e-11).y[:9, -1]
+    told, off = run.stats.error, np.linalg.norm(so3.log(exact.reshape(3, 3).T @ run.R[-1, 1]))
+    assert told is not None and 0.7 < told.angle / off < 2.5
 
 
 @pytest.mark.parametrize(("friction", "height"), [(0.3, 0.0), (0.0, 0.1)])
