@@ -100,6 +100,8 @@ def errors_of_step(
     if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
         ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
         third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
+        if crossed:
+            third = left / h
         defects = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
     history = AccelerationHistory(now, state.t, recent.now, recent.t_old, recent.old, local)
     return StepErrors(local, defects, history, branches, crossed)
@@ -283,7 +285,7 @@ def block_ended(
         bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
         count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
         until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
-        if count < LEAST or system.has_history:  # what jumps is told of its errors in each step
+        if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
             singles, until = LEAST - 1, new.t
         flow, largest = np.array([v, now, third]), np.array([earlier, recent])
         if not isclose(H, h, rel_tol=SAME):

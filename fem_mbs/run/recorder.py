@@ -101,9 +101,11 @@ def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
     return result
 
 
+FORGOTTEN = 3.0
+"""A sum of errors that is so many times those that are carried along has what the motion has forgotten."""
 SUMS = (
     *("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed"),
-    *("place", "led", "blows"),
+    *("place", "led", "blows", "once"),
 )
 
 
@@ -199,6 +201,8 @@ class GlobalError:
         """Time up to which errors are summed."""
         self.sum = self.rate = self.unresolved = np.zeros(2)
         """Of what lasts: the sum, and the last one over its step."""
+        self.once = np.zeros(2)
+        """The largest of a step: what is forgotten later has been there."""
         self.missed = np.zeros((system.n, 2, 3))
         """What velocities missed in the last step that was looked at."""
         self.blows = np.zeros((2, system.n, 2, 3))
@@ -232,6 +236,7 @@ class GlobalError:
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
             at, missed = state.t - self.first.t, estimate.missed
+            self.once = np.maximum(self.once, estimate.lasting)
             if estimate.sudden:
                 self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
                 parts = min(self.parts, 1)
@@ -273,16 +278,19 @@ class GlobalError:
         return rolls & self._apart
 
     def at(self, t: float, carried: Array | None = None) -> Accuracy:
-        """The estimate at a time, if any step was looked at; at least what was ``carried`` (2,) along."""
+        """The estimate at a time, if any step was looked at; about what was ``carried`` (2,) along."""
         if not self.looked:
             return NOT_ESTIMATED
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)
-        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + blown + self.unresolved).tolist()
-        length += float(np.vecdot(self.led, self.led).max()) ** 0.5
-        if carried is not None:
-            length, angle = np.maximum(carried, (length, angle)).tolist()
+        summed = self.sum + max(t - self.known, 0.0) * self.rate + drifted
+        if carried is None:
+            summed[0] += float(np.vecdot(self.led, self.led).max()) ** 0.5
+        else:
+            summed = np.minimum(summed, np.maximum(FORGOTTEN * carried, self.once))
+        told = summed + blown + self.unresolved
+        length, angle = (told if carried is None else np.maximum(carried, told)).tolist()
         rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 

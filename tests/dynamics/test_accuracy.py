@@ -23,7 +23,9 @@ from fem_mbs.elements import (
     JointActuator,
     JointSensor,
     JointSpring,
+    JointStop,
     Plane,
+    PositionMotor,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
@@ -201,6 +203,46 @@ def test_errors_over_blocks_of_all_lengths() -> None:
     off = np.linalg.norm(solution.x[:, 1] - np.column_stack([np.sin(true), 0.0 * true, -np.cos(true)]), axis=1)
     told = solution.stats.error
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
+
+
+def on_a_rail(speed: float = 0.0) -> tuple[mbs.Model, PrismaticJoint]:
+    """A mass of 1 kg that moves along x."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), velocity=(speed, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    return model, model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+
+
+@pytest.mark.parametrize("gain", [20.0, 400.0])
+def test_errors_that_a_drive_takes_back(gain: float) -> None:
+    """A mass that a motor leads, by its linear equation: the sum over steps is up to some hundred times the error."""
+    (model, rail), P, I, D, t_end = on_a_rail(), gain, 0.5 * gain, 0.5 * gain**0.5, 4.0  # noqa: E741
+    model.add(PositionMotor(rail, lambda t: np.sin(2.0 * t), P, I, D))
+    solution = mbs.simulate(model, t_end, 0.01)
+
+    def rates(t: float, y: Array) -> list[float]:
+        missed = np.sin(2.0 * t) - y[0]
+        return [y[1], P * missed + I * y[2] + D * (2.0 * np.cos(2.0 * t) - y[1]), missed]
+
+    true = solve_ivp(rates, (0.0, t_end), [0.0] * 3, "DOP853", solution.t, rtol=1e-12, atol=1e-13).y[0]
+    off, told = np.abs(solution.x[:, 1, 0] - true), solution.stats.error
+    assert told is not None and 0.8 * off[len(off) // 2 :].max() < told.length < 12.0 * off.max()
+
+
+def test_errors_between_stops() -> None:
+    """A mass that goes to and fro between springs which hold it for half of their period."""
+    (model, rail), stiffness = on_a_rail(1.0), 1e4
+    model.add(JointStop(rail, -0.5, 0.5, stiffness))
+    solution = mbs.simulate(model, 4.0, 0.01)
+    held = np.pi / stiffness**0.5
+    t = solution.t % (2.0 + 2.0 * held)
+    late = np.abs(t - 0.5) < held, np.abs(t - 1.5 - held) < held
+    ways = np.interp(
+        t, [0.0, 0.5, 0.5 + held, 1.5 + held, 1.5 + 2 * held, 2.0 + 2 * held], [0, 0.5, 0.5, -0.5, -0.5, 0]
+    )
+    off = np.abs(solution.x[:, 1, 0] - ways)[~(late[0] | late[1])]
+    told = solution.stats.error
+    assert told is not None and 0.5 < told.length / off[len(off) // 2 :].max() < 30.0
 
 
 @pytest.mark.parametrize("spin", [(0.1, 0.1, 10.0), (0.1, 10.0, 0.1)])
