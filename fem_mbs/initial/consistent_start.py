@@ -245,9 +245,12 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than rounding, and than a run leaves their violation."""
-    if change <= max(REST, BLOW * max(largest_speed(system, state.motion) for state in (before, after))):
+    if system.blown or change <= max(
+        REST, BLOW * max(largest_speed(system, state.motion) for state in (before, after))
+    ):
         return
     if worst := worst_joint(system, velocity_residual(system, before), 0.0):
+        system.blown = True
         LOG.warning(
             "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
             "meant, give it a drive that begins at this time with the velocity that the state has",

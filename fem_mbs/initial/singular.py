@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion, Node, State
+from fem_mbs.contracts import Motion, Node, State, WiredBatch
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
     SMALL,
@@ -329,10 +329,25 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
+    if isinstance(failure, NotConvergedError | MotionError):
+        lines.append(_controlled(system))
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate_at(last)
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
+
+
+def _controlled(system: System) -> str:
+    """What controllers act by, if there are any: a loop may be what makes a motion grow."""
+    wired = (owner for batch in system.batches if isinstance(batch, WiredBatch) for owner in batch.owners)
+    acting = [str(owner) for owner in wired if owner.nodes]
+    if not acting:
+        return ""
+    return (
+        f"control acts by {listed(acting, '; ')}: a loop that is unstable, as with gains beyond what its samples or "
+        "what bends between sensor and actuator bear, grows until steps fail; mbs.linearize(model).state_space(...) has "
+        "its plant"
+    )
 
 
 def moved_most(system: System, before: Motion, after: Motion) -> str:

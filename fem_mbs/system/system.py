@@ -162,6 +162,8 @@ class System(Layout, FrozenModel):
     """Classes of elements and joints whose kernels are compiled (``fem_mbs.compiled``)."""
     whole: Any = None
     """How its steps are compiled as a whole, if they are."""
+    blown = False
+    """Whether it was said that joints change velocities at once where a run begins, as inputs of co-simulation may."""
     contacts: Any = None
     """What opens and closes, numbered by ``fem_mbs.contact`` when it is first asked for."""
     from_user, interpolate = from_user, interpolate

@@ -13,7 +13,18 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contracts import Report
-from fem_mbs.elements import Beam, BeamSection, Force, JointForce, Moment, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointActuator,
+    JointForce,
+    JointSensor,
+    Moment,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 from fem_mbs.errors import LawError
 from fem_mbs.initial.singular import explain_failure
 from fem_mbs.lie import so3
@@ -76,6 +87,12 @@ def test_the_message_says_when_how_far_and_what_was_tried() -> None:
     assert worst.count(";") == 2
     assert any(name in worst for name in ("node 'upper'", "node 'lower'", "'pivot'", "'elbow'"))
     assert f"{error.residual_history[-1]:.1e}" in message and len(error.residual_history) > 1
+
+
+def test_what_control_acts_by_is_told_where_a_motion_runs_away() -> None:
+    model = double_pendulum(blow)
+    model.add(JointActuator(model["elbow"], -2.0 * model.add(JointSensor(model["elbow"]))), name="servo")
+    assert "control acts by JointActuator 'servo': a loop that is unstable" in str(fail(model, mbs.FemMbsError))
 
 
 def test_worst_equations_are_compared_without_units() -> None:

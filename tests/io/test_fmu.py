@@ -80,6 +80,19 @@ def test_results_are_of_first_order_in_the_communication_step(driven: bool) -> N
         np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 1.0, atol=0.1, err_msg=name)
 
 
+def test_inputs_that_bend_the_way_of_a_drive_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    model, angle = mbs.Model(), ExternalInput()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 2.0, (0.01, 0.2, 0.2)))
+    hinge = model.add(RevoluteJoint(model.ground, node, (0, 1, 0), drive=angle))
+    run = mbs.CoSimulation(model, {"angle": angle}, {"q": model.add(JointSensor(hinge))}, step=0.01)
+    for k in range(6):
+        angle.value = 0.1 * (k % 2)
+        run.advance(0.01)
+    assert [record.message for record in caplog.records if "as by a blow" in record.message] == caplog.messages
+    assert len(caplog.messages) == 1 and run.output("q") == pytest.approx(0.1, abs=1e-12)
+
+
 def test_an_input_that_does_not_change_makes_no_difference() -> None:
     """Beyond the starts at communication points, which are of second order in the step."""
     push, angle = ExternalInput(3.0), ExternalInput(0.2)
