@@ -345,8 +345,8 @@ def _controlled(system: System) -> str:
         return ""
     return (
         f"control acts by {listed(acting, '; ')}: a loop that is unstable, as with gains beyond what its samples or "
-        "what bends between sensor and actuator bear, grows until steps fail; mbs.linearize(model).state_space(...) has "
-        "its plant"
+        "what bends between sensor and actuator bear, grows until steps fail; mbs.linearize(model).state_space(...) "
+        "has its plant"
     )
 
 

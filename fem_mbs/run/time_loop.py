@@ -90,7 +90,7 @@ def run_to_end(
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
                 outcome = Outcome.STOPPED
-            if moments.changes != changes:
+            if moments.changes != changes and outcome is Outcome.FINISHED:  # not of what the run has ended for
                 changes = moments.changes
                 refuse_changes(steps.system, f"{steps.label}: changed during the run, up to {at(step.state.t)}", END_IT)
     except KeyboardInterrupt:
