@@ -66,16 +66,19 @@ class MissingPackageError(FemMbsError, ImportError):
 def users_failure(error: Exception, label: object) -> FemMbsError | None:
     """The error that says which method of a class of the user has failed, if what was raised comes from such code."""
     frames, text = list(walk_tb(error.__traceback__)), ""
-    for frame, line in frames:
-        code = frame.f_code
-        own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-        kind = own if isinstance(own, type) else type(own)
-        if _is_users(kind) and not str(frame.f_globals.get("__name__")).startswith("fem_mbs."):
+    for (caller, _), (frame, line) in zip([frames[0], *frames], frames, strict=False):
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+        first = [frame.f_locals.get(code.co_varnames[0])] if code.co_argcount else []
+        # a function without its object as first argument, a lambda perhaps, is one of an object that its caller has
+        whose = [own for own in caller.f_locals.values() if type(own).__module__ == module]
+        own = next((own for own in [*first, *whose] if _is_users(_kind(own))), None)
+        kind = _kind(own)
+        if own is not None and not module.startswith("fem_mbs."):
             owners = vars(own).get("owners") if kind.__dictoffset__ and own is not kind else None
-            whose = f" of {owners[0]} and its kind" if owners else ""
+            of = f" of {owners[0]} and its kind" if owners else ""
             where = f"{Path(code.co_filename).name}, line {line}"
             where += "; what it is given is not to be changed: work on a copy" if "read-only" in str(error) else ""
-            text = f"{kind.__name__}.{code.co_name}{whose} failed: {error!r} ({where})"
+            text = f"{kind.__name__}.{code.co_name}{of} failed: {error!r} ({where})"
             break
     else:  # a method that cannot be called as the contract says has no frame of its own
         kinds = {type(own) for own in frames[-1][0].f_locals.values() if isinstance(error, TypeError)}
@@ -88,6 +91,10 @@ def users_failure(error: Exception, label: object) -> FemMbsError | None:
     failure = FemMbsError(f"{label}: {text}")
     failure.__cause__ = error
     return failure
+
+
+def _kind(own: object) -> type:
+    return own if isinstance(own, type) else type(own)
 
 
 def _is_users(kind: type) -> bool:

@@ -472,3 +472,18 @@ def test_the_former_name_of_internal_variables_is_refused() -> None:
     model, body = hanging()
     with pytest.raises(mbs.ModelError, match="'unknowns' is called 'internal_variables' now"):
         model.add(Former(model.ground, body, 20.0, 3.0))
+
+
+@pytest.mark.parametrize("force", [lambda *given: 1 / 0, staticmethod(lambda motion, prescribed: 1 / 0)])
+def test_lambdas_in_place_of_methods_are_named_by_their_class(force: Any) -> None:
+    batch = type("MyBatch", (MaxwellBatch,), {"force": force, "__module__": __name__})
+
+    class MySpring(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+            return batch(elements, number)
+
+    own, body = hanging()
+    own.add(MySpring(own.ground, body, 20.0, 3.0), name="leg")
+    with pytest.raises(mbs.FemMbsError, match="MyBatch.<lambda> of MySpring 'leg' and its kind failed: ZeroDivision"):
+        mbs.simulate(own, 0.1, 0.01)

@@ -246,3 +246,5 @@ def test_a_model_that_a_callback_changes_ends_the_run(what: str) -> None:
         mbs.simulate(model, 1.0, 0.1, callback=lambda state: CHANGES[what](model) and None)
     assert error.value.solution is not None and len(error.value.solution.t) == 2
     assert mbs.simulate(double_pendulum(), 0.1, 0.1, callback=lambda state: CHANGES[what](other) and None).success
+    last = double_pendulum()  # changed where the run ends, it is another model from there on
+    assert len(mbs.simulate(last, 1.0, 0.1, callback=lambda state: (CHANGES[what](last), True)[1]).t) == 2
