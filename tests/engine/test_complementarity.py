@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls
+from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contact.complementarity import push
+from fem_mbs.contact.complementarity import Laws, push
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
 
@@ -67,6 +68,20 @@ def test_laws_hold_with_friction_and_with_redundant_contacts(seed: int) -> None:
     found = push(B @ B.T, c, mu)
     assert found.solved
     laws_hold(B @ B.T, c, mu, found.P)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_branches_of_sparse_matrices_are_those_of_arrays(seed: int) -> None:
+    """Whatever a contact does: equations, and forces that obey them."""
+    rng = np.random.default_rng(seed)
+    k = 8
+    B = rng.normal(size=(3 * k, 3 * k + 3))
+    G, c, mu, P = B @ B.T, rng.normal(size=(k, 3)), rng.uniform(0.0, 0.6, k), rng.normal(size=(k, 3))
+    dense, sparse = (Laws(own, c, mu).branch(P) for own in (G, csr_array(G)))
+    np.testing.assert_array_equal(sparse.pushes, dense.pushes)
+    assert 0 < dense.pushes.sum() < k
+    np.testing.assert_allclose(sparse.A.toarray(), dense.A, rtol=0, atol=1e-12 * np.abs(dense.A).max())
+    np.testing.assert_allclose(sparse.forces(c), dense.forces(c), rtol=0, atol=1e-7 * np.abs(dense.forces(c)).max())
 
 
 def box(force: float) -> tuple[Array, Array]:

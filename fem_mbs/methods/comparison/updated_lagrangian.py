@@ -83,9 +83,8 @@ class LocalChart(Chart):
         return np.stack([np.vecmat(f, self._tangents(D, unit, unit).by_position) for unit in units], axis=1)
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
-        """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""
-        own = self._tangents(np.zeros_like(v), v, vdot)
-        return vddot - np.matvec(own.rate + own.by_position, vdot) - np.matvec(own.rate_by_position, v)
+        """From two derivatives of ``v = T(D) D'`` at ``D = 0``; what ``T'`` does there to ``vdot`` cancels."""
+        return vddot - np.matvec(self._tangents(np.zeros_like(v), v, vdot).rate_by_position, v)
 
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
         """That of Newmark's formulas alone."""
