@@ -253,23 +253,7 @@ def sensitivities(
     if of is not None:
         if any(given is not None for given in (t_end, step, method, how)):
             raise ModelError("sensitivities: t_end, step, method and how are of runs; with of=, give its own arguments")
-        model = own.model()
-        if of is statics:
-            refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
-            path = statics(model, **arguments)
-            variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
-            equilibria = [(each, beside(path, each)) for each in variations]
-            return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
-        if of is steady_rotation:
-            arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
-        variations = smooth_variations(own, System(model))
-        states = [[None] * len(each.models) for each in variations]
-        found, others, notes = analysed(of, arguments, (model, None), variations, states)
-
-        def results(each: Variation) -> Sequence[Any]:
-            return analysed(of, arguments, (model, None), [each], [[None] * len(each.models)])[1][0][1]
-
-        return Sensitivities(found, own, others, notes, OF_RESULTS, results)
+        return _of_equilibria(own, arguments) if of is statics else _of_results(own, of, arguments)
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
@@ -280,16 +264,7 @@ def sensitivities(
     by_copies = system.size <= SMALL and not system.watched  # which cross a kink in different steps
     if how != "copies" and not (how is None and (by_copies or no_direct(system, method))):
         try:
-            run = DirectIntegration(system, method, step, t_end, variations)
-            solution = run.finished()
-            if (run.bends > SMOOTH).any():
-                variations = nearer(variations, run.bends)
-                run = DirectIntegration(system, method, step, t_end, variations)
-                solution = run.finished()
-            moved = _along(run, solution)
-            states_beside = [(each, moved(each)) for each in variations]
-            notes = [*run.notes(), *passed(run.system, solution.history, step, method)]
-            return Sensitivities(solution, own, states_beside, notes, OF_STATES, moved)
+            return _direct(own, DirectIntegration(system, method, step, t_end, variations))
         except NoDerivativeError:  # as is found on the way
             if how == "direct":
                 raise
@@ -299,6 +274,41 @@ def sensitivities(
     again = None if isinstance(step, VariableStep) else lambda each: runs([each])[1][0][1]
     notes = [*_unlike(solution, copies), *passed(solution.system, solution.history, step, method)]
     return Sensitivities(solution, own, copies, notes, OF_RUNS, again)
+
+
+def _of_equilibria(own: ParameterSet, arguments: dict[str, Any]) -> Sensitivities:
+    """Of a path of statics, whose own derivatives are those of its equations."""
+    model = own.model()
+    refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
+    path = statics(model, **arguments)
+    variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
+    equilibria = [(each, beside(path, each)) for each in variations]
+    return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
+
+
+def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, Any]) -> Sensitivities:
+    """Of what a function of a model returns."""
+    model = own.model()
+    if of is steady_rotation:
+        arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
+
+    def differenced(variations: list[Variation]) -> tuple[Any, list[Beside], list[str]]:
+        return analysed(of, arguments, (model, None), variations, [[None] * len(each.models) for each in variations])
+
+    found, others, notes = differenced(smooth_variations(own, System(model)))
+    return Sensitivities(found, own, others, notes, OF_RESULTS, lambda each: differenced([each])[1][0][1])
+
+
+def _direct(own: ParameterSet, run: DirectIntegration) -> Sensitivities:
+    """Of a run, by linear equations in every step; where forces bend over the variations, once more over less."""
+    solution = run.finished()
+    if (run.bends > SMOOTH).any():
+        run = DirectIntegration(run.system, run.method, run.length, run.t_end, nearer(run.varied, run.bends))
+        solution = run.finished()
+    moved = _along(run, solution)
+    states_beside = [(each, moved(each)) for each in run.varied]
+    notes = [*run.notes(), *passed(run.system, solution.history, run.length, run.method)]
+    return Sensitivities(solution, own, states_beside, notes, OF_STATES, moved)
 
 
 def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:

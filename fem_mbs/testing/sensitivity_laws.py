@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,9 +81,11 @@ def backwards_is_forwards(trial: SensitivityTrial) -> None:
 
     goal = Integral(squares)
     shapes, p = dict(trial.values), np.concatenate([np.ravel(own) for own in trial.values.values()])
-    arguments: Any = trial.build, goal, shapes, trial.t_end, trial.step, trial.method
+    asked = partial(
+        objective, trial.build, goal, shapes, trial.t_end, trial.step, method=trial.method, scale=trial.scale
+    )
     try:
-        forwards, back = (objective(*arguments, how=how, scale=trial.scale)(p)[1] for how in ("direct", "adjoint"))
+        forwards, back = (asked(how=how)(p)[1] for how in ("direct", "adjoint"))
     except NoDerivativeError as error:
         raise DoesNotApplyError(str(error)) from error
     if np.abs(back - forwards).max() > BACK * np.abs(forwards).max():
@@ -111,8 +112,8 @@ def check_sensitivity(
     parameters: Mapping[str, ArrayLike],
     t_end: Seconds = 0.05,
     step: Seconds = 0.005,
-    *,
     method: Method | None = None,
+    *,
     scale: Mapping[str, float] | None = None,
 ) -> LawReport:
     """Hold the derivatives of a model to differences of whole runs; says which laws were checked.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fem_mbs.derivatives import direct, sensitivities
+from fem_mbs.errors import ModelError
 from fem_mbs.run import simulate
 from tests.derivatives.varied import Given
 
@@ -12,5 +13,8 @@ from tests.derivatives.varied import Given
 @pytest.fixture
 def held_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run takes the same steps."""
+    for run in (simulate.simulate, simulate.simulate_many):  # their annotations are read at the first call
+        with pytest.raises(ModelError):
+            run(None, 1.0, 0.1)  # type: ignore[arg-type]
     for module in (direct, simulate, sensitivities):
         monkeypatch.setattr(module, "FixedStep", Given)
