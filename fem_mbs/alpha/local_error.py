@@ -6,6 +6,7 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isclose
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
 from fem_mbs.alpha.newmark import DIGITS, SAME, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
@@ -140,16 +141,28 @@ def missed_velocities(
     return np.asarray(parameters.inertia * np.matvec(motion.R[:, None], parts))
 
 
+def looks_within(t: float, h: float, k: int) -> tuple[Sequence[float], float]:
+    """Where step ``k``, of ``h`` from ``t``, is looked at: its ends, its middle, and early, at a share of it."""
+    share = EARLY * (0.5 + k * GOLDEN % 1.0)
+    return (t, t + share * h, t + 0.5 * h, t + h), share
+
+
+def unlike_parabola(values: Array, share: float) -> BoolArray:
+    """Whether values ``(4, ...)`` at these places are those of no parabola."""
+    first, early, middle, last = values
+    parabola = first + share * (4.0 * middle - 3.0 * first - last + 2.0 * share * (first - 2.0 * middle + last))
+    return np.asarray(np.abs(early - parabola) > UNSEEN * np.ptp(values, axis=0))
+
+
 def unseen_forces(system: System, motion: Motion, t: float, h: float, k: int) -> Array | None:
     """Forces ``(N,)`` over step ``k``, of ``h`` from ``t``, beyond what its ends tell, where they are no parabola.
 
     They are asked at both ends, in the middle and early, and linear in between; early is elsewhere in each step, as
     forces whose periods fit into steps are the same at the same places of all.
     """
-    share = EARLY * (0.5 + k * GOLDEN % 1.0)
-    first, early, middle, last = forces = system.forces_over_time(motion, (t, t + share * h, t + 0.5 * h, t + h))
-    parabola = first + share * (4.0 * middle - 3.0 * first - last + 2.0 * share * (first - 2.0 * middle + last))
-    unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
+    times, share = looks_within(t, h, k)
+    forces = system.forces_over_time(motion, times)
+    unseen = unlike_parabola(forces, share)
     inside = np.array([0.5 * share - 0.5, 0.25, 0.5 - 0.5 * share, -0.25])
     return np.where(unseen, inside @ forces, 0.0) if unseen.any() else None
 

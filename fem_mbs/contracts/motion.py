@@ -190,16 +190,17 @@ class Event:
     name: str = ""
 
     @classmethod
-    def of(cls, given: EventLike, number_: int, label: str) -> tuple[Event, str]:
-        """What a user gave, the ``number_``-th, as an event, and what messages about it begin with."""
+    def of(cls, given: EventLike, label: str) -> tuple[Event, str]:
+        """What a user gave as an event, and what messages about it begin with."""
         if isinstance(given, Event):
             event = given
         elif isinstance(given, str):
             event = cls(given)
         else:
             marks = {key: value for key, value in _attributes(given).items() if key in MARKS}
-            event = cls(given, **marks, name=name_of(given))
-        called = event.name or (event.function if isinstance(event.function, str) else number_)
+            event = cls(given, **marks)
+        function = event.function
+        called = event.name or (function if isinstance(function, str) else name_of(function))
         return event, f"{label}: event {called!r}"
 
 

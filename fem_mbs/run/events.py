@@ -73,8 +73,7 @@ class Events:
         self._system, self._between, self._last = system, between, first
         given = [events] if callable(events) or isinstance(events, str | Event) else events
         self._watched = [
-            _watched(event, name, system, label, instant)
-            for event, name in (Event.of(own, k, label) for k, own in enumerate(given))
+            _watched(event, name, system, label, instant) for event, name in (Event.of(own, label) for own in given)
         ]
         self.states: list[list[State]] = [[] for _ in self._watched]
         self.values = [own.value(first, first, None) for own in self._watched]

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
+from fem_mbs.alpha.local_error import looked_at, looks_within, unlike_parabola
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import Constraint, ElementBatch, State, UnilateralBatch, continued
@@ -144,6 +146,10 @@ class DriveJumps:
         self._system, self._states = system, [state]
         self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
         self._left, self._told, self._begins = joints, list[str](), True
+        pairs = zip(system.constraint_batches, system.constraint_slices, strict=True)
+        self._driven = [(batch, rows) for batch, rows in pairs if batch.driven]
+        self._unlike = [np.zeros(rows.stop - rows.start, np.bool_) for _, rows in self._driven]
+        self._count, self._fine = 0, ""
 
     def after_step(self, state: State) -> None:
         """Remember a state, and look at many at once."""
@@ -157,13 +163,38 @@ class DriveJumps:
         if self._left and len(self._states) > 1:
             self._look()
         if not self._told:
-            return ""
+            return self._fine
         return (
             f"{'; '.join(self._told)}. No force does that: places are right, but reactions ring from there on. Give "
             "drives with continuous velocities, or steps that resolve how they change"
         )
 
+    def _unseen(self) -> str:
+        """The first drive whose acceleration goes up and down within steps, in words: their ends do not tell of it.
+
+        It does so at two looks: at one, a law may have its pieces put together.
+        """
+        for k, (before, after) in enumerate(pairwise(self._states), self._count):
+            if not looked_at(k):
+                continue
+            motion, (times, share) = self._system.motion(before), looks_within(before.t, after.t - before.t, k)
+            for number, (joints, rows) in enumerate(self._driven):
+                found = [joints.rates(joints.evaluate(motion, joints.at(t))[2]) for t in times]
+                seconds = np.stack([np.zeros(rows.stop - rows.start) if own is None else own.second for own in found])
+                unlike = unlike_parabola(seconds, share) & (np.ptp(seconds, axis=0) > LARGE * np.abs(seconds).max())
+                lasting, self._unlike[number] = unlike & self._unlike[number], unlike
+                if lasting.any():
+                    owner, _ = self._system.constraint_owner[rows.start + int(lasting.argmax())]
+                    return (
+                        f"{owner}: the acceleration of its drive goes up and down within steps, as in that from "
+                        f"t = {before.t:.6g} s to {after.t:.6g} s: places are right, but reactions are not those of "
+                        "the drive, nor is the largest. Take steps that resolve it"
+                    )
+        return ""
+
     def _look(self) -> None:
+        self._fine = self._fine or self._unseen()
+        self._count += len(self._states) - 1
         history = History.of(self._system, self._states)
         told = {joint: self._jump(history, joint) for joint in self._left}
         self._told += filter(None, told.values())

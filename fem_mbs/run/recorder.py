@@ -208,7 +208,8 @@ class GlobalError:
         self.blows = np.zeros((2, system.n, 2, 3))
         """What they missed in all, times the powers 0 and 1 of when."""
         self.drift = np.zeros((3, 2))
-        """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
+        """Of kinks, and of forces that change by chance within steps, squares of the errors of velocities, times the
+        powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
         self.rounds = 0.0
@@ -247,7 +248,12 @@ class GlobalError:
                 if missed is not None:
                     # steps between two looks missed what both have missed: a load that jumps once is none of them
                     both = np.clip(self.missed, np.minimum(missed, 0.0), np.maximum(missed, 0.0))
-                    missed = missed + max(since / h - 1.0, 0.0) * both
+                    between = max(since / h - 1.0, 0.0)
+                    # what has another sign each time adds up as chance does
+                    last, now = (np.linalg.norm(own - both, axis=-1) for own in (self.missed, missed))
+                    chance = np.minimum(last, now).max(axis=0)
+                    self.drift = self.drift + np.outer((1.0, at, at * at), between * chance**2)
+                    missed = missed + between * both
                 self.missed = np.zeros_like(self.missed) if estimate.missed is None else estimate.missed
             if parts:
                 self.drift = self.drift + np.outer((1.0, at, at * at), parts / h**2 * estimate.lasting**2)

@@ -32,6 +32,8 @@ from fem_mbs.elements import (
     RollingDisc,
     SampledController,
     SpringDamper,
+    Table,
+    TorqueMotor,
 )
 from fem_mbs.lie import so3
 
@@ -538,3 +540,20 @@ def test_a_disc_rolls_where_it_heads() -> None:
     (coarse, told), (fine, _) = ends
     assert told is not None
     assert 0.5 < told.length / np.linalg.norm(coarse - fine) < 8.5
+
+
+def test_forces_that_change_by_chance_within_steps() -> None:
+    """Ten values of a table in each step: what steps miss of them has another sign each time."""
+    ratios = []
+    for seed in range(6):
+        law = Table(np.linspace(0.0, 1.0, 1001), np.random.default_rng(seed).normal(size=1001), spline="linear")
+        model = mbs.Model()
+        wheel = model.add_node((0, 0, 0))
+        model.add(RigidBody(wheel, 1.0, (1.0, 1.0, 1.0)))
+        hinge = model.add(RevoluteJoint(model.ground, wheel, (0, 0, 1)))
+        model.add(TorqueMotor(hinge, law))
+        solution = mbs.simulate(model, 1.0, 0.01)
+        speeds = np.append(0.0, np.cumsum(0.5e-3 * (law.values[1:] + law.values[:-1])))
+        exact = 1e-3 * (speeds[:-1] + 1e-3 * (2.0 * law.values[:-1] + law.values[1:]) / 6.0).sum()
+        ratios.append(abs(solution.coordinate(hinge)[-1] - exact) / solution.stats.error.angle)
+    assert 0.3 < float(np.sqrt(np.mean(np.square(ratios)))) < 3.0

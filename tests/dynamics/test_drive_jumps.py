@@ -58,7 +58,18 @@ SMOOTH: dict[str, Callable[[float], float]] = {
 @pytest.mark.parametrize("name", SMOOTH)
 def test_what_steps_resolve_is_none(name: str, joint: type, caplog: pytest.LogCaptureFixture) -> None:
     run(SMOOTH[name], joint, "SE3")
-    assert "jumps" not in caplog.text
+    assert "jumps" not in caplog.text and "up and down" not in caplog.text
+
+
+def test_a_drive_that_is_finer_than_the_steps_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """At all ends of steps it is where it began; with steps that resolve it, nothing is told."""
+    for h, told in ((0.01, True), (0.0025, True), (0.0005, False)):
+        caplog.clear()
+        mbs.simulate(chain(lambda t: 0.01 * np.sin(200.0 * np.pi * t) ** 2, lambda t: t * t, False), 0.08, h)
+        assert ("Joint 'first': the " in caplog.text) == told and "'second'" not in caplog.text
+    caplog.clear()
+    mbs.simulate(chain(lambda t: 0.5 * max(0.0, t - 0.004) ** 2, lambda t: t * t, False), 0.1, 0.01)
+    assert not caplog.text  # its acceleration jumps once, in a step that is looked at
 
 
 def chain(first: Callable[[float], float], second: Callable[[float], float], turned: bool) -> mbs.Model:
