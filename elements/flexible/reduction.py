@@ -54,6 +54,8 @@ METHODS = ("craig-bampton", "guyan", "free")
 UNLIKE = 1e-6
 """Share of the mass matrix that the moments of the field leave out, above which it is told."""
 FREQUENCIES = (1e-3, 1e6)
+SLOW = 0.3
+"""Lowest angular frequency times size in m/s that looks wrong: the speed of sound times how slender a body is."""
 """Between which the first frequency of a body in Hz is likely."""
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
@@ -514,6 +516,11 @@ class Reduction(Public):
         frequencies = self.frequencies
         if len(frequencies) and not FREQUENCIES[0] < frequencies[0] < FREQUENCIES[1]:
             yield f"its first frequency is {frequencies[0]:.3g} Hz; look at the units of stiffness, mass and points"
+        elif len(frequencies) and 2.0 * np.pi * frequencies[0] * self.size < SLOW:
+            yield (
+                f"its first frequency is {frequencies[0]:.3g} Hz at a size of {self.size:.3g} m, as that of no "
+                "solid; look at the units of Young's modulus, steel has 2.1e11 N/m^2, and of the density"
+            )
         edges = np.sqrt(12.0 * np.maximum(np.linalg.eigvalsh(self.moments[1:4, 1:4]), 0.0) / self.mass)
         density = self.mass / float(edges.prod()) if edges[0] > FLAT * edges[2] else DENSITIES[0]
         if not DENSITIES[0] <= density <= DENSITIES[1]:

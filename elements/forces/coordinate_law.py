@@ -6,8 +6,8 @@ resists it, ``N``, puts ``G^T N`` on the nodes (docs/theory.md, "Forces along co
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from fem_mbs.contracts import (
     ElementBatch,
     InternalVariable,
     Measured,
+    ModelContext,
     Motion,
     Numbering,
     checked,
     continued,
+    in_degrees,
     instance,
     own_rows,
     shown,
@@ -98,7 +100,9 @@ class CoordinateElement(Element):
     last step, and goes on at the rate there. A step that changes this way by more than half a turn is not counted.
     """
 
-    _internal = ("measured_by",)
+    _internal: ClassVar[tuple[str, ...]] = ("measured_by", "places")
+    places: ClassVar[tuple[str, ...]] = ()
+    """Names of attributes that are values of the coordinate."""
 
     def __init__(self, joint: JointLike, coordinate: str | None = None, *, counts_turns: bool = True) -> None:
         self.joint: Constraint = joint
@@ -111,6 +115,11 @@ class CoordinateElement(Element):
     def is_angle(self) -> bool:
         """Whether the coordinate is an angle."""
         return is_angle(self.joint, self.coordinate)
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """Angles in degrees."""
+        if self.is_angle:
+            yield from filter(None, (in_degrees(vars(self)[name], name) for name in self.places))
 
     def batch_key(self) -> Hashable:
         return self.joint.coordinate_key(self.coordinate)

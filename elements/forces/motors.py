@@ -137,6 +137,8 @@ class PositionMotor(ControlledMotor):
     ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
+    places = ("reference",)
+
     def __init__(
         self,
         joint: JointLike,

@@ -112,6 +112,8 @@ class JointSpring(CoordinateElement):
         Which one, where the joint has several.
     """
 
+    places = ("free",)
+
     def __init__(
         self,
         joint: JointLike,

@@ -70,6 +70,8 @@ class JointStop(CoordinateElement):
     resolve the time of contact, ``pi sqrt(m/stiffness)``, are taken in parts (docs/kinks.md).
     """
 
+    places = ("lower", "upper")
+
     def __init__(
         self,
         joint: JointLike,

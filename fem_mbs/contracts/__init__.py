@@ -174,6 +174,7 @@ from fem_mbs.contracts.time_law import Product as Product
 from fem_mbs.contracts.time_law import Sum as Sum
 from fem_mbs.contracts.time_law import TimeLaw as TimeLaw
 from fem_mbs.contracts.time_law import Vector as Vector
+from fem_mbs.contracts.time_law import in_degrees as in_degrees
 from fem_mbs.contracts.unilateral import Gaps as Gaps
 from fem_mbs.contracts.unilateral import UnilateralBatch as UnilateralBatch
 from fem_mbs.contracts.unilateral import carried_variables as carried_variables

@@ -216,7 +216,7 @@ class ControlElement(SignalSource, Element):
     ``connected``, and takes it by ``connect(input)``.
     """
 
-    _internal = ("connected",)
+    _internal: ClassVar[tuple[str, ...]] = ("connected",)
     inputs: tuple[Signal, ...] = ()
     connected: Signal | None = None
 

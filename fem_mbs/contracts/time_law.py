@@ -17,7 +17,7 @@ from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
-from fem_mbs.errors import MissingMethodError, ModelError
+from fem_mbs.errors import LawError, MissingMethodError, ModelError
 
 
 class TimeLaw(Public):
@@ -240,3 +240,19 @@ class Delayed(TimeLaw):
 
     def __repr__(self) -> str:
         return f"{self.law}.after({self.delay})"
+
+
+DEGREES, LATE = (45.0, 90.0, 180.0, 270.0, 360.0), 1e6
+"""Angles that are hardly meant in rad, and when a law has come to its end, s."""
+
+
+def in_degrees(value: Any, what: str) -> str:
+    """What to say of an angle, or a law of one, that ends at what looks like degrees."""
+    if isinstance(value, TimeLaw) and value.size is None:
+        try:
+            value, what = value(LATE), f"{what}, at its end,"
+        except LawError:  # a table that does not go so far
+            return ""
+    if not isinstance(value, int | float) or abs(value) not in DEGREES:
+        return ""
+    return f"{what} is {value:g} rad: is it in degrees? np.radians(...) makes rad of them"

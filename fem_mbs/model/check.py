@@ -16,7 +16,17 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, Public, listed, same
+from fem_mbs.contracts import (
+    Constraint,
+    ControlElement,
+    Element,
+    ModelContext,
+    Public,
+    TimeLaw,
+    in_degrees,
+    listed,
+    same,
+)
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import (
@@ -289,7 +299,13 @@ def look_at_gravity(system: System) -> Iterator[Finding]:
 
 
 def look_at_joints(system: System) -> Iterator[Finding]:
-    """Joints whose points are far away from nodes that are near each other: points in millimetres."""
+    """Drives in degrees, and joints whose points are far away from nodes near each other: points in millimetres."""
+    for joint in system.number.equations:
+        made, angles = joint.constructor_arguments, {own.name for own in joint.coordinates if own.angle}
+        if made is not None and angles & set(joint.driven):
+            for law in (*made.arguments, *made.named.values()):
+                if isinstance(law, TimeLaw) and (told := in_degrees(law, "its drive")):
+                    yield Finding(told, (str(joint),))
     if system.n < 3:  # whose extent is that from one body to the origin of the world
         return
     for joint in system.number.equations:

@@ -153,14 +153,14 @@ class DriveJumps:
 
     def after_step(self, state: State) -> None:
         """Remember a state, and look at many at once."""
-        if self._left:
+        if self._left or not self._fine:
             self._states.append(state)
             if len(self._states) > self._many:
                 self._look()
 
     def warning(self) -> str:
         """Where drives have jumped for the first time; empty if none has."""
-        if self._left and len(self._states) > 1:
+        if len(self._states) > 1:
             self._look()
         if not self._told:
             return self._fine

@@ -129,8 +129,8 @@ def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
 def _watches(steps: StepSequence) -> list[StateWatch]:
     """What looks at the states of this model, beside the loop."""
     watches: list[StateWatch] = [CoarseMeshes(steps)] if steps.system.coarse else []
-    if isinstance(steps, TimeIntegration) and (joints := driven(steps.system)):
-        watches.append(DriveJumps(steps.system, joints, steps.state))
+    if isinstance(steps, TimeIntegration) and any(batch.driven for batch in steps.system.constraint_batches):
+        watches.append(DriveJumps(steps.system, driven(steps.system), steps.state))
     if isinstance(steps, TimeIntegration) and (batches := passing(steps.system)):
         watches.append(PassedThrough(steps.system, batches, steps.state))
     return watches

@@ -64,6 +64,13 @@ def test_a_body_that_is_placed_and_not_added_is_named() -> None:
     assert "made for" not in str(model.check())
 
 
+def test_a_modulus_in_gigapascals_is_told() -> None:
+    """And those of aluminium and of rubber are not."""
+    for E, told in ((70.0, True), (70e9, False), (2e6, False)):
+        own = Reduction.solid(mesh("hexahedron"), E, 0.3, 2700.0, ENDS, method="guyan")
+        assert ("look at the units of Young's modulus" in " ".join(own.doubts())) == told
+
+
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
     """Mass and inertia are exact; the first free frequency is Timoshenko's, below ``4.73^2 sqrt(EI/mu)/L^2``."""

@@ -18,11 +18,15 @@ from fem_mbs.elements import (
     Contact,
     FixedJoint,
     Force,
+    JointSpring,
     JointStop,
     Plane,
     PointMass,
+    PositionMotor,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SmoothStep,
     SphericalJoint,
     SpringDamper,
 )
@@ -83,6 +87,26 @@ def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -
     assert pressed.check().ok
     pressed.elements[-1].free_length = 100.0
     assert said(pressed.check(), "free length", "units")
+
+
+def test_angles_in_degrees_are_asked_about() -> None:
+    """At the ends of stops, laws and drives; the same numbers of a slide are lengths."""
+    for number, told in ((90.0, True), (1.5, False)):
+        parts = {
+            "upper": JointStop("hinge", None, number, stiffness=1.0),
+            "free": JointSpring("hinge", 1.0, free=-number),
+            "reference, at its end,": PositionMotor("hinge", SmoothStep(number, 1.0), 1.0),
+        }
+        for name, part in parts.items():
+            model = pendulum()
+            model.add(part)
+            assert said(model.check(), f"{name} is ", "degrees") == told, name
+        for joint in (RevoluteJoint, PrismaticJoint):
+            model = mbs.Model()
+            bar = model.add_node((0, 0, 0))
+            model.add(RigidBody(bar, 1.0, (1, 1, 1)))
+            model.add(joint(model.ground, bar, (0, 0, 1), drive=SmoothStep(number, 1.0)))
+            assert said(model.check(), "its drive", "degrees") == (told and joint is RevoluteJoint)
 
 
 def test_nothing_can_move() -> None:
