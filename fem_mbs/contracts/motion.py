@@ -198,7 +198,7 @@ class Event:
             event = cls(given)
         else:
             marks = {key: value for key, value in _attributes(given).items() if key in MARKS}
-            event = cls(given, **marks)
+            event = cls(given, **marks, name=name_of(given))
         function = event.function
         called = event.name or (function if isinstance(function, str) else name_of(function))
         return event, f"{label}: event {called!r}"
