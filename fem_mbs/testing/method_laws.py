@@ -6,7 +6,7 @@ They are tried on models of moderate frequencies, moving from the start, anywher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -436,7 +436,7 @@ def _members(value: Any) -> tuple[Any, ...]:
 def _flat(values: Any) -> list[Array]:
     """All numbers of states, memories and tuples of these, as copies."""
     if isinstance(values, State):
-        return [np.array(getattr(values, name)) for name in State.__slots__ if name != "source"]
+        return [np.array(getattr(values, own.name)) for own in fields(State) if own.compare]
     if isinstance(values, tuple):
         return [part for value in values for part in _flat(value)]
     return [np.array(np.nan if values is None else values, dtype=float)]
