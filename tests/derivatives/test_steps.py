@@ -30,7 +30,7 @@ ROUGH = ("reactions", "brake", "friction in a slider", "vortex")
 """Laws that bend within short differences."""
 BENT = [name for name in ELEMENTS if any(rough in name for rough in ROUGH)]
 FREE = [name for name in ELEMENTS if name not in (*RIGID, *FOLLOWS_HISTORY, *BENT)]
-QUICK = "distance, driven", "gears", "cam with a roller", "rolling disc", "wire", "brake of a ball joint"
+QUICK = "distance, driven", "gears", "rolling disc", "wire", "brake of a ball joint"
 FORMULATIONS = ("stabilized", "index3")
 MODELS = [
     *(pytest.param(FREE[k::6], FORMULATIONS[k % 2], id=f"elements {k}") for k in range(6)),

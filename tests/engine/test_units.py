@@ -151,7 +151,10 @@ CASES: dict[str, tuple[Callable[[float, float], mbs.Model], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = "open joints", "machine, variable steps"
+
+
+@pytest.mark.parametrize("name", [pytest.param(own, marks=[pytest.mark.slow] if own in LONG else []) for own in CASES])
 def test_units(name: str) -> None:
     make, ask = CASES[name]
     here, there = (ask(make(*own), *own) for own in UNITS)
