@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -179,9 +180,13 @@ class DriveJumps:
                 continue
             motion, (times, share) = self._system.motion(before), looks_within(before.t, after.t - before.t, k)
             for number, (joints, rows) in enumerate(self._driven):
-                found = [joints.rates(joints.evaluate(motion, joints.at(t))[2]) for t in times]
+                # where the joints stand, however far they are driven from there within the step
+                instants = [replace(motion, t=t) for t in times]
+                found = [joints.rates(joints.evaluate(at, joints.met(at))[2]) for at in instants]
                 seconds = np.stack([np.zeros(rows.stop - rows.start) if own is None else own.second for own in found])
-                unlike = unlike_parabola(seconds, share) & (np.ptp(seconds, axis=0) > LARGE * np.abs(seconds).max())
+                least = ROUNDING * max(1.0, self._system.length) / (after.t - before.t) ** 2
+                least = max(least, LARGE * np.abs(seconds).max())
+                unlike = unlike_parabola(seconds, share) & (np.ptp(seconds, axis=0) > least)
                 lasting, self._unlike[number] = unlike & self._unlike[number], unlike
                 if lasting.any():
                     owner, _ = self._system.constraint_owner[rows.start + int(lasting.argmax())]
