@@ -10,7 +10,7 @@ A journal bearing is a short one, whose film bears where its pressure is positiv
 the shaft across the bearing, ``v = r'``, ``t = e_3 x r`` and the speed ``Omega`` of the shaft against the housing,
 Reynolds' equation gives a pressure along ``q.n/(1 - r.n)^3`` in the direction ``n``, with ``q = 2 v - Omega t``. The
 shaft is pushed by half the integral of ``-n q.n/(1 - r.n)^3`` over the half circle about ``q``, which with
-``p = e_3 x q``, ``s^2 = 1 - r.r``, ``a = q.r/|q|`` and ``b = p.r/|q|`` is
+``p = e_3 x q``, ``s^2 = 1 - r.r``, ``a = q.r/|q|`` and ``b = p.r/|q|`` is::
 
     -(3 (2 |q| + G q.r) r/s^2 + G q - 2 b p/(1 - b^2))/(4 s^2),   G = (pi + 2 arctan(a/s))/s
 
