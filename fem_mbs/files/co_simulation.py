@@ -10,6 +10,7 @@ import pickle
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path as FilePath
 from shutil import copy
 from tempfile import TemporaryDirectory
@@ -44,6 +45,8 @@ from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
 from fem_mbs.run.time_loop import TimeIntegration, refuse_changes
+from fem_mbs.solution.turns import Counted, TurnCounter
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 ROUNDING = 1e-6
@@ -109,7 +112,7 @@ class CoSimulation:
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
-        self._state: State | None = None
+        self._passed: tuple[State, TurnCounter] | None = None
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
@@ -117,9 +120,9 @@ class CoSimulation:
     @property
     def state(self) -> State:
         """Where it stands; at first the consistent state at t = 0."""
-        if self._state is None:
-            self._state = start(self._system, self._method)
-        return self._state
+        state, turns = self._now()
+        known = {joint.name: own for joint, own in turns.last().items()}
+        return replace(self._system.to_user(state), turns=Counted(known))
 
     @checked
     def advance(self, duration: Seconds) -> None:
@@ -133,27 +136,37 @@ class CoSimulation:
         label = "CoSimulation: inputs"
         refuse_changes(self._system, "CoSimulation: changed since it was made", "make one of the model as it is now")
         set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
-        begin = self.state.t
+        state, turns = self._now()
+        begin = state.t
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
         t = [*(self._t or [begin]), begin + duration]
         x = {name: [*self._x.get(name, [value]), value] for name, value in set_to.items()}
         with self._leading(t, x):
-            run = TimeIntegration(self._system, self._method, control, t[-1], self._state if begin else None)
+            run = TimeIntegration(self._system, self._method, control, t[-1], state if begin else None)
             try:
-                while run.advance() is not None:
-                    pass
+                passed = list(iter(run.advance, None))
             except FAILURES as failure:
                 raise run.explain(failure) from failure.__cause__
-        self._state, self._t, self._x = run.state, t, x
+        for step in passed:
+            turns.add([], step.state)
+        self._passed, self._t, self._x = (run.state, turns), t, x
 
     @checked
     def output(self, name: Name) -> float:
         """The value of an output now."""
         name = one_of(name, self.outputs, "CoSimulation.output: name")
-        state = self._system.to_user(self.state)
+        state, _ = self._now()
         with self._leading(self._t, self._x):
             values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])
+
+    def _now(self) -> tuple[State, TurnCounter]:
+        """Where it stands, in the arrays of the system, and what counts whole turns up to there."""
+        if self._passed is None:  # with the inputs as they are now
+            state = from_user(self._system, start(self._system, self._method), "CoSimulation")
+            (turns := TurnCounter(self._system, state)).add([], state)
+            return state, turns
+        return self._passed
 
     def _leading(self, t: list[float], x: Mapping[str, list[float]]) -> ExitStack:
         """Inputs that go through values at times, those of this run alone."""

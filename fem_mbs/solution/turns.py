@@ -98,11 +98,23 @@ class Counted:
 
 def begun(system: System, state: State) -> Turns:
     """Whole turns ``(1, c)`` that a state is known to come with; none if no joint has made any."""
+    known = _known(system, state)
+    return known if any(own.any() for own in known.values()) else {}
+
+
+def _known(system: System, state: State) -> Turns:
     known = {} if state.turns is None else state.turns()
-    if not any(own.any() for own in known.values()):
-        return {}
     zeros = ((joint, np.zeros((1, len(joint.coordinates)))) for joint in turning_joints(system))
     return {joint: none + known.get(joint.name, 0.0) for joint, none in zeros}
+
+
+def nearest(system: System, before: State, state: State) -> Turns:
+    """Whole turns ``(1, c)`` of a state for which its angles are nearest to those of a state before it."""
+    pair, instant = History.of(system, [before, state]), np.zeros(2)
+    return {
+        joint: turns + whole_turns(joint, instant, *principal(pair, joint))[1:]
+        for joint, turns in _known(system, before).items()
+    }
 
 
 def turning_joints(system: System) -> list[Constraint]:

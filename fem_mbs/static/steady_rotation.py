@@ -25,6 +25,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import nearest
 from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
@@ -168,7 +169,7 @@ def steady(model: Model, equations: TurningEquations, given: State | None, newto
     shape, report = _shape(model, equations, first, newton, begun)
     _refuse_torque(equations, shape)
     refuse_unsteady(equations, shape)
-    return _solution(equations, shape, Outcome.FINISHED, report, begun)
+    return _solution(equations, shape, Outcome.FINISHED, report, begun, given)
 
 
 def turning_rows(system: System, turning: Iterable[NodeOrName] | None, name: str) -> BoolArray:
@@ -259,11 +260,15 @@ def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
         return False
 
 
-def _solution(equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float) -> Solution:
-    """The solution with the one state."""
+def _solution(
+    equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float, given: State | None
+) -> Solution:
+    """The solution with the one state, whose angles go on from those of a state given."""
+    system, state = equations.system, equations.state(point)
     iterations, seconds = np.array([report.iterations]), time.perf_counter() - begun
     stats = Stats(iterations, report.evaluations, report.factorizations, 0, 0, np.zeros(1), seconds)
-    return Solution(equations.system, [equations.state(point)], outcome, stats)
+    turns = None if given is None else nearest(system, given, state)
+    return Solution(system, [state], outcome, stats, turns=turns)
 
 
 def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:
@@ -309,5 +314,5 @@ def _otherwise(
         "position near what you expect as initial, such as the result at a speed beyond"
     )
     if path is not None:
-        ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun)
+        ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun, None)
     raise ended from near

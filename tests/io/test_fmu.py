@@ -178,6 +178,29 @@ def test_runs_do_not_see_the_inputs_of_others() -> None:
     assert first.output("angle") == angle == pytest.approx(0.015, rel=1e-6)
 
 
+def test_its_state_is_one_of_the_world_that_counts_turns() -> None:
+    """A run that goes on from it counts on, and its places are those of the model, far off as well."""
+    torque, model = ExternalInput(5.0), mbs.Model()
+    rotor = model.add_node((3e5, 0, 0))
+    model.add(RigidBody(rotor, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1), point=(3e5, 0, 0)))
+    model.add(TorqueMotor(hinge, torque))
+    run = mbs.CoSimulation(model, {"torque": torque}, {}, 0.01)
+    for _ in range(4):
+        run.advance(0.5)  # to 10 rad
+    assert run.state.x[-1] == pytest.approx([3e5, 0, 0], abs=1e-6)
+    further = mbs.simulate(model, 2.5, 0.01, initial=run.state)
+    assert further.angle(hinge)[[0, -1]] == pytest.approx([10.0, 15.625], rel=1e-6)
+
+
+def test_inputs_that_are_set_before_the_first_step_act_from_the_start() -> None:
+    torque, model, outputs = spun()
+    run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    assert run.state.vdot[-1, 5] == 0.0
+    torque.value = 3.0
+    assert run.state.vdot[-1, 5] == pytest.approx(3.0)
+
+
 def test_a_model_that_was_changed_is_told() -> None:
     torque, model, outputs = spun()
     run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)

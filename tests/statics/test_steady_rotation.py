@@ -281,6 +281,10 @@ def test_after_a_run_up() -> None:
         np.linalg.norm(s.position(s.system.nodes[-1])) for s in (steady, mbs.steady_rotation(reference, (0, 0, SPIN)))
     ]
     assert ends[0] == pytest.approx(ends[1], rel=1e-10)
+    turned = run.angle("hub")[-1]
+    assert turned > 7.0, "more than a turn"
+    assert steady.angle("hub") == pytest.approx([turned], abs=1e-3)
+    assert mbs.simulate(model, 0.31, 1e-3, initial=steady.state(-1)).angle("hub")[0] == pytest.approx(turned, abs=1e-3)
 
 
 def test_at_rest_it_is_statics() -> None:
