@@ -8,7 +8,7 @@ drives act.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,16 +92,17 @@ LARGEST = 0.95 * np.pi
 
 
 class Measure(NamedTuple):
-    """Coordinates ``(..., c)`` with gradients ``(..., c, 6)`` and derivatives of these, ``(..., c, 6, 6)``."""
+    """Coordinates ``(..., c)`` with gradients ``(..., c, 6)`` and what says how these bend, ``(..., c, 6, 6)``."""
 
     value: Array
     gradient: Array
-    bend: Array
+    bend: Callable[[], Array]
 
 
-def together(rows: Iterable[Measure]) -> Measure:
+def together(rows: Sequence[Measure]) -> Measure:
     """Some coordinates ``(n,)`` each as equations ``(n, m)`` of the same joints."""
-    return Measure(*(np.stack(part, axis=1) for part in zip(*rows, strict=True)))
+    value, gradient = np.stack([row.value for row in rows], axis=1), np.stack([row.gradient for row in rows], axis=1)
+    return Measure(value, gradient, lambda: np.stack([row.bend() for row in rows], axis=1))
 
 
 class JointFrame(NamedTuple):
@@ -113,8 +114,8 @@ class JointFrame(NamedTuple):
     point_b: Array
 
 
-Triple: TypeAlias = tuple[Array, Array, Array]
-"""A cosine of two axes with its gradient (..., 3) and the derivative (..., 3, 3) of that against the rotation."""
+Triple: TypeAlias = tuple[Array, Array, Callable[[], Array]]
+"""A cosine of two axes with its gradient (..., 3) and what says the derivative (..., 3, 3) of that by the rotation."""
 
 
 class JointCoordinates(CoordinateBatch):
@@ -143,7 +144,7 @@ class JointCoordinates(CoordinateBatch):
 
     def second(self, context: tuple[Array, Measure]) -> Array:
         Ad, own = context
-        return nodal(Ad, own.bend, own.gradient)
+        return nodal(Ad, own.bend(), own.gradient)
 
 
 class RotationVectors(JointCoordinates):
@@ -175,17 +176,28 @@ def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
     axis = joint.axes_a[..., k]
     seen = np.vecmat(axis, frames.S)
     value = np.vecdot(axis, frames.r + np.matvec(frames.S, joint.point_b) - joint.point_a)
-    return Measure(value, along(seen, joint.point_b), bend_along(seen, joint.point_b))
+    return Measure(value, along(seen, joint.point_b), lambda: bend_along(seen, joint.point_b))
 
 
 def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -> Measure:
     """Angle in rad about the axis ``about`` of a, or of b, by which the axis ``seen`` of the other node has turned."""
     other = 3 - about - seen
-    sign = 1.0 if (seen - about) % 3 == 1 else -1.0
-    pairs = ((seen, seen), (other, seen)) if of_a else ((seen, seen), (seen, other))
-    (c, dc, hc), (s, ds, hs) = (cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j]) for i, j in pairs)
-    s, ds, hs = (sign * (1.0 if of_a else -1.0) * part for part in (s, ds, hs))
-    return angle((c, dc, hc), (s, ds, hs))
+    sign = 1.0 if ((seen - about) % 3 == 1) == of_a else -1.0
+    pairs = ((seen, seen, 1.0), (other, seen, sign)) if of_a else ((seen, seen, 1.0), (seen, other, sign))
+    return angle(*(cosine_of(frames, joint.axes_a[..., i], sign * joint.axes_b[..., j]) for i, j, sign in pairs))
+
+
+def of_rotations(value: Array, by_rotation: Array, bend: Callable[[], Array]) -> Measure:
+    """What depends on the relative rotation alone: gradient ``(..., 3)``, and its derivative ``(..., 3, 3)``."""
+    gradient = np.zeros((*value.shape, 6))
+    gradient[..., 3:] = by_rotation
+
+    def bent() -> Array:
+        result = np.zeros((*value.shape, 6, 6))
+        result[..., 3:, 3:] = bend()
+        return result
+
+    return Measure(value, gradient, bent)
 
 
 def angle(cosine: Triple, sine: Triple) -> Measure:
@@ -194,38 +206,35 @@ def angle(cosine: Triple, sine: Triple) -> Measure:
     size = c**2 + s**2
     # theta = atan2(s, c): c ds - s dc over s^2 + c^2
     change = c[..., None] * ds - s[..., None] * dc
-    d_size = 2.0 * (c[..., None] * dc + s[..., None] * ds)
-    gradient = np.zeros((*change.shape[:-1], 6))
-    gradient[..., 3:] = change / size[..., None]
-    bend = np.zeros((*change.shape[:-1], 6, 6))
-    bend[..., 3:, 3:] = (
-        c[..., None, None] * hs - s[..., None, None] * hc + so3.outer(ds, dc) - so3.outer(dc, ds)
-    ) / size[..., None, None] - so3.outer(gradient[..., 3:], d_size / size[..., None])
-    return Measure(np.arctan2(s, c), gradient, bend)
+    gradient = change / size[..., None]
+
+    def bend() -> Array:
+        d_size = 2.0 * (c[..., None] * dc + s[..., None] * ds)
+        bent = c[..., None, None] * hs() - s[..., None, None] * hc() + so3.outer(ds, dc) - so3.outer(dc, ds)
+        return bent / size[..., None, None] - so3.outer(gradient, d_size / size[..., None])
+
+    return of_rotations(np.arctan2(s, c), gradient, bend)
 
 
 def cosine(frames: Frames, joint: JointFrame, i: int, j: int) -> Measure:
     """Cosine of the angle between the axis ``i`` of a and the axis ``j`` of b."""
-    value, by_rotation, bend_by_rotation = cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j])
-    gradient, bend = np.zeros((*value.shape, 6)), np.zeros((*value.shape, 6, 6))
-    gradient[..., 3:], bend[..., 3:, 3:] = by_rotation, bend_by_rotation
-    return Measure(value, gradient, bend)
+    return of_rotations(*cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j]))
 
 
 def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
     """Component of the rotation vector of b against a along an axis of the joint, for rotations below pi."""
     w = so3.log(joint.axes_a.mT @ frames.S @ joint.axes_b)
     T_inv = so3.inverse_tangent_operator(w)
-    gradient = np.zeros((*w.shape[:-1], 6))
-    gradient[..., 3:] = np.vecmat(T_inv[..., k, :], joint.axes_b.mT)
-    bend = np.zeros((*w.shape[:-1], 6, 6))
-    # row k of T^-1(w) is T^-1(-w) e_k
-    d_row = -inverse_rotation_vector(dot(w, w)).first(-w, np.broadcast_to(np.eye(3)[k], w.shape))
-    bend[..., 3:, 3:] = joint.axes_b @ d_row @ T_inv @ joint.axes_b.mT
-    return Measure(w[..., k], gradient, bend)
+
+    def bend() -> Array:
+        # row k of T^-1(w) is T^-1(-w) e_k
+        d_row = -inverse_rotation_vector(dot(w, w)).first(-w, np.broadcast_to(np.eye(3)[k], w.shape))
+        return joint.axes_b @ d_row @ T_inv @ joint.axes_b.mT
+
+    return of_rotations(w[..., k], np.vecmat(T_inv[..., k, :], joint.axes_b.mT), bend)
 
 
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
     seen = np.vecmat(a, frames.S)
-    return np.vecdot(seen, b), so3.cross(b, seen), so3.skew(b) @ so3.skew(seen)
+    return np.vecdot(seen, b), so3.cross(b, seen), lambda: so3.skew(b) @ so3.skew(seen)

@@ -29,7 +29,7 @@ from fem_mbs.contracts import (
     checked,
     lever,
 )
-from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine, cosine_of
+from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine_of, of_rotations
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, axes_about, bend_along
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
@@ -126,17 +126,16 @@ def heading(frames: Frames, disc: JointFrame) -> Measure:
 
 def tilt(frames: Frames, disc: JointFrame) -> Measure:
     """Angle of the disc's axis from the normal, in (0, pi)."""
-    kappa, gradient, bend = cosine(frames, disc, 2, 2)
+    kappa, gradient, bend = cosine_of(frames, disc.axes_a[..., 2], disc.axes_b[..., 2])
     sine = np.sqrt(1.0 - kappa**2)[..., None]
-    turned = gradient[..., :, None] * gradient[..., None, :] * (kappa[..., None] / sine**3)[..., None]
-    return Measure(np.arccos(kappa), -gradient / sine, -bend / sine[..., None] - turned)
+    turned = so3.outer(gradient, gradient) * (kappa[..., None] / sine**3)[..., None]
+    return of_rotations(np.arccos(kappa), -gradient / sine, lambda: -bend() / sine[..., None] - turned)
 
 
 def roll(frames: Frames, disc: JointFrame) -> Measure:
     """Angle about the disc's axis by which the disc has turned from its steepest direction."""
     n = disc.axes_a[..., 2]
-    along, across = (cosine_of(frames, n, disc.axes_b[..., k]) for k in (0, 1))
-    return angle(along, (-across[0], -across[1], -across[2]))
+    return angle(cosine_of(frames, n, disc.axes_b[..., 0]), cosine_of(frames, n, -disc.axes_b[..., 1]))
 
 
 class RollingBatch(FramesBatch, of=RollingDisc):

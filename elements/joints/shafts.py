@@ -248,7 +248,8 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
         x, y, travel = (translation(frames, self._frame, k) for k in range(3))
         angle = turned_with(frames, self._frame, self._lead)
         p = self._lead / (2.0 * np.pi)
-        screw = Measure(*(z - p.reshape(-1, *[1] * (z.ndim - 1)) * part for z, part in zip(travel, angle, strict=True)))
+        slip, gradient = travel.value - p * angle.value, travel.gradient - p[:, None] * angle.gradient
+        screw = Measure(slip, gradient, lambda: travel.bend() - p[:, None, None] * angle.bend())
         if (apart := np.abs(screw.value / p)).max() > 0.5 * np.pi:
             raise MotionError(
                 f"{self.owners[int(apart.argmax())]}: its angle and its travel are more than a quarter turn apart; "
@@ -256,7 +257,7 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
             )
         rows = x, y, *(cosine(frames, self._frame, k, 2) for k, _ in self.owners[0].cosines), screw
         phi, b, bend = together(rows)
-        return First(phi, b, None, lambda: Second(bend))
+        return First(phi, b, None, lambda: Second(bend()))
 
     def astray(self, end: StepEnd) -> str:
         """Axes half a turn off meet the equations, too."""

@@ -165,7 +165,7 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
             rows = self.cell
             sections, Ad, measured = self._seen(rows, x[rows], R[rows], sigma[rows])
             of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
-            _, b, bend = (part[of] for part in measured)
+            b, bend = measured.gradient[of], measured.bend()[of]
             return _pulled(nodal(Ad, bend, b), b, Ad, sections), self._columns(sections.element)
 
         return phi.ravel(), B.reshape(-1, B.shape[-1]), (sections.element, bent)

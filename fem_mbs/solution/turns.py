@@ -17,6 +17,7 @@ from fem_mbs.contracts import Constraint, State
 from fem_mbs.errors import MotionError
 from fem_mbs.solution.copies import LocalNumbering
 from fem_mbs.solution.history import History
+from fem_mbs.system.kinematics import make_kinematics
 from fem_mbs.system.system import System
 
 Turns: TypeAlias = dict[Constraint, Array]
@@ -39,18 +40,19 @@ def of_alike(history: History, joints: Sequence[Constraint]) -> Array:
     with history.system.as_frozen():
         batches = [joints[0].coordinate_batch(joints, own.name, number) for own in joints[0].coordinates]
     found, count = np.empty((2, len(t), n, len(batches))), min(TOGETHER, max(1, CELLS // n))
+    places, groups = [history.system.number(node) for node in number.rows], [node.group for node in number.rows]
     for first in range(0, len(t), count):
         times = np.arange(first, min(first + count, len(t)))
-        motion, nt = history.of_nodes(list(number.rows), times), len(times)
-        nodes = [array.reshape(nt, -1, *array.shape[1:]) for array in (motion.x, motion.R, motion.V)]
+        nt, nodes = len(times), [array[times[:, None], places] for array in (history.x, history.R, history.v)]
+        R, v = nodes[1].reshape(-1, 3, 3), nodes[2].reshape(-1, 6)
+        nodes[2] = make_kinematics(nt * groups).to_body(R, v).reshape(nodes[2].shape)
         # a batch measures one joint at all times, or all of them at one after the other
         cells: list[tuple[Any, Any]] = [(slice(None), 0)] if n == 1 else [(k, slice(None)) for k in range(nt)]
         for (k, batch), (at, of) in product(enumerate(batches), cells):
             x, R, V = (array[at, batch.nodes[of]] for array in nodes)
-            u, udot = (
-                np.empty((len(x), 0)) if batch.own is None else array.reshape(nt, -1)[at, batch.own[of]]
-                for array in (motion.u, motion.udot)
-            )
+            u = udot = np.empty((len(x), 0))
+            if batch.own is not None:
+                u, udot = (array[times][at, batch.own[of]] for array in (history.u, history.udot))
             values, gradient, _ = batch.measure(x, R, u)
             rates = np.vecdot(gradient, np.concatenate([V.reshape(len(x), -1), udot], axis=-1))
             found[:, times[at], of, k] = values, rates
@@ -177,7 +179,9 @@ class TurnCounter:
         self._before, self._states = dict(turns), [state] if self._joints else []
 
     def _count(self) -> None:
-        history = History.of(self._system, self._states)
+        names, t = [*("x", "R", "v"), *(("u", "udot") if self._system.k else ())], [state.t for state in self._states]
+        arrays = {name: np.array([getattr(state, name) for state in self._states]) for name in names}
+        history = History(self._system, np.array(t), arrays)
         for alike in self._alike.values():
             for joints in [alike] if len(alike) > len(self._states) else [[joint] for joint in alike]:
                 turns = whole_turns(joints[0], history.t, *of_alike(history, joints))
