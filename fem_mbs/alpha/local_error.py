@@ -282,7 +282,7 @@ def block_ended(
     is taken out before the block, and is to be put back after it: second, None after a single step.
     """
     if errors.singles:
-        return errors._replace(t=new.t, singles=errors.singles - 1), None
+        return CarriedErrors(errors.values, new.t, errors.flow, errors.singles - 1, *errors[4:]), None
     now, t_old, _, t_older, older, local = accelerations
     system, h, H, since, v = scheme.system, new.t - t_old, new.t - errors.t, errors.since, new.v.ravel()
     values, back = errors.values, None

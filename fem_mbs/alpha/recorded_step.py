@@ -31,26 +31,23 @@ SHAPES = ("x", (3,)), ("R", (3, 3)), ("v", (6,)), ("vdot", (6,))
 """Parts of a state, and their shapes for a node."""
 
 
-STATE = {"multipliers": (EQUATIONS, 1), "x": (NODES, 3), "R": (NODES, 9), "v": (NODES, 6), "vdot": (NODES, 6)}
-MEMORY = {"a": (NODES, 6), "missed 0": (NODES, 6), "missed 1": (NODES, 6), "old": (NODES, 6)}
-MEMORY |= {"missed multipliers 0": (EQUATIONS, 1), "missed multipliers 1": (EQUATIONS, 1)}
-ROW = STATE | MEMORY
-"""What a step begins and ends with, one after the other, with kinds and widths: a state, then what is remembered.
+STATE = "multipliers", "x", "R", "v", "vdot"
+OF_MULTIPLIERS = "missed multipliers 0", "missed multipliers 1", "multipliers"
+BASIS = "v", "vdot", "a", "missed 0", "missed 1"
+"""What the guess of multipliers, and the formulas of a step, are linear in."""
+ROW = dict.fromkeys(OF_MULTIPLIERS, (EQUATIONS, 1)) | {"x": (NODES, 3), "R": (NODES, 9)}
+ROW |= dict.fromkeys((*BASIS, "old"), (NODES, 6))
+"""What a step begins and ends with, one after the other, with kinds and widths: a state, and what is remembered.
 ``old`` are the accelerations one step before the state."""
 UNKNOWNS = (NODES, 6), (EQUATIONS, 1), (NODES, 6), (ALL, 1)
 """Increments, multipliers, and what the formulation has beyond them."""
 
 
-class Columns:
+def columns(system: System) -> dict[str, slice]:
     """Where each of these stands in a row of numbers."""
-
-    def __init__(self, one: System) -> None:
-        counts = {NODES: one.n, EQUATIONS: one.m}
-        ends = np.cumsum([0, *(counts[kind] * width for kind, width in ROW.values())]).tolist()
-        self.of = {name: slice(*pair) for name, pair in zip(ROW, pairwise(ends), strict=True)}
-        self.memory, self.width = self.of["a"].start, ends[-1]
-        self.basis = slice(self.of["v"].start, self.of["missed 1"].stop)
-        """``v``, ``vdot``, ``a`` and what the last two guesses missed: what the formulas of a step are linear in."""
+    counts = {NODES: system.n, EQUATIONS: system.m}
+    ends = np.cumsum([0, *(counts[kind] * width for kind, width in ROW.values())]).tolist()
+    return {name: slice(*pair) for name, pair in zip(ROW, pairwise(ends), strict=True)}
 
 
 class Recording(NamedTuple):
@@ -220,15 +217,16 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     left, accelerations = h**3 * defect(scheme, new, slope, np.empty(0)), [new.vdot.reshape(-1), before["vdot"]]
     third = h * (given.of_third @ np.stack([*accelerations, before["old"]]))
     local = np.maximum.reduce(np.abs(left * system.weight))
-    row = [new.multipliers, new.x, new.R, new.v, new.vdot, a, D, before["missed 0"], before["vdot"], missed]
-    outputs = sinks("row", ROW.values(), [*row, before["missed multipliers 0"]])
+    row = {name: getattr(new, name) for name in STATE} | {"a": a, "old": before["vdot"]}
+    row |= {"missed 0": D, "missed 1": before["missed 0"]}
+    row |= {"missed multipliers 0": missed, "missed multipliers 1": before["missed multipliers 0"]}
+    outputs = sinks("row", ROW.values(), [row[name] for name in ROW])
     outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])
     of_end = program.line(outputs + sinks("judged", [(ALL, 4)], [[*squares, local]]))
-    every = list(zip(STATE.items(), row, strict=False))
-    moving = [left, third, *(own for _, own in every)]
+    moving = [left, third, *(row[name] for name in STATE)]
     assert all(isinstance(value, Number) for own in moving for value in own.flat)  # columns are those of the rows
-    ended = {name: _again(program, kind, places["row"] + k, own) for k, ((name, (kind, _)), own) in enumerate(every)}
-    new = _state(step.t, ended)
+    every = [(name, kind, places["row"] + k) for k, (name, (kind, _)) in enumerate(ROW.items())]
+    new = _state(step.t, {name: _again(program, kind, k, row[name]) for name, kind, k in every if name in STATE})
     defects = [_again(program, NODES, places["defects"] + k, own) for k, own in enumerate((left, third))]
     led = response(scheme, residual.evaluation, defects[0], kept.factors)
     lasting = given.parameters.both_defects * worst(system, led)
@@ -239,7 +237,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects))
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
-    of_start = program.line(sinks("start", [STATE["x"], STATE["R"]], [x, R.reshape(-1)]))
+    of_start = program.line(sinks("start", [ROW["x"], ROW["R"]], [x, R.reshape(-1)]))
     lines = of_matrix, trials, of_end, of_look, of_carry, of_start
     return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
 

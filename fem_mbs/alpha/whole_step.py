@@ -25,7 +25,7 @@ from fem_mbs.alpha.newmark import (
     weights_of_missed,
     weights_of_third,
 )
-from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Columns, Recording, inputs, record
+from fem_mbs.alpha.recorded_step import BASIS, OF_MULTIPLIERS, ROW, SHAKEN, SHAPES, Recording, columns, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -36,6 +36,8 @@ from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
 from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
 
 LOG = logging.getLogger("fem_mbs")
+SMALL, MOST_TRIALS = 500, 2
+"""Unknowns below which calls cost more than what they do, and trials of a step that is worked off in one."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 Plain: TypeAlias = Callable[[], StepEquations]
@@ -63,13 +65,14 @@ def _step(
     lines: StepLines, scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
 ) -> Step | None:
     """As that of the method; None where its errors ask for more than lines know."""
-    before, system = memory.accelerations, scheme.system
+    before, missed, system = memory.accelerations, memory.predictor, scheme.system
+    assert missed is not None
     last = before.error * (h / memory.h) ** 3
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
     solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
-    end, report = lines.end(solution.unknown), solution.report
+    new, a, predictor, local = lines.end(solution.unknown, state, h, missed.h)
+    report = solution.report
     report.end_checked = lines.end_checked
-    local, new, a, predictor = end.local, *lines.parts(end, state, h, memory)
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     errors = memory.errors
     carries = errors is not None and (new.t > errors.until or local > errors.expected)
@@ -94,7 +97,7 @@ def _step(
                 with np.errstate(over="ignore", invalid="ignore"):
                     rows = lines.over_block(rows, after, errors, new, sudden)
                     values = lines.carry(rows, rows, ended.values) + back
-            errors = ended._replace(values=values)
+            errors = CarriedErrors(values, *ended[1:])
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
         errors=errors,
@@ -142,17 +145,6 @@ class Trial(NamedTuple):
     """The unknowns after it."""
 
 
-class StepResult(NamedTuple):
-    """Where a step has led, a row in two parts, see :class:`Columns`: states are kept for long."""
-
-    state: Array
-    memory: Array
-    best: int
-    """The guess that would have been best."""
-    local: float
-    """Size of the local error."""
-
-
 class Formulas(NamedTuple):
     """What the formulas of a step of one length make of its beginning, which they are linear in."""
 
@@ -160,9 +152,9 @@ class Formulas(NamedTuple):
     """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
     weights: Array
     """``(7, 5)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess,
-    from the basis of :class:`Columns`."""
+    from ``BASIS``."""
     of_multipliers: Array
-    """Of the guess of multipliers, from what the last two missed, ``(2,)``."""
+    """Of the guess of multipliers, from ``OF_MULTIPLIERS``, ``(3,)``."""
 
 
 @lru_cache(maxsize=64)
@@ -175,7 +167,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
     numbers = np.array([h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0])
-    return Formulas(numbers, weights, np.zeros(2) if best == PLAIN else of_multipliers[best - 1])
+    return Formulas(numbers, weights, np.append(np.zeros(2) if best == PLAIN else of_multipliers[best - 1], 1.0))
 
 
 _RECORDINGS: dict[Any, Recording] = {}
@@ -192,7 +184,7 @@ class StepLines:
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
         self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities
         n, N, m = self._system.n, self._system.N, self._system.m
-        self._columns, program = Columns(self._system), Program()
+        self._columns, program = columns(self._system), Program()
         prescribed = whole.prescribed(equations.h)
         system = RecordedSystem(whole, program, prescribed)
         first = len(program.arrays)
@@ -216,10 +208,10 @@ class StepLines:
         self._linear = self._linear.reshape(7, N)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._defects, self._carried, self._began = (
-            program.whole(at[name])
-            for name in ("tried", "after", "row", "judged", "lasting", "defects", "carried", "start")
+        self._tried, self._after, self._row, self._judged, self._lasting, self._defects, self._began = (
+            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "defects", "start")
         )
+        self._carried, self._errors = program.whole(at["carried"]).reshape(5, N), self._errors.reshape(6, N)
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -227,13 +219,18 @@ class StepLines:
         for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
             program.put(place, address(block))
         self._held: list[Array] = []
-        own = self._columns.of
-        self._basis = self._start[self._columns.basis].reshape(5, N)
-        self._missed_multipliers = self._start[own["missed multipliers 0"].start :].reshape(2, m)
-        self._multipliers = self._start[own["multipliers"]]
-        self._shapes = [(own[name], (n, *shape)) for name, shape in SHAPES]
-        self._guess = np.zeros_like(self._unknown)
-        self._guess_multipliers, self._Z, self._h = self._guess[N : N + m], slice(N + m, -1), 0.0
+
+        def part(row: Array, first: str, last: str, *shape: int) -> Array:
+            return row[self._columns[first].start : self._columns[last].stop].reshape(shape)
+
+        self._basis = part(self._start, BASIS[0], BASIS[-1], 5, N)
+        self._of_multipliers = part(self._start, OF_MULTIPLIERS[0], OF_MULTIPLIERS[-1], 3, m)
+        names = *((name, name, n, *shape) for name, shape in SHAPES), ("multipliers", "multipliers", m), ("a", "a", N)
+        missed = ("missed 0", "missed 1", 2, N), ("missed multipliers 0", "missed multipliers 1", 2, m)
+        self._parts = [part(self._row, *own) for own in (*names, *missed)]
+        """Where a step has led."""
+        self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
+        self._guess_multipliers, self._Z, self._h = self._rows[0][N : N + m], slice(N + m, -1), 0.0
         self._key: Any = None
         self._last: Any = None, None
         self._given: Array | None = None
@@ -242,6 +239,10 @@ class StepLines:
         self._block: Array | None = None
         self._count, self._keeps = 0, True
         """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
+        self._asked, self._usual, self._done = 0, 0, 0
+        """Trials of this step, as many as the last one had, if one matrix corrected them all, and those worked off."""
+        self._sizes = np.zeros((MOST_TRIALS, 3))
+        self._in_turn = dict[Any, Callable[[], int]]()
 
     # the beginning of a step
 
@@ -253,12 +254,13 @@ class StepLines:
             self._key, self._formulas, self._h = key, _formulas(*key), h
             numbers[1:] = self._formulas.numbers
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
-        x, a, *parts = self._last
+        x, a = self._last
         if x is state.x and a is memory.a:
-            np.concatenate(parts, out=self._start)
+            self._start[...] = self._row
         else:
             self._begin_at(state, memory)
-        formulas, guess, N = self._formulas, self._guess, linear.shape[1]
+        self._last = None, None
+        formulas, guess, N = self._formulas, self._rows[0], linear.shape[1]
         formulas.weights.dot(self._basis, linear)
         if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
             own = plain().formulas
@@ -269,26 +271,31 @@ class StepLines:
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values
         guess[:N] = linear[6]
-        formulas.of_multipliers.dot(self._missed_multipliers, self._guess_multipliers)
-        self._guess_multipliers += self._multipliers
+        formulas.of_multipliers.dot(self._of_multipliers, self._guess_multipliers)
         if self._count > 1:
             self._use(0)
-        self._count = 0
-        return guess.copy()
+        self._count = self._asked = self._done = 0
+        self._known, self._given = None if memory.errors is None else memory.errors.values, None
+        return guess
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
         """From a state and a memory that the last step did not lead to."""
         missed, last = memory.predictor, memory.accelerations
         assert missed is not None
-        of_state = state.multipliers, state.x, state.R, state.v, last.now
-        parts = *of_state, memory.a, missed.D, last.old, missed.multipliers
+        parts = missed.multipliers, state.multipliers, state.x, state.R, state.v, last.now, memory.a, missed.D, last.old
         np.concatenate([np.ravel(part) for part in parts], out=self._start)
 
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
         """The equations at a trial, and in the same call its correction where that is wanted: as in the last steps."""
-        there = self._count
+        there, number = self._count, self._asked
+        self._asked += 1
+        if not number and self._usual:
+            self._work_off(self._usual)
+        if number < self._done and rows is self._rows[number]:
+            (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
+            return Trial(rows, (force, constraint), there, 1, length, self._trials[self._variant][1], self._latest)
         if there and not self._keeps:
             self._try(rows, 0)
             force, constraint, _ = self._tried.tolist()
@@ -325,8 +332,27 @@ class StepLines:
         assert after is not None
         return after if step_length == 1.0 else rows + step_length * (after - rows)
 
-    def _make(self, rows: Array) -> None:
-        """A matrix; that of the first one stays for the directions of the formulation."""
+    def _work_off(self, count: int) -> None:
+        """In one call, what a step asks for of which one matrix corrects so many trials."""
+        key = count, self._variant, self._known is not None
+        if key not in self._in_turn:
+            trial, calls = self._trials[self._variant][0], [(self._unknown, self._rows[0]), (self._matrix, EVERY)]
+            for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
+                calls += [(trial, EVERY), (size, self._tried), (rows, self._after), (self._unknown, self._after)]
+            calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
+            calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
+            self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
+        if self._known is not None:
+            self._errors[:5] = self._known
+        self._room()
+        if self._in_turn[key]() or self._seen[0]:
+            self._count, self._given = 0, None
+        else:
+            self._done, self._given, self._evaluated = count, self._rows[count - 1], None
+            self._tries = self._sizes.tolist()
+
+    def _room(self) -> None:
+        """Memory of a further matrix."""
         self._count += 1
         solver = self._system.solver
         assert isinstance(solver, CompiledBand)
@@ -336,6 +362,10 @@ class StepLines:
         self._program.put(self._lu[0], place)
         if self._count < 3:
             self._program.put(self._lu[1], place) if self._count == 1 else self._use(1)
+
+    def _make(self, rows: Array) -> None:
+        """A matrix; that of the first one stays for the directions of the formulation."""
+        self._room()
         self._run(self._matrix, rows)
         if self._seen[0]:
             raise OtherBranchError
@@ -347,8 +377,8 @@ class StepLines:
     def _corrected(self, rows: Array, there: int, section: int) -> Trial:
         self._try(rows, section)
         force, constraint, length = self._tried.tolist()
-        simplified = self._trials[self._variant][1]
-        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._after.copy())
+        simplified, self._latest = self._trials[self._variant][1], self._after.copy()
+        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._latest)
 
     def _try(self, rows: Array, section: int) -> None:
         """Work off a section of a trial, or all of it by the other line."""
@@ -367,25 +397,20 @@ class StepLines:
 
     # the end of a step
 
-    def end(self, rows: Array) -> StepResult:
-        """The state that a solution leads to."""
-        self._run(self._end, rows)
-        *squares, local = self._judged.tolist()
-        row, first = self._row, self._columns.memory
-        return StepResult(row[:first].copy(), row[first:].copy(), squares.index(min(squares)), local)
+    def end(self, rows: Array, state: State, h: float, before: float) -> tuple[State, Array, PredictorHistory, float]:
+        """The state that a solution leads to, the algorithmic accelerations, what guesses missed, the local error.
 
-    def parts(
-        self, end: StepResult, state: State, h: float, memory: AlphaMemory
-    ) -> tuple[State, Array, PredictorHistory]:
-        """The state of rows, the algorithmic accelerations, and what guesses missed."""
-        N = self._linear.shape[1]
-        x, R, v, vdot = [end.state[place].reshape(shape) for place, shape in self._shapes]
-        multipliers = end.state[self._columns.of["multipliers"]]
+        ``before`` is the length of the last step.
+        """
+        alike = self._count == 1 and self._asked <= MOST_TRIALS and rows is self._latest
+        self._usual = self._asked if alike and len(rows) < SMALL else 0
+        if not self._done or rows is not self._rows[self._done]:
+            self._run(self._end, rows)
+        *squares, local = self._judged.tolist()
+        x, R, v, vdot, multipliers, a, D, missed = [part.copy() for part in self._parts]
+        self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        a, D, missed = end.memory[:N], end.memory[N : 3 * N].reshape(2, N), end.memory[4 * N :].reshape(2, -1)
-        self._last = x, a, end.state, end.memory
-        assert memory.predictor is not None
-        return new, a, PredictorHistory(h, memory.predictor.h, D, missed, end.best)
+        return new, a, PredictorHistory(h, before, D, missed, squares.index(min(squares))), local
 
     def kept(self) -> tuple[Array, ...]:
         """The factors of the last matrix, for a step of another length."""
@@ -401,17 +426,17 @@ class StepLines:
 
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
-        given, N = self._errors, self._linear.shape[1]
-        given[: 5 * N], given[5 * N :] = values.reshape(-1), after[self._Z] if self._closes else 0.0
-        self._run(self._carry, rows)
-        return self._carried.reshape(5, N).copy()
+        if not self._done or after is not self._rows[self._done] or values is not self._known:
+            self._errors[:5], self._errors[5] = values, after[self._Z] if self._closes else 0.0
+            self._run(self._carry, rows)
+        return self._carried.copy()
 
     def over_block(self, rows: Array, after: Array, begun: CarriedErrors, new: State, sudden: bool) -> Array:
         """As :meth:`StepEquations.over_block`: have kernels read one large step with its matrix; its unknowns.
 
         Its defects are those of so many steps, unless the last one was sudden, which is not under way any more.
         """
-        N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns.of
+        N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns
         count = round((new.t - begun.t) / h, 6)  # mostly a whole number
         if not sudden:
             self._defects *= count
@@ -438,7 +463,7 @@ class StepLines:
 
     def plain(self, rows: Array) -> Unknowns:
         """Unknowns of rows."""
-        N, m = self._linear.shape[1], len(self._multipliers)
+        N, m = self._linear.shape[1], self._system.m
         D, multipliers = rows[:N], rows[N : N + m]
         if not self._closes:
             return Unknowns(D, multipliers)
@@ -449,24 +474,22 @@ class StepLines:
 
         So that a run that is gone on with takes the lines that it began with, this does not depend on its state.
         """
-        start, linear, rows, system = self._start, self._linear, self._unknown.copy(), self._system
-        x, R, v, vdot = [start[own].reshape(shape) for own, shape in self._shapes]
-        none = np.empty(0)
-        state = State(0.0, x, R, v, vdot, self._multipliers.copy(), none, none, none)
+        linear, rows, system, none = self._linear, self._unknown.copy(), self._system, np.empty(0)
+        x, R, v, vdot = [self._start[self._columns[name]].reshape(-1, *shape) for name, shape in SHAPES]
+        state = State(0.0, x, R, v, vdot, self._of_multipliers[2].copy(), none, none, none)
         formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         trial, before = self.evaluate(rows), self.plain(rows)
         after = self.corrected(rows, trial, 0, self.correction(rows, trial, self.linearize(rows, trial)), 1.0)
-        own, end = self.plain(after), self.end(after)
-        x, R, v, _ = [end.state[place].reshape(shape) for place, shape in self._shapes]
+        own, (new, own_a, *_) = self.plain(after), self.end(after, state, equations.h, equations.h)
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
         expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
-        pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (x, expected.x, system.length)]
-        pairs += [(R, expected.R, 1.0), (v, expected.v, v_rate), (end.memory[: len(a)], a, a_rate)]
+        pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, system.length)]
+        pairs += [(new.R, expected.R, 1.0), (new.v, expected.v, v_rate), (own_a, a, a_rate)]
         for one, other, rate in pairs:
             if not np.abs(one - other).max(initial=0.0) <= AGREES * rate * max(size, SHAKEN):
                 raise CannotRecordError("the recorded lines do something else")

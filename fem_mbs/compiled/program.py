@@ -8,6 +8,7 @@ the numbers of cells and with where arrays lie, so that one program serves model
 
 from __future__ import annotations
 
+import ctypes
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -143,6 +144,7 @@ class Program:
         """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
         self.makers: dict[int, Between] = {}
         """What makes those arrays that are not given."""
+        self._tables = list[IntArray]()
         self._rng = np.random.default_rng(4)
         self.cells(1, np.zeros(1, np.intp))
 
@@ -301,7 +303,7 @@ class Program:
 
     # how it runs
 
-    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[Callable[[int], int]]:
+    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[partial[int]]:
         """A function of the number of a section for each line; not zero where a cell takes another branch.
 
         Nothing is recorded after that. The first is worked off in parts, which end at these counts ``(parts, counts)``,
@@ -316,6 +318,20 @@ class Program:
         opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
         every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
         return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
+
+    def in_turn(self, calls: Sequence[tuple[Any, Any]]) -> Callable[[], int]:
+        """One call of kernels with the numbers of sections, and of copies to arrays from others, one after the other.
+
+        It returns what the first one does that does not return zero.
+        """
+        table = np.zeros((len(calls), 5), np.intp)
+        for row, (own, with_it) in zip(table, calls, strict=True):
+            if isinstance(own, np.ndarray):
+                row[1:4] = address(own), own.nbytes, address(with_it)
+            else:
+                row[:] = ctypes.cast(own.func, ctypes.c_void_p).value, *own.args, with_it
+        self._tables.append(table)
+        return partial(machine.in_turn(), address(table), len(table), 0, 0)
 
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
