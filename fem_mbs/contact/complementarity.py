@@ -19,7 +19,7 @@ from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, lstsq
+from scipy.linalg import lapack, lstsq, svd
 from scipy.sparse import bsr_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray
@@ -38,6 +38,8 @@ STEADY, FARTHEST = 1e-3, 1e6
 """Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
 COMPLIANCE, INERT = 10.0 ** -np.arange(1, 7), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
+STUCK = 1.0 - 1e-9
+"""Share of the friction that there may be at most, up to which a contact holds."""
 EDGE = 1e-9
 """Force over the largest by which a contact may miss a branch that counts as its own, too."""
 INFINITE, ROUND = 1e100, 1e-9
@@ -52,14 +54,24 @@ def least_squares(A: Array, b: Array) -> Array:
     return found
 
 
-def solution(A: Matrix, b: Array) -> Array:
-    """The solution of ``A x = b``, the least one where that may be singular: at three times the cost."""
+def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
+    """The solution of ``A x = b``; where that may be singular the least one, or by compliances, at some times the cost.
+
+    Compliances ``e K``, of blocks ``K`` (k, 3, 3), make the solution unique. As they go to zero, ``y^T K x = 0`` for
+    all ``y^T A = 0``.
+    """
     if issparse(A):
         return least_change(A)(b)
     lu, pivots, found, info = lapack.dgesv(A, b)
     if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR:
         return found
-    return least_squares(A, b)
+    if K is None:
+        return least_squares(A, b)
+    left, sizes, right = svd(A, check_finite=False, lapack_driver="gesdd")
+    loose = sizes <= SINGULAR * sizes[0]
+    found = right[~loose].T @ ((left[:, ~loose].T @ b) / sizes[~loose])
+    pushed = np.vecmat(left[:, loose].T.reshape(-1, *K.shape[:2]), K).reshape(-1, len(b))
+    return found - right[loose].T @ least_squares(pushed @ right[loose].T, pushed @ found)
 
 
 def regular(A: Array) -> bool:
@@ -93,25 +105,46 @@ class Branch:
         """What solves with ``A``."""
         return least_change(self.A) if issparse(self.A) else partial(solution, self.A)
 
+    @cached_property
+    def solve_alike(self) -> Callable[[Array], Array]:
+        """The same, where forces are not unique, as compliances that are alike lead to when they go to zero."""
+        return self.solve if issparse(self.A) else partial(solution, self.A, K=self.K)
+
     def forces(self, c: Array) -> Array:
         """``P`` (k, 3) where rates without them are ``c`` (k, 3)."""
-        return self.nearest(np.zeros(c.shape), c)
+        return self.alike(np.zeros(c.shape), c)
 
     def nearest(self, P: Array, c: Array) -> Array:
         """The same; where they are not unique, those nearest to ``P``."""
+        return self._after(P, c, self.solve)
+
+    def alike(self, P: Array, c: Array) -> Array:
+        """The same; where they are not unique, those of contacts of equal compliance which come from ``P``."""
+        return self._after(P, c, self.solve_alike)
+
+    def _after(self, P: Array, c: Array, solve: Callable[[Array], Array]) -> Array:
         own, result = P[self.pushes].ravel(), np.zeros(P.shape)
         if len(own):
             missed = np.matvec(self.K, c[self.pushes]).ravel() + self.A @ own
-            result[self.pushes] = (own - self.solve(missed)).reshape(-1, 3)
+            result[self.pushes] = (own - solve(missed)).reshape(-1, 3)
         return result
 
 
 def push(
-    G: Matrix, c: Array, friction: Array, slides: Array | None = None, *, guess: Array | None = None, sweeps: int = MANY
+    G: Matrix,
+    c: Array,
+    friction: Array,
+    slides: Array | None = None,
+    *,
+    guess: Array | None = None,
+    last: Array | None = None,
+    sweeps: int = MANY,
 ) -> Pushes:
     """Impulses or forces of contacts.
 
-    Where these are not unique, those nearest to the guess, or the least.
+    Where these are not unique, they are those of contacts of equal compliance, as this goes to zero: normal forces by
+    what presses them together now, whatever they were, and friction of what sticks from what it was. So a motion that
+    depends on them, as friction of what slides, is one motion, of the order of the method.
 
     Parameters
     ----------
@@ -125,31 +158,42 @@ def push(
         Directions of slip of the contacts that slide, whose friction is ``-mu P_N`` times these; NaN for others.
     guess : (k, 3), optional
         Where to begin: as a rule, on the right branches.
+    last : (k, 3), optional
+        Forces of which friction that sticks goes on; by default the guess, or none.
     sweeps : int
         Of Gauss-Seidel at most, where Newton's method goes round.
     """
     k = len(c)
-    reference = np.zeros((k, 3)) if guess is None else guess
-    P, solved = reference.copy(), True
+    P, solved = np.zeros((k, 3)) if guess is None else guess.copy(), True
+    last = P.copy() if last is None else last
     if not (np.isfinite(G.data if issparse(G) else G).all() and np.isfinite(c).all()):
         return Pushes(P, False)
     for own in islands(G, k) if k else ():
         laws = Laws(block(G, own), c[own], friction[own], None if slides is None else slides[own])
         laws.size = float(np.abs(c).max()) or laws.size  # what others move by has roundings, of which an island may be
         with np.errstate(over="ignore", invalid="ignore"):
-            P[own], found = _of_island(laws, reference[own], guess is not None, sweeps)
+            P[own], found = _of_island(laws, P[own], held(last[own], friction[own]), guess is not None, sweeps)
         solved = solved and found
     return Pushes(P, solved)
 
 
-def _of_island(laws: Laws, reference: Array, guessed: bool, sweeps: int) -> Pushes:
+def held(P: Array, friction: Array) -> Array:
+    """Of forces ``(k, 3)`` the friction of what sticks: what lasts of them where no law says what they are."""
+    sticks = np.linalg.norm(P[:, 1:], axis=1) < STUCK * friction * P[:, 0]
+    return np.where(sticks[:, None] & [False, True, True], P, 0.0)
+
+
+def _of_island(laws: Laws, P: Array, reference: Array, guessed: bool, sweeps: int) -> Pushes:
     """Of contacts that are all connected."""
-    P, error = reference, np.inf
+    error = np.inf
     for count in (0, FEW, SOME, MORE, MANY):
         if count > sweeps or count == 0 and not guessed:
             continue
         P, error = laws.newton(laws.sweep(P, count))
         if error <= TOLERANCE * laws.size:
+            if count == 0 and laws.k > 1 and not issparse(laws.G):
+                near = laws.branch(P).alike(reference, laws.c)
+                P = near if laws.error(near) <= TOLERANCE * laws.size else laws.nearest(P, reference)
             return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
     return Pushes(P, bool(error <= ROUNDING * laws.size))
 
@@ -235,9 +279,7 @@ class Laws:
         best, least = P, self.error(P)
         seen = [least]
         for count in range(NEWTON):
-            if least <= TOLERANCE * (
-                self.size if count else self.own
-            ):  # beside larger rates a guess may seem good enough
+            if least <= TOLERANCE * (self.size if count else self.own):  # beside larger rates a guess may seem enough
                 break
             P = self.branch(P).nearest(P, self.c)
             error = self.error(P)
@@ -270,7 +312,7 @@ class Laws:
             if error > ROUNDING * soft.size:
                 break
             near = trial
-        found = self.branch(near).nearest(reference, self.c)
+        found = self.branch(near).alike(reference, self.c)
         error = self.error(found)
         if error > TOLERANCE * self.size:
             found, error = self.newton(near)

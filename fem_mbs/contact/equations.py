@@ -98,13 +98,14 @@ class ContactLinearization:
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
 
-    def forces(self, c: Array, guess: Array) -> tuple[Array, BoolArray]:
+    def forces(self, c: Array, guess: Array, last: Array) -> tuple[Array, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
+        Friction of what sticks goes on from the ``last`` forces, where the step begins.
         Where there are none, those that miss the laws least: far from the solution an iterate may be such. Contacts
         that hold whatever their cones, and repeat each other, may have none anywhere.
         """
-        P, solved = push(self.mobility, c, self.friction, guess=guess, sweeps=SOME)
+        P, solved = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME)
         if not solved and self.friction.max() >= HOLDS:
             raise NotConvergedError("what has stopped cannot be held")
         self.branch = Laws(self.mobility, c, self.friction).branch(P)
@@ -208,8 +209,9 @@ class ContactEquations(StabilizedEquations):
         c = residual.rates - (lin.E @ free).reshape(-1, 3)
         per_rate = 1.0 / (self.h * self.gamma)
         of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
+        last = self.state.multipliers[system.m :].reshape(-1, 3)
         for _ in range(TURNS):
-            P, pushes = lin.forces(c + slips, P)
+            P, pushes = lin.forces(c + slips, P, last)
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
             missed = of_joints * (gradient_product(system, lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
@@ -218,9 +220,9 @@ class ContactEquations(StabilizedEquations):
                 Z, push, z = self._along_anew(lin.first or lin, residual, unknown.Z, missed, opens, pushes)
             else:
                 Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
-            last, slips = slips, np.zeros_like(c)
+            before, slips = slips, np.zeros_like(c)
             slips[:, 1:] = (residual.G @ z / per_rate).reshape(-1, 3)[:, 1:]
-            if not self.friction.any() or np.abs(slips - last).max() <= ALIKE * np.abs(c).max():
+            if not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
                 break
         resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
@@ -682,6 +683,39 @@ def test_balls_in_a_corner_share_as_it_is_symmetric() -> None:
         for one, other in (("00", "01"), ("12", "22"), ("11", "20"), ("pair 1", "pair 2")):
             a, b = (end.contact_force(name)[-1, 0] @ R for name in (one, other))
             np.testing.assert_allclose(a, b[[1, 0, 2]], rtol=0, atol=1e-6, err_msg=one)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_box_that_slides_and_spins_on_four_corners(group: str) -> None:
+    """Of loads that are not unique friction takes those of equal springs: the motion is one, of order 2, as estimated.
+
+    The truth: plane motion, whose four loads balance and are no saddle, ``N_1 - N_2 - N_3 + N_4 = 0``.
+    """
+    side, height, mu, m, J, t = np.array([0.3, 0.2]), 0.1, 0.4, 2.0, 0.04, 0.4
+    signs = np.array(list(product((-1.0, 1.0), repeat=2)))
+
+    def rate(_: float, q: Array) -> Array:
+        cosine, sine = np.cos(q[2]), np.sin(q[2])
+        x, y = (0.5 * side * signs @ [[cosine, sine], [-sine, cosine]]).T
+        slip = q[3:5, None] + q[5] * np.array([-y, x])
+        along = -mu * slip / np.linalg.norm(slip, axis=0)
+        balance = np.array([np.ones(4), y + height * along[1], x + height * along[0], signs.prod(axis=1)])
+        push = along * np.linalg.solve(balance, [m * G, 0.0, 0.0, 0.0])
+        return np.array([*q[3:], *push.sum(axis=1) / m, (x * push[1] - y * push[0]).sum() / J])
+
+    exact = solve_ivp(rate, (0.0, t), [0, 0, 0, 2.0, 0.3, 8.0], method="DOP853", rtol=1e-10, atol=1e-12).y[:3, -1]
+    errors = []
+    for steps in (20, 40):
+        model = mbs.Model(group, gravity=(0, 0, -G))
+        body = model.add_node((0, 0, height), velocity=(2.0, 0.3, 0), angular_velocity=(0, 0, 8.0))
+        model.add(RigidBody(body, m, (0.02, 0.03, J)))
+        model.add(Contact(model.ground, body, Plane(), Box((*side, 2.0 * height)), friction=mu))
+        run = mbs.simulate(model, t, t / steps)
+        off = so3.log(so3.exp(np.array([0, 0, exact[2]])).T @ run.rotation(body)[-1])
+        errors.append((np.linalg.norm(run.position(body)[-1, :2] - exact[:2]), abs(off[2])))
+        told = run.stats.error.length, run.stats.error.angle
+        assert ((np.array(told) > 0.5 * np.array(errors[-1])) & (np.array(told) < 5.0 * np.array(errors[-1]))).all()
+    assert np.log2(np.divide(*errors)) == pytest.approx([2.0, 2.0], abs=0.05)
 
 
 def test_a_pin_in_a_bush() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_array
 
@@ -176,15 +177,17 @@ def test_fingers_from_which_a_box_slips() -> None:
     np.testing.assert_allclose(found.P, np.tile([4.0, 0.0, 1.2], (8, 1)), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.5])
-def test_they_are_nearest_to_the_guess(mu: float) -> None:
-    """Where sweeps have to find what pushes, too: what goes on changes as little as can be."""
+def test_normal_forces_are_shared_as_by_equal_compliances_and_friction_that_holds_stays() -> None:
+    """Whatever the guess: normals are those of a box on springs that are alike, and what sticks keeps its friction."""
     G, c = box(0.0)
-    last = np.zeros((4, 3))
+    last, held = np.zeros((4, 3)), null_space(G[:, [3 * k + j for k in range(4) for j in (1, 2)]])
     last[:, 0] = 9.81 / 4 + 0.3 * np.array([1.0, -1.0, -1.0, 1.0])  # what corners may share otherwise
-    np.testing.assert_allclose(push(G, c, np.full(4, mu), guess=last).P, last, rtol=0, atol=1e-12)
+    last[:, 1:] = 0.2 * held[:, 0].reshape(4, 2)
     pressed = c - [5.0, 0.0, 0.0]  # by another 5 N
-    np.testing.assert_allclose(push(G, pressed, np.full(4, mu), guess=last).P - last, [[1.25, 0, 0]] * 4, atol=1e-12)
+    for rates, load in ((c, 9.81), (pressed, 9.81 + 5.0)):
+        found = push(G, rates, np.full(4, 0.5), guess=last)
+        np.testing.assert_allclose(found.P[:, 0], load / 4, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found.P[:, 1:], last[:, 1:], rtol=0, atol=1e-12)
 
 
 def test_no_solution_is_told() -> None:
