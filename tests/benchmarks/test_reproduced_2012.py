@@ -15,9 +15,9 @@ ITERATIONS = {  # as on the page
     "top, Lie-α": 2.0,
     "top, UL-CRV": 2.0,
     "top, UL-RV": 2.0,
-    "cantilever, Lie-α": 3.33,
-    "cantilever, UL-CRV": 3.27,
-    "four-bar, Lie-α": 2.19,
+    "cantilever, Lie-α": 3.38,
+    "cantilever, UL-CRV": 3.38,
+    "four-bar, Lie-α": 2.20,
     "four-bar, UL-CRV": 2.20,
 }
 ORDERS = [
