@@ -9,7 +9,7 @@ factorises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from sys import getrefcount
 from typing import Any
@@ -230,12 +230,12 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
         text.store(text.load("%y", k), "%x", text.load("%order", k, "i64"))
 
 
-def unheld(arrays: list[Array]) -> list[int]:
+def unheld(arrays: list[Array]) -> Iterator[int]:
     """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
 
     New memory costs as much as what kernels do in it: the system clears it page by page.
     """
-    return [k for k in range(len(arrays)) if _references(arrays, k) == _ALONE]
+    return (k for k in range(len(arrays)) if _references(arrays, k) == _ALONE)
 
 
 def _references(arrays: list[Array], k: int) -> int:
@@ -319,7 +319,7 @@ class CompiledBand(LinearSolver):
 
     def release(self) -> None:
         """Give back memory that nobody holds."""
-        for k in reversed(unheld(self._storages)):
+        for k in reversed(list(unheld(self._storages))):
             del self._storages[k], self._places[k]
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:

@@ -119,6 +119,8 @@ class Numbering:
         The point of the world from which positions count in a motion.
     end : float
         Time in s after which functions of time are not asked.
+    grounds : sequence of Node
+        What stands for the first node, too.
 
     Attributes
     ----------
@@ -131,10 +133,15 @@ class Numbering:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], parts: Sequence[Part], origin: Array = ORIGIN, end: float = math.inf
+        self,
+        nodes: Sequence[Node],
+        parts: Sequence[Part],
+        origin: Array = ORIGIN,
+        end: float = math.inf,
+        grounds: Sequence[Node] = (),
     ) -> None:
         self.origin, self.end, self.parts = origin, end, list(parts)
-        self._rows = {node: row for row, node in enumerate(nodes)}
+        self._rows = {node: row for row, node in enumerate(nodes)} | dict.fromkeys(grounds, 0)
         self._own: dict[Part, IntArray] = {}
         self._shared: dict[Hashable, Any] = {}
         self.equations: dict[Any, IntArray] = {}

@@ -270,8 +270,9 @@ def _side_by_side(models: Sequence[Model]) -> Model:
                 f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; simulate "
                 "them one by one"
             )
-    every = [(model.nodes, model.elements, model.constraints) for model in models]
-    whole = Model(gravity=models[0].gravity).with_parts(*map(chain.from_iterable, zip(*every, strict=True)))
+    every = [(model.nodes[1:], model.elements, model.constraints) for model in models]
+    nodes, *parts = map(chain.from_iterable, zip(*every, strict=True))
+    whole = Model(gravity=models[0].gravity).with_parts([models[0].ground, *nodes], *parts)
     whole.copies = tuple(models)
     return whole
 

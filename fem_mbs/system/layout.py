@@ -107,7 +107,8 @@ class Layout:
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
         self.diameter = diameter(self.nodes, model.constraints, self.length)
         self.far = bool(self.origin.any())
-        self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
+        parts, grounds = [*model.elements, *model.constraints], [own.ground for own in model.copies]
+        self.number = Numbering(self.nodes, parts, self.origin, end, grounds)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
         self.k = len(self.internal_variables)
         self.N = 6 * self.n + self.k

@@ -20,6 +20,8 @@ from fem_mbs.elements import (
     SpeedMotor,
     SphericalJoint,
 )
+from fem_mbs.run.simulate import _side_by_side
+from fem_mbs.system.system import System
 
 DOWN = (0, 0, -9.81)
 
@@ -60,6 +62,13 @@ BUILD: list[Callable[[int], mbs.Model]] = [top, lambda k: top(k, "SE3"), door, b
 
 def mixed() -> list[mbs.Model]:
     return [build(k) for k in range(2) for build in BUILD]
+
+
+def test_models_stand_on_one_ground() -> None:
+    models = mixed()
+    whole = System(_side_by_side(models))
+    assert whole.n == 1 + sum(len(model.nodes) - 1 for model in models)
+    assert all(whole.number(model.ground) == 0 and whole.number(model.nodes[1]) for model in models)
 
 
 def largest(values: object) -> float:
