@@ -141,7 +141,7 @@ class BeamBatch(BeamElements):
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
         if np.maximum.reduce(operator.phi_squared, axis=None) > MAX_TURN**2:
             check_turn(operator.phi_squared, self.owners)
-        forward = operator.forward()
+        forward = operator.value
         second = forward if self._to_second is None else forward @ self._to_second
         first = operator.A - forward if self._to_first is None else (operator.A - forward) @ self._to_first
         Q = np.concatenate([first, second], axis=-1)

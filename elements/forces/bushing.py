@@ -202,7 +202,7 @@ class BushingBatch(ElementBatch, of=Bushing):
                 f"{self.owners[row]}: turns by {np.degrees(np.sqrt(turn[row])):.0f} degrees at t = {t:.6g} s, "
                 "more than a bushing can; a joint with a JointSpring turns on"
             )
-        return operator.d, operator.forward(), operator
+        return operator.d, operator.value, operator
 
     def _bent(self, bend: Any, b: Array, V: Array, F: Array) -> tuple[Array, Array]:
         """Derivatives of ``b V`` (n, c, 6) and of ``b^T F`` (n, 6, 6) against the relative motion."""

@@ -92,28 +92,29 @@ class InverseTangent(NamedTuple):
     b: Array
     slope: Array
     """``b'/phi``, of shape ``(..., 1, 1)`` like ``a`` and ``b``."""
+    value: Array
+    """``T^-1(d)``, shape ``(..., 6, 6)``."""
 
     @classmethod
     def of(cls, d: Array) -> InverseTangent:
         """The operator at ``d`` (..., 6)."""
-        phi_squared = np.vecdot(d[..., 3:], d[..., 3:])
-        return cls(d, bracket(d), phi_squared, *BRACKET_INVERSE(phi_squared)[1:])
+        A, phi_squared = bracket(d), np.vecdot(d[..., 3:], d[..., 3:])
+        _, a, b, slope = BRACKET_INVERSE(phi_squared)
+        A2 = A @ A
+        return cls(d, A, phi_squared, a, b, slope, IDENTITY + 0.5 * A + A2 @ (a * IDENTITY + b * A2))
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
         phi_squared = np.vecdot(w, w)
-        e, *coefficients = BRACKET_INVERSE(phi_squared)
+        e, a, b, slope = BRACKET_INVERSE(phi_squared)
         W = so3.skew(w)
         y = np.vecmat(x, W)
         d = np.concatenate([x + 0.5 * y + e[..., 0] * np.vecmat(y, W), w], axis=-1)
-        return cls(d, bracket(d), phi_squared, *coefficients)
-
-    def forward(self) -> Array:
-        """``T^-1(d)``, shape ``(..., 6, 6)``."""
-        A2 = self.A @ self.A
-        return IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
+        A = bracket(d)
+        A2 = A @ A
+        return cls(d, A, phi_squared, a, b, slope, IDENTITY + 0.5 * A + A2 @ (a * IDENTITY + b * A2))
 
     def derivative(self, u: Array, transposed: bool = False) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``.
@@ -139,4 +140,4 @@ class InverseTangent(NamedTuple):
 
 def inverse_tangent_operator(d: Array) -> Array:
     """Inverse tangent operator ``T^-1(d)``, shape ``(..., 6, 6)``; regular for rotations below 2 pi."""
-    return InverseTangent.of(d).forward()
+    return InverseTangent.of(d).value
