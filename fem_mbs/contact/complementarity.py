@@ -40,7 +40,7 @@ COMPLIANCE, INERT = 10.0 ** -np.arange(1, 7), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
 """Share of the friction that there may be at most, up to which a contact holds."""
-EDGE = 1e-9
+EDGE = 1e-7
 """Force over the largest by which a contact may miss a branch that counts as its own, too."""
 INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
@@ -193,7 +193,8 @@ def _of_island(laws: Laws, P: Array, reference: Array, guessed: bool, sweeps: in
         if error <= TOLERANCE * laws.size:
             if count == 0 and laws.k > 1 and not issparse(laws.G):
                 near = laws.branch(P).alike(reference, laws.c)
-                P = near if laws.error(near) <= TOLERANCE * laws.size else laws.nearest(P, reference)
+                plain = laws.error(near) <= TOLERANCE * laws.size and not laws.idle(near)
+                P = near if plain else laws.nearest(P, reference, guessed=True)
             return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
     return Pushes(P, bool(error <= ROUNDING * laws.size))
 
@@ -296,27 +297,36 @@ class Laws:
             return True
         return regular(self.G) or regular(self.branch(P, EDGE).A)
 
-    def nearest(self, P: Array, reference: Array) -> Array:
+    def nearest(self, P: Array, reference: Array, *, guessed: bool = False) -> Array:
         """Of solutions such as ``P`` that are not unique the one nearest to ``reference``, (k, 3).
 
         That to which solutions of soft contacts, ``xi + compliance (P - reference)``, lead as these become stiff: but
         where friction is large there is one of these, wherever it is sought from, with the symmetries of the contacts.
+        A guessed ``P`` is near enough for the stiffest of them.
         """
-        stiff, near = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min())), reference
-        for compliance in stiff * COMPLIANCE:
-            G, c = self.G + compliance * np.eye(3 * self.k), self.c - compliance * reference
-            soft = Laws(G, c, self.mu, self.along)
-            trial, error = soft.newton(near)
-            if error > ROUNDING * soft.size:
-                trial, error = soft.newton(soft.sweep(near, SOME))
-            if error > ROUNDING * soft.size:
-                break
-            near = trial
-        found = self.branch(near).alike(reference, self.c)
-        error = self.error(found)
-        if error > TOLERANCE * self.size:
-            found, error = self.newton(near)
-        return found if error <= TOLERANCE * self.size else P
+        stiff = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min()))
+        for near, compliances in ((P, COMPLIANCE[-1:]), (reference, COMPLIANCE))[not guessed :]:
+            for compliance in stiff * compliances:
+                G, c = self.G + compliance * np.eye(3 * self.k), self.c - compliance * reference
+                soft = Laws(G, c, self.mu, self.along)
+                trial, error = soft.newton(near)
+                if error > ROUNDING * soft.size:
+                    trial, error = soft.newton(soft.sweep(near, SOME))
+                if error > ROUNDING * soft.size:
+                    break
+                near = trial
+            found = self.branch(near).alike(reference, self.c)
+            error = self.error(found)
+            if error > TOLERANCE * self.size:
+                found, error = self.newton(near)
+            if error <= TOLERANCE * self.size:
+                return found
+        return P
+
+    def idle(self, P: Array) -> bool:
+        """Whether one that touches bears nothing: of contacts of equal compliance it might."""
+        pushes, near = (self.branches(P, self.rates(P), edge)[0] for edge in (0.0, EDGE))
+        return bool((pushes != near).any())
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""

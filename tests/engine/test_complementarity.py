@@ -183,9 +183,10 @@ def test_normal_forces_are_shared_as_by_equal_compliances_and_friction_that_hold
     last, held = np.zeros((4, 3)), null_space(G[:, [3 * k + j for k in range(4) for j in (1, 2)]])
     last[:, 0] = 9.81 / 4 + 0.3 * np.array([1.0, -1.0, -1.0, 1.0])  # what corners may share otherwise
     last[:, 1:] = 0.2 * held[:, 0].reshape(4, 2)
-    pressed = c - [5.0, 0.0, 0.0]  # by another 5 N
-    for rates, load in ((c, 9.81), (pressed, 9.81 + 5.0)):
-        found = push(G, rates, np.full(4, 0.5), guess=last)
+    pressed, idle = c - [5.0, 0.0, 0.0], last.copy()  # by another 5 N
+    idle[:, 0] = 9.81 / 2 * np.array([1.0, 0.0, 0.0, 1.0])  # two touch, and bear nothing
+    for rates, load, guess in ((c, 9.81, last), (pressed, 9.81 + 5.0, last), (c, 9.81, idle)):
+        found = push(G, rates, np.full(4, 0.5), guess=guess, last=last)
         np.testing.assert_allclose(found.P[:, 0], load / 4, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.P[:, 1:], last[:, 1:], rtol=0, atol=1e-12)
 
