@@ -50,10 +50,13 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._last: tuple[State | None, Any] = None, None
+        """The last state that is gone on with, and the same without contacts."""
         free = np.asarray((self.open.equation[: 6 * system.n].reshape(-1, 2, 3) >= 0).any(axis=2))
         self._moving = free.any(axis=1).astype(float)
         moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
         ways, turns = self._moved = np.concatenate([np.zeros((0, 2), np.bool_), *moved]).T
+        self._per_rate = np.tile([1.0, 1.0, 1.0, *3 * [system.length]], system.n)
         self._kinds = ~turns, turns & ~ways, turns & ways
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
@@ -158,6 +161,11 @@ class Contacts:
         ways, turns = self._moved
         return np.asarray(led * ways + turned * turns)
 
+    def squares(self, state: State) -> float:
+        """The sum of those of all speeds: of nodes, and of turns at the end of the extent of the model, m/s."""
+        speeds = state.v.ravel() * self._per_rate
+        return speeds.dot(speeds)
+
     def least(self, clear: Array) -> tuple[float, float, float]:
         """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
         least = (float(clear.min(initial=np.inf, where=own)) for own in self._kinds)
@@ -177,6 +185,8 @@ class Contacts:
 
     def without(self, state: State) -> State:
         """A state of the model without contacts."""
+        if state is self._last[0]:
+            return self._last[1]
         own = self._none
         if len(self._kept):
             own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
@@ -194,7 +204,10 @@ class Contacts:
             some = forces.P.any(axis=1)
             u[self.taken(u, forces.numbers[some])[:, FORCES]] = forces.P[some]
         multipliers = state.multipliers[: self.system.m]
-        return State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
+        carried = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
+        if len(state.multipliers) == len(multipliers):
+            self._last = carried, state
+        return carried
 
     def followed(self, last: State, state: State) -> State:
         """A state with what follows the motion beside, such as turns that count, after one at which it was known."""

@@ -157,6 +157,8 @@ def errors_after(
     moved, faster = errors[0] + late * v, errors[1] + late * a
     speed = float(np.abs(system.weight * v).max()) + TINY
     share = SHAKEN / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)
+    if not share > TINY:  # in a motion that leads anywhere they have grown beyond all numbers
+        return errors
     moved, faster = share * moved, share * faster
     x, R = system.kinematics.retract(before.x, before.R, system.nodes_of(moved))
     u = contacts.added(before.u, system.own_of(moved))

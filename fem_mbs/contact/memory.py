@@ -32,6 +32,9 @@ class Watch(NamedTuple):
     """At the state ``(C,)``, without end of what is not near; None where nothing is."""
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
+    until: float = -math.inf
+    """No gap closes up to then, for which paths are gone already, while squares of all speeds add up to at most"""
+    limit: float = 0.0
 
     def closes(self, ways: float, turns: float, both: float) -> bool:
         """Whether paths may close any gap: of what only ways of nodes close, of what only turns do, and of the rest."""

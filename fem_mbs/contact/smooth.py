@@ -16,7 +16,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
-from fem_mbs.contact.energy import Balance, gained
+from fem_mbs.contact.energy import gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, fastest, still
@@ -62,20 +62,18 @@ def smooth_part(
 
 def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
-    (state, memory), alpha = point, point.memory.alpha
-    if memory.watch.gap is not None or memory.watch.closes(0.0, 0.0, 0.0) or memory.touches.any():
+    first, (alpha, touches, approach, watch, balance, steps, longest, *counts) = point
+    if not first.t < watch.until and (watch.gap is not None or watch.closes(0.0, 0.0, 0.0) or touches.any()):
         return None
     if alpha.before is not None or h > max(GROWTH * alpha.h, alpha.resolves):
         return None
-    step = method.inner_step(contacts.open, contacts.without(state), h, alpha)
-    state = contacts.carry_on(state, step.state)
-    state, watch = watched(contacts, memory.watch, point.state, state)
+    step = method.inner_step(contacts.open, contacts.without(first), h, alpha)
+    state, watch = watched(contacts, watch, first, contacts.carry_on(first, step.state))
     if watch.gap is not None:
         return None
-    memory = ContactMemory(
-        step.memory, memory.touches, memory.approach, watch, Balance(None, *memory.balance[1:]), memory.steps + 1,
-        max(memory.longest, h), *memory[7:],
-    )  # fmt: skip
+    balance = balance if balance.energy is None else balance._replace(energy=None)
+    longest = longest if h <= longest else h
+    memory = ContactMemory(step.memory, touches, approach, watch, balance, steps + 1, longest, *counts)
     return Step(state, memory, contacts.report(step.report), step.error or 0.0)
 
 

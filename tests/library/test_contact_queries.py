@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contact import watch
 from fem_mbs.contracts import Event
 from fem_mbs.elements import (
     Ball,
     Box,
     Contact,
+    Force,
     JointStop,
     NodeSensor,
     Plane,
     PrismaticJoint,
+    RevoluteJoint,
     RigidBody,
     Rope,
 )
@@ -201,3 +205,40 @@ def test_what_is_refused(name: str) -> None:
     call, words = refusals()[name]
     with pytest.raises(mbs.ModelError, match=words):
         call()
+
+
+@pytest.mark.parametrize("kind", ["floor", "rope", "stop"])
+def test_steps_that_are_not_looked_at_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is far goes on unseen, is pushed ever faster, and hits where it does if it is looked at in each step."""
+
+    def run() -> mbs.Solution:
+        model = mbs.Model()
+        node = model.add_node((0, 0, 1), name="body")
+        model.add(RigidBody(node, 1.0, [0.1] * 3))
+        if kind == "stop":
+            hinge = model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0)))
+            model.add(JointStop(hinge, -1, 1, restitution=0.5))
+            model.add(Force(node, lambda t: (-40 * t, 0, 0)))
+        else:
+            far = Contact(model.ground, node, Plane(), Ball(0.1), restitution=0.5) if kind == "floor" else None
+            model.add(far or Rope(model.ground, node, 3.0, restitution=0.5))
+            model.add(Force(node, lambda t: (0, 0, 40 * t * (-1 if far else 1))))
+        return mbs.simulate(model, 0.8, 0.01)
+
+    spared = run()
+    assert spared.impulses(spared.model.elements[1])
+    monkeypatch.setattr(watch, "FEWEST", np.inf)
+    for name in ("x", "R", "v", "vdot"):
+        np.testing.assert_array_equal(getattr(spared, name), getattr(run(), name))
+
+
+def test_errors_beyond_all_numbers_end_no_run() -> None:
+    """In many impacts what is estimated grows without end, and impacts are differentiated along it."""
+    model = bouncing()
+    begun = mbs.simulate(model, 0.2, 0.01).checkpoint
+    alpha = begun.memory.alpha
+    errors = alpha.errors._replace(values=np.full_like(alpha.errors.values, np.inf))
+    off = replace(begun, memory=begun.memory._replace(alpha=alpha._replace(errors=errors)))
+    runs = [mbs.simulate(model, 0.6, 0.01, initial=start) for start in (begun, off)]
+    np.testing.assert_array_equal(*(run.x for run in runs))
+    assert runs[1].stats.error.length == np.inf > runs[0].stats.error.length
