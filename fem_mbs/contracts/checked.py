@@ -18,7 +18,7 @@ from dataclasses import is_dataclass
 from functools import partial, wraps
 from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +73,13 @@ class Deferred(ModelPart):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ModelError(f"{self} has no '{name}' yet: it was given names, and is made when model.add gets it")
+
+    def _computed_with(self, *_: Any) -> NoReturn:
+        raise ModelError(
+            f"{self} cannot be computed with yet: it was given names, and is made by model.add; add it first"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __neg__ = _computed_with
 
     def __str__(self) -> str:
         given = leaves([value for name, value in self._arguments if name in self._slots])

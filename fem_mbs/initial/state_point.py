@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Method, Motion, State
+from fem_mbs.contracts import Constraint, Element, ElementBatch, Method, Motion, State
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
 from fem_mbs.system.system import GAP, Evaluation, System
+
+LOG = logging.getLogger("fem_mbs")
 
 
 class StatePoint(NamedTuple):
@@ -70,6 +73,13 @@ def closed(system: System, place: StatePoint) -> Evaluation:
 
 
 def check_system(system: System, caller: str) -> None:
+    """Refuse a system in which nothing can move, or that breaks a contract; say what acts on parts never added."""
+    for part, text in apart(system):
+        LOG.warning("%s: %s %s", caller, part, text)
+    refuse_broken(system, caller)
+
+
+def refuse_broken(system: System, caller: str) -> None:
     """Raise :class:`ModelError` if nothing can move, or an element or a joint breaks its contract."""
     if system.n_free == 0:
         raise ModelError(
@@ -81,6 +91,16 @@ def check_system(system: System, caller: str) -> None:
     for joints in system.constraint_batches:
         joints.check_start(motion)
     check_shapes(system, motion, system.prescribe(0.0))
+
+
+def apart(system: System) -> Iterator[tuple[str, str]]:
+    """Parts that act on joints or elements which were made and never added, by name, and what to do."""
+    for part in system.number.parts:
+        for value in vars(part).values():
+            for own in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(own, Element | Constraint) and own not in system.number:
+                    text = f"acts on {own}, which was made and not added: it does nothing itself; add it with model.add"
+                    yield str(part), text
 
 
 def refuse_contacts(system: System, caller: str, instead: str) -> None:

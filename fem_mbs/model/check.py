@@ -31,11 +31,12 @@ from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import (
     PLACED,
+    apart,
     as_built,
-    check_system,
     deep,
     largest_gap,
     pressed,
+    refuse_broken,
     without_accelerations,
 )
 from fem_mbs.model.description import ModelDescription
@@ -265,6 +266,7 @@ def examine(model: ModelDescription) -> Check:
         return check
     check.findings += look_at_nodes(system)
     check.findings += look_at_twins(system)
+    check.findings += [Finding(text, (part,)) for part, text in apart(system)]
     check.findings += look_at_joints(system)
     check.findings += look_at_gravity(system)
     check.findings += look_at_contacts(system)
@@ -339,7 +341,7 @@ def _look_at_equations(system: System, check: Check) -> None:
         text = f"its frames do not meet: {', '.join(equations)}; {advice}"
         check.findings.append(Finding(text, (joint,), refused=True))
     check.findings += _doubts(system, evaluation)
-    check_system(system, "Model.check")
+    refuse_broken(system, "Model.check")
     check.redundant, repeated, without_mass = surplus_equations(system, evaluation)
     if repeated:
         check.findings.append(Finding(repeated))

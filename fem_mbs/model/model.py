@@ -44,18 +44,22 @@ class Model(ModelDescription):
     """
 
     @checked
-    def fix(self, node: NodeLike, translation: Flags = True, rotation: Flags = True) -> None:
+    def fix(self, node: NodeLike | Iterable[NodeLike], translation: Flags = True, rotation: Flags = True) -> None:
         """Hold the position and/or the rotation of a node where they are.
 
         Parameters
         ----------
-        node : Node
-            What to hold.
+        node : Node or list of Node
+            What to hold, as a node or all those of an edge.
         translation, rotation : bool or (3,) of bool
             All directions, none, or some of them: along, and about, the axes x, y, z of the world. Where it is some, a
             joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, which is also one of the model's.
             What is held already stays so.
         """
+        if not isinstance(node, Node):
+            for own in node:
+                self.fix(own, translation, rotation)
+            return
         self._own(node, "Model.fix")
         closed = np.array([np.broadcast_to(flags, 3) for flags in (translation, rotation)])
         name = f"hold of {node.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from fem_mbs.elements import (
     Contact,
     FixedJoint,
     Force,
+    JointSensor,
     JointSpring,
     JointStop,
     Plane,
@@ -27,6 +29,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SmoothStep,
+    SpeedMotor,
     SphericalJoint,
     SpringDamper,
 )
@@ -381,3 +384,42 @@ def test_units_of_a_section_by_its_stiffness() -> None:
     assert check(1.0, 2.1e11, 7850).ok and check(1e3, 2.1e5, 7.85e-9).ok and check(1e3, 2.1e8, 7.85e-6).ok
     assert said(check(1.0, 2.1e5, 7850), "'arm'", "modulus is 2.1e+05 at a density of", "N/mm^2")
     assert said(check(1.0, 2.1e11, 7.85), "'arm'", "density is 7.85 at a Young's modulus of", "g/cm^3")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda j: SpeedMotor(j, 1.0, proportional=1.0), JointSensor, lambda j: JointSpring(j, 1.0)]
+)
+def test_what_acts_on_a_joint_that_was_never_added(make: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """By the check, and by the run, in which the part falls."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bar = model.add_node((0.5, 0, 0), name="bar")
+    model.add(RigidBody(bar, 2.0, (0.1, 0.2, 0.2)))
+    hinge = RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0))
+    model.add(make(hinge), name="own")
+    words = "acts on RevoluteJoint on node 'ground', node 'bar', which was made and not added"
+    assert [words in finding.text and "'own'" in finding.of[0] for finding in model.check().findings] == [True]
+    mbs.simulate(model, 0.02, 0.01)
+    assert caplog.text.count(words) == 1
+    model.add(hinge)
+    assert model.check().ok
+
+
+def test_what_waits_for_names_is_not_computed_with() -> None:
+    """Sensors that model.add has not made have no signal yet: the error says so, whichever way they are asked."""
+    for compute in (
+        lambda s: 1.0 - s,
+        lambda s: s - 1.0,
+        lambda s: 2.0 * s,
+        lambda s: s / 2.0,
+        lambda s: -s,
+        lambda s: s + s,
+    ):
+        with pytest.raises(mbs.ModelError, match="JointSensor on 'hinge' cannot be computed with yet.*add it first"):
+            compute(JointSensor("hinge", "coordinate"))
+
+
+def test_all_nodes_of_an_edge_are_fixed_at_once() -> None:
+    model = mbs.Model()
+    nodes = [model.add_node((k, 0, 0), name=f"n{k}") for k in range(3)]
+    model.fix([nodes[0], "n2"], rotation=False)
+    assert [node.fixed_translation for node in nodes] == [True, False, True] and not nodes[0].fixed_rotation
