@@ -63,7 +63,7 @@ class Mobility:
         """Whose normal forces move nothing, ``(k,)``."""
 
 
-def _of_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility:
+def mobility_by_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> Mobility:
     """In the metric of the mass: of impulses, and of forces."""
     system, place = contacts.open, place_of(contacts.without(state))
     factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
@@ -121,7 +121,7 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
 def strike(contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array) -> State:
     """The state after an impact of all that touch; ``before`` (k, 3) are rates."""
     system, at = contacts.open, touching.here(state)
-    mobility, now = _of_mass(contacts, state, at), at.rates()
+    mobility, now = mobility_by_mass(contacts, state, at), at.rates()
     back = -restitution * np.minimum(before[:, 0], 0.0)
     P, solved = impulses(mobility.delassus, now, back, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
@@ -240,7 +240,7 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> S
     if not which.k:
         return contacts.carry_on(state, free, NO_FORCES)
     at = which.here(contacts.carry_on(state, free))
-    mobility = _of_mass(contacts, state, at)
+    mobility = mobility_by_mass(contacts, state, at)
     slip = at.rates()[:, 1:]
     speed = np.linalg.norm(slip, axis=1)
     moves = (speed > which.still(state, h)) & (which.friction > 0.0)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
+from fem_mbs.contact.shared_loads import SharedLoads
+from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, moments, shown
 from fem_mbs.contracts.progress import Progress
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
@@ -133,6 +134,9 @@ def _watches(steps: StepSequence) -> list[StateWatch]:
         watches.append(DriveJumps(steps.system, driven(steps.system), steps.state))
     if isinstance(steps, TimeIntegration) and (batches := passing(steps.system)):
         watches.append(PassedThrough(steps.system, batches, steps.state))
+    rigid = [batch.whole for batch in steps.system.batches if isinstance(batch, UnilateralBatch)]
+    if isinstance(steps, TimeIntegration) and any(batch.friction.any() for batch in rigid):
+        watches.append(SharedLoads(steps.system, steps.where, steps.state))
     return watches
 
 

@@ -718,6 +718,27 @@ def test_a_box_that_slides_and_spins_on_four_corners(group: str) -> None:
     assert np.log2(np.divide(*errors)) == pytest.approx([2.0, 2.0], abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("feet", "spin", "mu", "told"),
+    [(4, 5.0, 0.3, True), (4, 0.0, 0.9, False), (4, 5.0, 0.0, False), (3, 5.0, 0.3, False)],
+)
+def test_friction_that_leans_on_loads_that_are_not_unique_is_named(
+    feet: int, spin: float, mu: float, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a table starts so; not where it slides straight until it rests, without friction, or on three legs."""
+    model, angles = mbs.Model(gravity=(0, 0, -G)), 2 * np.pi * np.arange(feet) / feet
+    table = model.add_node((0, 0, 0.1), velocity=(0.5, 0.2, 0), angular_velocity=(0, 0, spin))
+    model.add(RigidBody(table, 2.0, (0.02, 0.03, 0.04)))
+    for k, (x, y) in enumerate(np.transpose([0.3 * np.cos(angles), 0.3 * np.sin(angles)])):
+        model.add(Contact(model.ground, table, Plane(), Ball(0.02, center=(x, y, 0.02)), friction=mu), name=f"leg {k}")
+    mbs.simulate(model, 0.2, 0.01)
+    says = [text for text in caplog.messages if "friction leans on loads that are not unique" in text]
+    assert len(says) == told
+    if told:
+        assert says[0].startswith("t = 0 s: ")
+        assert all(f"'leg {k}'" in says[0] for k in range(feet))
+
+
 def test_a_pin_in_a_bush() -> None:
     """Falls by the clearance, and rests."""
     model = mbs.Model(gravity=(0, 0, -G))
