@@ -175,11 +175,14 @@ def largest_speed(system: System, motion: Motion) -> float:
 
 
 def by_joint(system: System, equations: Mapping[int, str]) -> list[str]:
-    """Equations with what is said of each, put together by their joints: "joint 'a': position x by 0.1, ..."."""
-    told: dict[str, list[str]] = {}
+    """Equations with what is said of each, put together by their joints: "joint 'a': position x by 0.1, ...".
+
+    Of models side by side, whose joints have the same names, what is the same is said once.
+    """
+    told: dict[str, dict[str, None]] = {}
     for row, words in equations.items():
         owner, equation = system.constraint_owner[row]
-        told.setdefault(str(owner), []).append(f"{equation} {words}".rstrip())
+        told.setdefault(str(owner), {})[f"{equation} {words}".rstrip()] = None
     return [f"{joint}: {', '.join(names)}" for joint, names in told.items()]
 
 
