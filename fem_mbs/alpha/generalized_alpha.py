@@ -18,7 +18,7 @@ from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
     begun,
-    block_ended,
+    carried_on,
     errors_of_step,
     highest_derivatives,
     tolerances,
@@ -201,15 +201,14 @@ class GeneralizedAlpha(Method):
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         accelerations, carried = errors.accelerations, memory.errors
         if carried is not None and errors.defects is not None:
+            over: Array | partial[Array]
             with np.errstate(over="ignore", invalid="ignore"):
-                ended, back = block_ended(scheme, carried, new, accelerations)
-                H = h if back is None else new.t - carried.t  # noqa: N806
-                formulas = newmark(scheme.parameters, H, ended.values[1:4], system.order)
-                at = equations, solution
-                if back is not None:
-                    at = equations.over_block(solution, carried, formulas)
-                values = at[0].carried(at[1], ended.values, formulas.constants, errors.defects)
-            carried = ended._replace(values=values if back is None else values + back)
+                if isclose(new.t - carried.t, h, rel_tol=SAME):
+                    rates = newmark(scheme.parameters, h, carried.values[1:4], system.order).constants
+                    over = equations.carried(solution, carried.values, rates, errors.defects)
+                else:
+                    over = partial(equations.carried_over_block, solution, scheme.parameters, carried, errors.defects)
+                carried = carried_on(scheme, carried, new, accelerations, over)
         if errors.crossed:  # what is before says nothing of what follows
             accelerations = restarted(accelerations.now, new.t, errors.local)
         memory = AlphaMemory(

@@ -6,15 +6,14 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isclose
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
-from fem_mbs.alpha.newmark import DIGITS, SAME, Parameters, weights_of_third
+from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
@@ -267,11 +266,16 @@ def begun(system: System, state: State) -> CarriedErrors:
     return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t)
 
 
-def block_ended(
-    scheme: Scheme, errors: CarriedErrors, new: State, accelerations: AccelerationHistory
-) -> tuple[CarriedErrors, Array | None]:
-    """What is known at the end of a block of steps, a new state, with errors that are still to be carried there.
+def carried_on(
+    scheme: Scheme,
+    errors: CarriedErrors,
+    new: State,
+    accelerations: AccelerationHistory,
+    over: Array | Callable[[Array], Array],
+) -> CarriedErrors:
+    """The errors at a new state, to which a single step or a block of steps has led, and how long the next block is.
 
+    ``over`` is what the step has made of them, or a function of what one large step in the place of the block makes.
     ``accelerations`` are those after the step of ``h`` that has led there. How long the next block may be tells its
     local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``; what spins evenly, by none, turns with its
     errors.
@@ -279,32 +283,32 @@ def block_ended(
     A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
     grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
     its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in time,
-    is taken out before the block, and is to be put back after it: second, None after a single step.
+    is taken out before the block, and put back after it.
     """
-    if errors.singles:
-        return CarriedErrors(errors.values, new.t, errors.flow, errors.singles - 1, *errors[4:]), None
+    if errors.singles and not callable(over):
+        return errors._replace(values=over, t=new.t, singles=errors.singles - 1)
     now, t_old, _, t_older, older, local = accelerations
     system, h, H, since, v = scheme.system, new.t - t_old, new.t - errors.t, errors.since, new.v.ravel()
-    values, back = errors.values, None
-    with np.errstate(over="ignore", invalid="ignore"):
-        third = (now - older) * (1.0 / (new.t - t_older))
-        if system.k:
-            v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
-        earlier, recent = errors.largest
-        recent = np.maximum(recent, worst(system, errors.values[0]))
-        if new.t - errors.began >= 2.0 * (since - errors.began):
-            earlier, recent, since = recent, np.zeros(2), new.t
-        path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
-        bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-        count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
-        until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
-        if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
-            singles, until = LEAST - 1, new.t
-        flow, largest = np.array([v, now, third]), np.array([earlier, recent])
-        if not isclose(H, h, rel_tol=SAME):
-            late = time_error(system, errors, new)
-            values, back = values - late * IN_TIME @ errors.flow, late * IN_TIME @ flow
-    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since), back
+    third = (now - older) * (1.0 / (new.t - t_older))
+    if system.k:
+        v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
+    earlier, recent = errors.largest
+    recent = np.maximum(recent, worst(system, errors.values[0]))
+    if new.t - errors.began >= 2.0 * (since - errors.began):
+        earlier, recent, since = recent, np.zeros(2), new.t
+    path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
+    bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
+    count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
+    until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+    if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
+        singles, until = LEAST - 1, new.t
+    flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+    if callable(over):
+        late = time_error(system, errors, new)
+        values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
+    else:
+        values = over
+    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
 
 
 def time_error(system: System, errors: CarriedErrors, new: State) -> float:

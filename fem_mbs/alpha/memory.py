@@ -78,7 +78,7 @@ class AlphaMemory(NamedTuple):
     branches: Array | None = None
     """On which side of their kinks laws are, where there are such."""
     errors: CarriedErrors | None = None
-    """Errors of the run, where they are carried along: :func:`~fem_mbs.alpha.local_error.block_ended`."""
+    """Errors of the run, where they are carried along: :func:`~fem_mbs.alpha.local_error.carried_on`."""
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.alpha.memory import CarriedErrors
-from fem_mbs.alpha.newmark import Newmark, Parameters
+from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
@@ -337,14 +337,20 @@ class StepEquations:
 
     # errors
 
-    def over_block(
-        self, solution: Iterate[Unknowns, StepResidual, Linearization], begun: CarriedErrors, formulas: Newmark
-    ) -> tuple[StepEquations, Iterate[Unknowns, StepResidual, Linearization]]:
-        """The equations of one large step, over a block that ends with this one, and where they are solved.
+    def carried_over_block(
+        self,
+        solution: Iterate[Unknowns, StepResidual, Linearization],
+        parameters: Parameters,
+        begun: CarriedErrors,
+        defects: Array,
+        errors: Array,
+    ) -> Array:
+        """As :meth:`carried`, of one large step over a block that ends with this one.
 
         It comes from where errors have begun, and has so many times ``Z``.
         """
         h, block, residual = self.t - begun.t, copy(self), solution.value
+        formulas = newmark(parameters, h, errors[1:4], self.system.order)
         v = begun.flow[0, : self.state.v.size].reshape(self.state.v.shape)
         block.state, block.h, block.formulas = replace(self.state, v=v), h, formulas
         block.gamma, block.beta = formulas.factors[:2, 0].tolist()
@@ -352,7 +358,8 @@ class StepEquations:
         D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
         unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
         residual = residual._replace(place=residual.place._replace(D=D))
-        return block, Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        solution = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        return block.carried(solution, errors, formulas.constants, defects)
 
     def carried(
         self,

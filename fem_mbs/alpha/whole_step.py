@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isclose
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, after_rest, block_ended, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import SUDDEN, after_rest, carried_on, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors
 from fem_mbs.alpha.newmark import (
     PLAIN,
@@ -89,15 +89,12 @@ def _step(
             sizes = lines.look(solution.value.rows)
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
-            ended, back = block_ended(scheme, errors, new, accelerations)
             rows, after = solution.value.rows, solution.unknown
-            if back is None:
-                values = lines.carry(rows, after, ended.values)
-            else:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    rows = lines.over_block(rows, after, errors, new, sudden)
-                    values = lines.carry(rows, rows, ended.values) + back
-            errors = CarriedErrors(values, *ended[1:])
+            over: Array | partial[Array] = partial(lines.carry_over_block, rows, after, errors, sudden)
+            if isclose(new.t - errors.t, h, rel_tol=SAME):
+                over = lines.carry(rows, after, errors.values)
+            with np.errstate(over="ignore", invalid="ignore"):
+                errors = carried_on(scheme, errors, new, accelerations, over)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
         errors=errors,
@@ -431,13 +428,13 @@ class StepLines:
             self._run(self._carry, rows)
         return self._carried.copy()
 
-    def over_block(self, rows: Array, after: Array, begun: CarriedErrors, new: State, sudden: bool) -> Array:
-        """As :meth:`StepEquations.over_block`: have kernels read one large step with its matrix; its unknowns.
+    def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, sudden: bool, values: Array) -> Array:
+        """As :meth:`StepEquations.carried_over_block`: have kernels read one large step with its matrix.
 
         Its defects are those of so many steps, unless the last one was sudden, which is not under way any more.
         """
         N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns
-        count = round((new.t - begun.t) / h, 6)  # mostly a whole number
+        count = round((self._numbers[0] + h - begun.t) / h, 6)  # mostly a whole number
         if not sudden:
             self._defects *= count
         formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
@@ -457,7 +454,7 @@ class StepLines:
         self._run(self._matrix, rows)
         if self._seen[0]:
             raise OtherBranchError
-        return rows
+        return self.carry(rows, rows, values)
 
     # the same by NumPy
 
