@@ -18,7 +18,7 @@ from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, Film, Size, View
-from fem_mbs.solution.history import Outcome, Stats
+from fem_mbs.solution.history import Held, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 
 Frames = Annotated[int, partial(whole_number, least=2)]
@@ -49,7 +49,8 @@ class ShapesOfMotion(Public):
 
         ``amplitude`` is the factor of the shape; by default a tenth of the extent of the model, or half a radian.
         Displacements are those of the shape however large, so that nodes that move together stay together. A mode
-        without frequency takes 1 s.
+        without frequency takes 1 s. About a state that turns, all is seen from what turns: reactions, loads and drives
+        stay those of the state.
         """
         self._title(mode)
         state, system = self.linear.state, self.linear.system
@@ -68,7 +69,7 @@ class ShapesOfMotion(Public):
             states.append(State(float(t), x, R, v, np.zeros_like(v), state.multipliers, u, still, still))
         steps = np.diff([drawn.t for drawn in states])
         counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
-        return Solution(system, states, Outcome.FINISHED, counts)
+        return Solution(system, states, Outcome.FINISHED, counts, instant=Held(state.t))
 
     @checked
     def save(self, path: Path) -> NoReturn:
@@ -124,7 +125,7 @@ class ShapesOfMotion(Public):
         motion = self.animation(mode, amplitude, pictures.frames(duration, fps))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         titles = [self._title(mode)] * len(states)
-        return pictures.saved(pictures.of_states(motion.system, states, titles, fps, size), file)
+        return pictures.saved(pictures.of_states(motion.history, states, titles, fps, size), file)
 
     def _title(self, mode: int) -> str:
         """What a picture of a shape is called; refuses one that there is not."""

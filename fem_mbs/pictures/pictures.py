@@ -24,6 +24,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.pictures.drawing import Drawing, Frame
 from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is_a_screen, written
 from fem_mbs.solution.channels import Channel, parse
+from fem_mbs.solution.history import History
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
 
@@ -181,32 +182,31 @@ def of_model(system: System, size: Size) -> View:
     return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size)
 
 
-def of_state(system: System, state: State, title: str, size: Size) -> View:
-    """A model at a state, whose positions count from the origin of the system."""
-    with system.as_frozen():
-        drawing = Drawing(system)
-        return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size)
+def of_state(history: History, state: State, title: str, size: Size) -> View:
+    """A model at a state of a run, whose positions count from the origin of the system."""
+    with history.system.as_frozen():
+        drawing = Drawing(history.system)
+        return View(drawing, drawing.frame(history.seen(state), state.multipliers), title, size)
 
 
 def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size) -> View:
     """A mode where it is largest, and the lines of the state about which it swings."""
-    motion = result.animation(mode, amplitude, QUARTERS)
-    state, rest = motion.history.state(QUARTERS // 4), motion.history.state(0)
-    drawing = Drawing(motion.system, motion.system.motion(rest))
-    return View(drawing, drawing.frame(motion.system.motion(state), state.multipliers), title, size)
+    history = result.animation(mode, amplitude, QUARTERS).history
+    drawing = Drawing(history.system, history.motion(0))
+    return View(drawing, drawing.frame(history.motion(QUARTERS // 4), history.multipliers[0]), title, size)
 
 
 def of_states(
-    system: System,
+    history: History,
     states: Sequence[State],
     titles: Sequence[str],
     fps: float,
     size: Size,
 ) -> Film:
-    """A film of states."""
-    with system.as_frozen():
-        drawing = Drawing(system)
-        frames = [drawing.frame(system.motion(state), state.multipliers) for state in states]
+    """A film of states of a run."""
+    with history.system.as_frozen():
+        drawing = Drawing(history.system)
+        frames = [drawing.frame(history.seen(state), state.multipliers) for state in states]
     return Film(drawing, frames, titles, fps, size)
 
 

@@ -36,6 +36,17 @@ def constant(load: float) -> tuple[float, float]:
     return load, 1.0
 
 
+@dataclass(frozen=True)
+class Held:
+    """What depends on time stays as it is at ``time``, and loads act in full."""
+
+    time: float
+
+    def __call__(self, load: float) -> tuple[float, float]:
+        """At all states."""
+        return self.time, 1.0
+
+
 class History:
     """Times ``t`` (nt,) and the arrays of states ``(nt, ...)`` by their names in a :class:`fem_mbs.State`.
 
@@ -68,13 +79,22 @@ class History:
         """The same with the nodes at other positions."""
         return History(self.system, self.t, {**self._arrays, "x": x}, self.instant)
 
+    @property
+    def times(self) -> Array:
+        """At which functions of time are asked, ``(nt,)``."""
+        return self.t if self.instant is None else np.array([self.instant(float(t))[0] for t in self.t])
+
     def state(self, k: int) -> State:
         """The state number ``k``."""
         return State(float(self.t[k]), *(getattr(self, name)[k] for name in ARRAYS))
 
     def motion(self, k: int) -> Motion:
         """What elements see of a state."""
-        return self._as_loaded(self.system.motion(self.state(k)), k)
+        return self.seen(self.state(k))
+
+    def seen(self, state: State) -> Motion:
+        """What they see of a state between these."""
+        return self._as_loaded(self.system.motion(state))
 
     def of_nodes(self, nodes: Sequence[Node], times: IntArray) -> Motion:
         """What they see at several instants, of some nodes: one instant after the other, without the time."""
@@ -90,12 +110,12 @@ class History:
         motion = Motion(np.nan, x.reshape(-1, 3), R, V, A, self.system.gravity, u, udot, uddot, multipliers)
         if len(times) == 1:
             motion.t = float(self.t[times[0]])
-            return self._as_loaded(motion, int(times[0]))
+            return self._as_loaded(motion)
         return motion
 
-    def _as_loaded(self, motion: Motion, k: int) -> Motion:
+    def _as_loaded(self, motion: Motion) -> Motion:
         if self.instant is not None:
-            motion.t, factor = self.instant(float(self.t[k]))
+            motion.t, factor = self.instant(motion.t)
             motion.gravity = factor * self.system.gravity
         return motion
 

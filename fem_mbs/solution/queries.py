@@ -312,7 +312,7 @@ class Queries(Public):
                 f"{shown(source)}; internal variables of other elements are solution.internal_variables(element, name)"
             )
         with self.system.as_frozen():
-            return source.signal_values(self.t, self.u, self.system.number)
+            return source.signal_values(self.history.times, self.u, self.system.number)
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:

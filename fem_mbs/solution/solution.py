@@ -210,7 +210,7 @@ class Solution(Queries):
                 )
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
-        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size), file)
+        return pictures.saved(pictures.of_state(self.history, state, self._titled(state.t), size), file)
 
     @checked
     def animate(
@@ -242,7 +242,7 @@ class Solution(Queries):
         count = pictures.frames(duration or pictures.seconds(float(np.ptp(self.t))), fps)
         states = self._along(count)
         titles = [self._titled(state.t) for state in states]
-        return pictures.saved(pictures.of_states(self.system, states, titles, fps, size), file)
+        return pictures.saved(pictures.of_states(self.history, states, titles, fps, size), file)
 
     def _along(self, count: int) -> list[State]:
         """States for the frames of a film."""

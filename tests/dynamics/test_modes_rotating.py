@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from motions import fitted_order
@@ -204,6 +206,23 @@ def test_a_run_follows_its_modes() -> None:
         expected = (body * np.exp(0.6 * period * value)).real
         # a period is (omega h)^2/12 too long: 3e-4 of 3.8 rad, and the same for the rotation
         np.testing.assert_allclose(apart, expected, atol=2e-3 * size)
+
+
+def test_animation_about_a_driven_rotation(tmp_path: Path) -> None:
+    """Drives stand still as the axes do from which it is seen: so do reactions, also in a file."""
+    model, speed = mbs.Model("SE3"), 20.0
+    section = BeamSection.rectangle(0.03, 0.002, E=210e9, nu=0.3, rho=7850)
+    blade = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=1, order=2, y_axis=(0, 1, 0))
+    hub = RevoluteJoint(model.ground, blade.nodes[0], axis=(0, 0, 1), drive=lambda t: speed * t)
+    model.add(hub, name="hub")
+    steady = mbs.steady_rotation(model, (0, 0, speed))
+    modes = mbs.modes(model, 1, steady.state(-1))
+    swing = modes.animation(0, frames=4)
+    assert swing.t[-1] * speed > np.pi
+    for run in (swing, mbs.load(swing.save(tmp_path / "swing"))):
+        np.testing.assert_allclose(run.reaction("hub")[0], np.tile(steady.reaction("hub")[0], (5, 1)), rtol=1e-9)
+    assert modes.to_paraview(tmp_path / "swing", frames=4)
+    assert len(modes.animate(0, duration=0.2)) == 5
 
 
 def test_animation_of_a_complex_mode() -> None:

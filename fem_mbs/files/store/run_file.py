@@ -23,7 +23,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
-from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, ChannelHistory, History, Instant, Outcome, Stats
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, ChannelHistory, Held, History, Instant, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import turning_joints
 from fem_mbs.static.statics import StaticSolution
@@ -126,8 +126,9 @@ class RunFile:
     ) -> Solution:
         """The run; of a script, with its system, its checkpoint and the states of its events."""
         rows = self.rows(system)
-        instant, states = LOADINGS.get(self.run["loading"]), history(rows, system, self.channels(system))
-        states.instant = instant
+        loading, states = self.run["loading"], history(rows, system, self.channels(system))
+        path = LOADINGS.get(loading)
+        states.instant = Held(loading) if isinstance(loading, float) else path
         stats, joints, turns = self._stats(rows), turning_joints(system), None
         if last := self.stands["turns"] if "turns" in self.stands.text else []:
             none = np.zeros((rows.count, sum(map(len, last))))  # where channels are kept, no state has any
@@ -136,8 +137,8 @@ class RunFile:
             whole = np.concatenate([kept, np.concatenate(last)[None]])
             turns = dict(zip(joints, np.split(whole, ends, axis=1), strict=True))
         found = self.events() if events is None else events
-        if instant is not None:
-            return StaticSolution(system, states, self.outcome, stats, found, instant, rows.unstable, turns)
+        if path is not None:
+            return StaticSolution(system, states, self.outcome, stats, found, path, rows.unstable, turns)
         sparse = self.run["every"] > 1 or self.run["times"] is not None
         own = checkpoint or self.checkpoint()
         own = own and replace(own, system=system)

@@ -22,7 +22,7 @@ from fem_mbs.files.store.database import BLOCK, Database, new_file
 from fem_mbs.files.store.description import describe
 from fem_mbs.files.store.values import packed, record
 from fem_mbs.solution.channels import Channel
-from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
+from fem_mbs.solution.history import ChannelHistory, Held, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns, turning_joints
 from fem_mbs.system.system import System
@@ -209,7 +209,9 @@ def save(solution: Queries, path: FilePath) -> FilePath:
         events=len(solution._hits),
         names=[] if checkpoint is None else list(checkpoint.names),
         first=history.state(0),
-        loading=next((name for name, own in LOADINGS.items() if own is history.instant), None),
+        loading=history.instant.time
+        if isinstance(history.instant, Held)
+        else next((name for name, own in LOADINGS.items() if own is history.instant), None),
     )
     events = [(event, state) for event, states in enumerate(solution._hits) for state in states]
     for number, (event, state) in enumerate(events, 1):
