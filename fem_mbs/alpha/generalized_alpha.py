@@ -24,7 +24,7 @@ from fem_mbs.alpha.local_error import (
     tolerances,
     worst,
 )
-from fem_mbs.alpha.memory import AlphaMemory, named, restarted
+from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors, named, restarted
 from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
@@ -176,7 +176,7 @@ class GeneralizedAlpha(Method):
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
-            memory = self.started(system, state, h, memory)._replace(errors=memory.errors)
+            memory = self.started(system, state, h, memory)._replace(errors=self._of_start(system, state, h, memory))
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
             by_numpy = partial(self.equations, system, state, h, memory)
@@ -225,6 +225,14 @@ class GeneralizedAlpha(Method):
             resolves=memory.resolves,
         )
         return Step(new, memory, solution.report, errors.local)
+
+    def _of_start(self, system: System, state: State, h: float, memory: AlphaMemory) -> CarriedErrors | None:
+        """Errors that are carried along where steps of ``h`` begin anew, which resolve less of accelerations."""
+        if (errors := memory.errors) is None or not errors.values.any():
+            return errors
+        values = errors.values.copy()
+        values[2] = values[3] = self.resolved(system, state, h, values[2])
+        return errors._replace(values=values)
 
     def prepared(
         self, system: System, state: State, h: float, memory: AlphaMemory, growth: float = GROWTH

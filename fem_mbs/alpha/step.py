@@ -384,8 +384,9 @@ class StepEquations:
 
         Of velocities the step gets the second one wrong, ``C_v h^3 v_ttt``: ``(w h)^2/12`` of their change in an
         oscillation of frequency ``w``. Where a step does not resolve it, the differences of accelerations that this is
-        made of tell nothing: then it is ``LARGEST`` of the change, of all nodes alike, as their forces on each other
-        leave the momentum as it is. All are components of the group.
+        made of tell nothing: it is ``LARGEST`` of the change at most, of all nodes alike, as their forces on each other
+        leave the momentum as it is, and an impulse, of which stiffness takes its share back. All are components of the
+        group.
         """
         system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
         defect, third = defects
@@ -401,8 +402,8 @@ class StepEquations:
         p[:n] = np.matvec(backwards, p[:n].reshape(-1, 6)).reshape(-1)
         Z = h * errors[4] + (solution.unknown.Z if len(solution.unknown.Z) else 0.0)
         known = rates + factors * (defect - p - Z)
-        known[0] -= np.where(system.orders < 2, 0.0, third) if system.k else third
         changes = known[:2].copy()
+        changes[1] += (np.where(system.orders < 2, 0.0, third) if system.k else third) / h
         nodes = kinematics.to_body(R, changes[:, :n].reshape(2, -1, 6))
         changes[:, :n] = kinematics.change(residual.body, nodes).reshape(2, -1)
         seen = changes[0] + system.to_body(R, Z / h) if system.damps else changes[0]
