@@ -179,12 +179,11 @@ def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
     return Measure(value, along(seen, joint.point_b), lambda: bend_along(seen, joint.point_b))
 
 
-def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -> Measure:
-    """Angle in rad about the axis ``about`` of a, or of b, by which the axis ``seen`` of the other node has turned."""
-    other = 3 - about - seen
-    sign = 1.0 if ((seen - about) % 3 == 1) == of_a else -1.0
-    pairs = ((seen, seen, 1.0), (other, seen, sign)) if of_a else ((seen, seen, 1.0), (seen, other, sign))
-    return angle(*(cosine_of(frames, joint.axes_a[..., i], sign * joint.axes_b[..., j]) for i, j, sign in pairs))
+def turn(frames: Frames, joint: JointFrame, about: int, of_a: bool) -> Measure:
+    """Angle in rad about an axis of a, or of b, by which the next axis of b, or the one before of a, has turned."""
+    seen, other = ((about + 1) % 3, (about + 2) % 3) if of_a else ((about + 2) % 3, (about + 1) % 3)
+    pairs = ((seen, seen), (other, seen) if of_a else (seen, other))
+    return angle(*(cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j]) for i, j in pairs))
 
 
 def of_rotations(value: Array, by_rotation: Array, bend: Callable[[], Array]) -> Measure:

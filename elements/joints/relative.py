@@ -204,8 +204,8 @@ class RelativeJoint(Constraint):
         if len(free) == 2:
             # a_i stays perpendicular to b_j: turning about a_i moves b_j, turning about b_j moves a_i
             ((i, j),) = self.cosines
-            return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
-        return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
+            return found | {ROTATIONS[i]: (turn, i, True), ROTATIONS[j]: (turn, j, False)}
+        return found | {ROTATIONS[k]: (turn, k, True) for k in free}
 
     def rotation_weights(self) -> list[Array]:
         """Weights ``(3, 3)`` of the relative rotation in the equations that close rotations."""

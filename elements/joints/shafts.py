@@ -225,7 +225,7 @@ class ScrewJoint(AxisJoint):
 
 def turned_with(frames: Frames, joint: JointFrame, lead: Array) -> Measure:
     """Angle in rad with whole turns, which the travel counts."""
-    travel, angle = translation(frames, joint, 2).value, turn(frames, joint, 2, 0, True)
+    travel, angle = translation(frames, joint, 2).value, turn(frames, joint, 2, True)
     turns = np.round(travel / lead - angle.value / (2.0 * np.pi))
     return angle._replace(value=angle.value + 2.0 * np.pi * turns)
 

@@ -180,7 +180,7 @@ def located(
         if not closing.any() and (gap >= -tolerance).all():
             low, guess = tau, np.inf
         else:
-            if abs(gap[worst]) <= tolerance[worst] and rate[worst] <= 0.0:
+            if abs(gap[worst]) <= tolerance[worst]:  # and it closes: open ones are deeper
                 break
             if gap[worst] < 0.0:
                 high = tau

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 import fem_mbs as mbs
-from fem_mbs.derivatives import parameters
+from fem_mbs.derivatives import eigen, parameters
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -417,3 +418,11 @@ def test_a_hinge_with_a_spring() -> None:
     np.testing.assert_allclose(rate, -a / (40.0 + 20.0 * np.sin(a)), rtol=1e-7)
     with pytest.raises(mbs.ModelError, match="nothing in the model depends on idle"):
         mbs.sensitivities(lambda k, idle: arm(k), {"k": 40.0, "idle": 1.0}, of=mbs.statics)
+
+
+@pytest.mark.parametrize(("push", "swings"), [(1e-6, True), (1e-16, False)])
+def test_what_is_at_rest_swings_whatever_the_size_of_its_shape(push: float, swings: bool) -> None:
+    """A stiffness beyond rounding makes it swing."""
+    stiffness, change = csc_array(np.diag([1.0, 0.0])), csc_array(np.diag([0.0, push]))
+    for size in (1e-4, 1.0, 1e4):
+        assert np.isnan(eigen._at_rest(stiffness, change, np.array([[0.0], [size]])))[0] == swings

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepRes
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.linkages import slider_crank
-from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import LowPass, NodeSensor, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.system.constraints import gradient_transpose_product
 from fem_mbs.system.matrices import mass_product
@@ -335,3 +336,32 @@ def test_explicit_angles_refuse_joints() -> None:
         mbs.ModelError, match="ClassicalRungeKutta is for models without constraints, and SphericalJoint"
     ):
         mbs.simulate(top(True), 0.1, 1e-3, mbs.ClassicalRungeKutta())
+
+
+def changing(system: mbs.System, method: mbs.Method, sizes: Array) -> tuple[mbs.State, Any]:
+    """The state after steps of given lengths, and what is remembered of it."""
+    state = mbs.start(system)
+    memory = method.init(system, state, sizes[0])
+    for h in sizes:
+        state, memory, *_ = method.step(system, state, h, memory)
+    return state, memory
+
+
+@methods
+def test_steps_that_change_all_the_time_have_order_two(method: mbs.ClassicalAlpha) -> None:
+    """A pendulum on a slanted axis whose height is filtered; the local error that each step tells is of order three."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node((0.3, 0.0, -1.0), so3.exp(np.array([0.3, 0.2, 0.1])), name="bob")
+    model.add(RigidBody(body, 2.0, (0.1, 0.2, 0.25)))
+    model.add(RevoluteJoint(model.ground, body, (0.2, 1.0, 0.3), point=(0, 0, 0)))
+    model.add(LowPass(model.add(NodeSensor(body, "position", (1, 0, 0))), 0.1))
+    system, found, forces, told = mbs.System(model), [], [], []
+    for parts in (1, 2, 8):
+        state, memory = changing(system, method, np.tile(np.array([0.02, 0.01, 0.03, 0.02]) / parts, 3 * parts))
+        found.append(np.concatenate([state.x[-1], state.v.ravel(), state.u, state.udot]))
+        forces.append(state.multipliers)
+        told.append(memory.error)
+    errors, off = (np.abs(np.array(own[:2]) - own[2]).max(axis=1) for own in (found, forces))
+    assert errors[0] < 0.02 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.3)
+    assert off[0] < 0.02 and off[1] < off[0] / 3.5
+    assert np.log2(told[0] / told[1]) == pytest.approx(3.0, abs=0.3)

@@ -377,6 +377,12 @@ def test_animation() -> None:
     swing = found.animation(0, frames=8)
     assert swing.t[-1] == 1.0
     assert np.linalg.norm(swing.rotation_vector(node)[2] - swing.rotation_vector(node)[0]) > 0.1
+    # the larger of both: a tenth of the extent, or half a radian
+    for mode in range(3):
+        drawn, length = found.animation(mode, frames=8), found.linear.system.length
+        moved = np.abs(drawn.x - drawn.x[0]).max() / (0.1 * length)
+        turned = np.abs(so3.log(drawn.R @ drawn.R[0].mT)).max() / 0.5
+        assert max(moved, turned) == pytest.approx(1.0, rel=1e-9)
     bend = found.animation(1, amplitude=1e-3, frames=8)
     assert bend.t[-1] == pytest.approx(1 / found.frequencies[1])
     np.testing.assert_allclose(bend.displacement(node)[2], 1e-3 * found.displacement(node)[1], rtol=1e-12, atol=1e-15)

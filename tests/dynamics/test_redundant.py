@@ -30,6 +30,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.system import projection
 
 Z = np.array([0.0, 0.0, 1.0])
 GROUPS = ("R3xSO3", "SE3")
@@ -291,6 +292,19 @@ def test_doubled_joints_of_a_beam_in_motion_at_rest_and_swinging(group: str) -> 
         assert len(resting.redundant) == (0 if count == 1 else 4)
     for one, two in zip(*results, strict=True):
         np.testing.assert_allclose(two, one, rtol=1e-7, atol=1e-8)
+
+
+def test_what_no_motion_closes_is_left_of_gaps() -> None:
+    """Of rates of joints nothing, of any gaps the same as of what is left of them."""
+    system = mbs.simulate(door(3, "R3xSO3")[0], 0.01, 0.01).system
+    motion = system.at_rest()
+    left, rng = projection(system, motion), np.random.default_rng(0)
+    B = tangent.gradient_matrix(system, system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0)).gradients)
+    gaps, closed = rng.normal(size=system.m), B @ rng.normal(size=B.shape[1])
+    unmet = left.unmet(gaps)
+    assert np.abs(unmet).max() > 0.1
+    np.testing.assert_allclose(left.unmet(unmet), unmet, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(left.unmet(gaps + closed), unmet, rtol=0, atol=1e-7)
 
 
 def crossed(upper: object, lower: object) -> mbs.Model:

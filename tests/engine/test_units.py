@@ -168,6 +168,18 @@ def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
     assert there == pytest.approx(here, rel=1e-12)
 
 
+def test_a_joint_accelerates_the_reduced_masses_of_both_bodies() -> None:
+    """Of 3 and 6 kg, and of 2 and 1 kg m^2 across the axis; along equations of lengths, and along the others."""
+    model = mbs.Model()
+    one, other = (model.add_node((x, 0, 0)) for x in (0.0, 0.0))
+    model.add(RigidBody(one, 3.0, (2.0, 3.0, 4.0)))
+    model.add(RigidBody(other, 6.0, (2.0, 1.5, 3.0)))
+    model.add(RevoluteJoint(one, other, (0, 0, 1)))
+    of_length, others = mbs.System(model).constraint_mass
+    np.testing.assert_allclose(np.sort(of_length), [0, 0, 2, 2, 2], rtol=1e-12)
+    np.testing.assert_allclose(np.sort(others), [0, 0, 0, 1, 1], rtol=1e-12)
+
+
 def test_words_of_what_changed_have_no_units() -> None:
     """A drive that jumps by half of the extent."""
     texts = []

@@ -268,3 +268,5 @@ def test_what_a_run_has_computed_is_not_replaced(name: str) -> None:
     with pytest.raises(mbs.ModelError, match=f"Solution of 3 states .*: {name} is a result, and stays as it is"):
         setattr(run, name, 3)
     assert getattr(run, name) is kept
+    with pytest.raises(mbs.ModelError, match="no attribute 'angel' that could be set.*'angle'"):
+        run.angel = 3

@@ -220,8 +220,7 @@ class ClassicalAlpha(Method):
         nodes = chart.lower(to_world(system, state.R, system.nodes_of(w), np.zeros((system.n, 6))))[0]
         dc = memory.rates[: nodes.size].reshape(nodes.shape)[:, 3:]
         nodes[:, 3:] += self.kind.missed(memory.c, dc)
-        own = np.where(system.order < 2, 0.0, system.own_of(w))
-        rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, own)
+        rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, system.own_of(w))
         return rates, memory.highest + ratio * (memory.a - memory.highest)
 
     def _kept(self, system: System, memory: ClassicalMemory) -> Linearization | None:
