@@ -15,6 +15,7 @@ import pytest
 from catalogue import PLAIN
 from plants import rotor as plant
 from plants import step_of_oscillator
+from scipy.integrate import simpson
 from test_redundant import CRANK_ROCKER, four_bar
 from test_rolling_disc import STEADY, errors
 
@@ -351,11 +352,14 @@ def test_sensors_and_controllers_have_the_order_of_the_tableau(tableau: str) -> 
     model, _, hinge = plant("R3xSO3")
     angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))
     model.add(JointActuator(hinge, model.add(PID(1.0 - angle, P=40.0, D=3.0, rate=-rate))))
+    model.add(LowPass(angle, 0.2), name="lag")
     found = []
     for h in (0.05, 0.025):
         solution = mbs.simulate(model, 0.5, h, RKMK(tableau))
         exact = step_of_oscillator(solution.t, np.sqrt(80.0), 3.0)
         found.append(np.abs(solution.coordinate(hinge) - exact).max())
+    lag = solution.channel("lag").ravel()
+    np.testing.assert_allclose(lag[-1] - lag[0], simpson(exact - lag, x=solution.t) / 0.2, rtol=1e-3)
     assert np.log2(found[0] / found[1]) > TABLEAUS[tableau].order - 0.1
 
 

@@ -228,8 +228,9 @@ def test_kept_matrix_serves_while_it_contracts() -> None:
 def test_matrix_of_the_last_problem_is_kept_and_replaced_if_it_is_bad() -> None:
     first = newton_solve(Root(), 1.45, Newton(modified=True))
     good, bad, full = Root(), Root(), Root()
-    found = newton_solve(good, 1.4, Newton(modified=True), kept=first.linearization)
-    assert found.report.factorizations == 0 and found.linearization == first.linearization
+    for line_search in (False, True):
+        found = newton_solve(good, 1.4, Newton(modified=True, line_search=line_search), kept=first.linearization)
+        assert found.report.factorizations == 0 and found.linearization == first.linearization
     found = newton_solve(bad, 1.4, Newton(modified=True), kept=100.0)
     assert found.unknown == pytest.approx(np.sqrt(2.0), abs=1e-8)
     assert found.report.factorizations == 1 and found.linearization == 2.0 * bad.linearized[0]

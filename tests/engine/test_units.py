@@ -83,9 +83,9 @@ def frame(u: float, w: float) -> mbs.Model:
 def falling(u: float, w: float) -> mbs.Model:
     """A box that is thrown on a floor, a ball that bounces, and a slider with a stop."""
     model = mbs.Model(gravity=(0, 0, -9.81 * u))
-    box = body(model, (0, 0, 0.16), u, w, velocity=(0.8 * u, 0.1 * u, 0), angular_velocity=(0.2, 0.5, 0.1))
-    ball = body(model, (1, 0, 0.2), u, w, velocity=(0.3 * u, 0, 0))
-    slider = body(model, (0, 1, 0.5), u, w, velocity=(u, 0, 0))
+    box = body(model, (0, 0, 0.13), u, w, velocity=(0.8 * u, 0.1 * u, 0), angular_velocity=(0.2, 0.5, 0.1))
+    ball = body(model, (1, 0, 0.13), u, w, velocity=(0.3 * u, 0, 0))
+    slider = body(model, (0, 1, 0.5), u, w, velocity=(2 * u, 0, 0))
     model.add(Contact(model.ground, box, Plane(), Box((0.3 * u, 0.3 * u, 0.2 * u)), friction=0.3, restitution=0.2))
     model.add(Contact(model.ground, ball, Plane(), Ball(0.1 * u), friction=0.2, restitution=0.6))
     rail = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
@@ -120,6 +120,23 @@ def analyses(model: mbs.Model, u: float, w: float) -> list[Any]:
     ]
 
 
+def lever(u: float, w: float) -> mbs.Model:
+    """A lever on a hinge, whose end a spring holds and its weight presses on a floor with friction."""
+    model = mbs.Model(gravity=(0, 0, -9.81 * u))
+    arm, foot = body(model, (0.5, 0, 0.3), u, w), body(model, (1.0, 0, 0.1), u, w)
+    model.add(RevoluteJoint(model.ground, arm, (0, 1, 0), point=(0, 0, 0.5 * u)))
+    model.add(RevoluteJoint(arm, foot, (0, 1, 0)))
+    model.add(Bushing(arm, foot, [*3 * [0.0], *3 * [5.0 * w * u * u]]))
+    model.add(Contact(model.ground, foot, Plane(), Ball(0.1 * u), friction=0.3))
+    return model
+
+
+def pressed(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """Where it comes to rest, with what forces, and after how many iterations."""
+    found = mbs.statics(model)
+    return [found.x / u, found.R, found.stats.newton_iterations, found.multipliers_all[:, :3] / (w * u)]
+
+
 def assembled(model: mbs.Model, u: float, w: float) -> list[Any]:
     """Bodies that were shaken, brought back so that joints close."""
     rng, (_, crank, *rod, disc) = np.random.default_rng(1), model.nodes
@@ -147,6 +164,7 @@ CASES: dict[str, tuple[Callable[[float, float], mbs.Model], Any]] = {
     "machine, Radau": (machine, lambda *own: run(*own, mbs.RadauIIA(), fixed)),
     "contact": (falling, lambda *own: run(*own, mbs.NonsmoothAlpha(), fixed)),
     "frame": (frame, analyses),
+    "lever on a floor": (lever, pressed),
     "open joints": (machine, assembled),
 }
 

@@ -41,6 +41,21 @@ def test_a_cylinder_carries_its_classical_load() -> None:
     assert around == pytest.approx(N / (SHARE * np.pi**2 * section.stiffness[3, 3] / a**2))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_it_does_not_depend_on_the_axes(seed: int) -> None:
+    """Forces, curvatures and edges in axes turned by any angle."""
+    rng = np.random.default_rng(seed)
+    section = ShellSection.isotropic(1e-3, E=E, nu=NU, rho=1000.0)
+    N, K, sides = -np.eye(2) + 0.5 * rng.normal(size=(2, 2)), rng.normal(size=(2, 2)), 0.2 * rng.normal(size=(2, 2))
+    found = []
+    for a in (0.0, *rng.uniform(0, 2 * np.pi, 3)):
+        Q = np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]])
+        n, k = (Q @ (own + own.T) @ Q.T for own in (N, K))
+        force, curvature = np.array([[n[0, 0], n[1, 1], n[0, 1]]]), np.array([[k[0, 0], k[1, 1], 2 * k[0, 1]]])
+        found.append(compression(force, curvature, section.stiffness[None, :6, :6], (sides @ Q.T)[None])[0])
+    np.testing.assert_allclose(found, found[0], rtol=1e-9)
+
+
 def clamped(h: float, elements: int) -> tuple[mbs.Model, Shell]:
     """Pulled from a clamped edge, beside which it is compressed across: 0.03 of the pull."""
     model = mbs.Model(gravity=(0, 0, 0))
