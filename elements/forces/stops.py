@@ -229,7 +229,7 @@ class RigidStopBatch(UnilateralBatch):
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
         ways = np.stack([linear[self.nodes], turn[self.nodes]], axis=-1)
-        return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=(1, 2)))
+        return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=1).T)
 
     def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
         gaps = np.minimum(gaps, UNSEEN) if self.angle else gaps
@@ -251,7 +251,7 @@ class RigidStopBatch(UnilateralBatch):
             return super().followed(motion, before)
         last, h = motion.u[self.follows], motion.t - before.t
         ways = h * np.linalg.norm(before.V.reshape(-1, 2, 3), axis=-1)
-        if (self.closing(motion, *ways.T) > UNSEEN).any():
+        if (self.closing(motion, *ways.T).sum(axis=0) > UNSEEN).any():
             measured = self._measured(before)
             rate = np.vecdot(measured.gradient, self._coordinates.velocities(before))
             last = continued(measured.value[:, None], last) + h * rate[:, None]

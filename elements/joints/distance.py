@@ -196,7 +196,7 @@ class RopeBatch(UnilateralBatch, of=Rope):
         return np.asarray(self._length[:, None] - apart)
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
-        return np.asarray((linear[self.nodes] + turn[self.nodes] * self.reach).sum(axis=1))
+        return np.stack([linear[self.nodes].sum(axis=1), (turn[self.nodes] * self.reach).sum(axis=1)])
 
     def points(self, motion: Motion) -> Array:
         return self._ends(motion)[:, 1:]

@@ -55,9 +55,12 @@ class Contacts:
         free = np.asarray((self.open.equation[: 6 * system.n].reshape(-1, 2, 3) >= 0).any(axis=2))
         self._moving = free.any(axis=1).astype(float)
         moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
-        ways, turns = self._moved = np.concatenate([np.zeros((0, 2), np.bool_), *moved]).T
+        every_way = np.concatenate([np.zeros((0, 2), np.bool_), *moved])
+        # one for all where they are alike
+        ways, turns = self._moved = (every_way[:1] if (every_way == every_way[:1]).all() else every_way).T
         self._per_rate = np.tile([1.0, 1.0, 1.0, *3 * [system.length]], system.n)
-        self._kinds = ~turns, turns & ~ways, turns & ways
+        kinds = ~turns, turns & ~ways, turns & ways
+        self._kinds = [own if 0 < own.sum() < len(own) else slice(None if own.all() else 0) for own in kinds]
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -149,15 +152,13 @@ class Contacts:
         numbers = np.flatnonzero(gap < np.inf)
         return numbers[gap[numbers] <= share * self.size[numbers]]
 
-    def clearance(self, motion: Motion, gap: Array, near: BoolArray, before: Array) -> Array:
-        """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
-        clear, length = before.copy(), self.system.length
+    def put_clearance(self, clear: Array, motion: Motion, gap: Array, near: BoolArray) -> None:
+        """Among paths ``(E,)`` of the fastest point of the model that close no gap, put those of elements near."""
         for part in self.of(near):
-            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, length)
-        return clear
+            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, self.system.length)
 
     def paths(self, led: float, turned: float) -> Array:
-        """Paths ``(E,)`` that count: of the fastest node, of turns, or of both, as these change gaps."""
+        """Paths ``(E,)``, or one of all, that count: of the fastest node, of turns or of both, as these change gaps."""
         ways, turns = self._moved
         return np.asarray(led * ways + turned * turns)
 
@@ -168,7 +169,7 @@ class Contacts:
 
     def least(self, clear: Array) -> tuple[float, float, float]:
         """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
-        least = (float(clear.min(initial=np.inf, where=own)) for own in self._kinds)
+        least = (float(clear[own].min(initial=np.inf)) for own in self._kinds)
         ways, turns, both = (path - SLACK * self.system.length for path in least)
         return ways, turns, both
 
@@ -180,7 +181,7 @@ class Contacts:
         before, after, change = speeds
         ways = (last.t - first.t) * (np.maximum(before, after) + 0.5 * change)
         for part in self.of(near):
-            result[part.numbers] = part.batch.closing(motion, *ways.T)[:, None]
+            result[part.numbers] = part.batch.closing(motion, *ways.T).sum(axis=0)[:, None]
         return result
 
     def without(self, state: State) -> State:

@@ -68,7 +68,7 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
     motion, clear = system.motion(state), before.clear - contacts.paths(*gone)
     near = clear <= SLACK * system.length
     gap = contacts.gaps(motion, near)
-    clear = contacts.clearance(motion, gap, near, clear)
+    contacts.put_clearance(clear, motion, gap, near)
     after = Watch(clear, contacts.least(clear), speed=speed)
     if not after.closes(*paths):
         return state, _sparing(contacts, after, state, h)

@@ -111,13 +111,13 @@ class UnilateralBatch(ElementBatch):
         return np.stack([moving[self.nodes].any(axis=1), turns.any(axis=1)], axis=1)
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
-        """By how much gaps ``(n,)`` may close while nodes move by ``linear`` (N,) m and turn by ``turn`` (N,) rad."""
+        """By how much gaps may close ``(2, n)`` as nodes move by ``linear`` (N,) m, and turn by ``turn`` (N,) rad."""
         x, way = motion.x[self.nodes], linear[self.nodes]
         apart, reach = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1), np.broadcast_to(self.reach, (len(x), 2))
         arms = np.minimum(reach, apart[:, None] + reach[:, ::-1])
         turned = (self._of_ends(turn) * np.minimum(arms, FARTHEST)).sum(axis=1)
         moved = np.minimum(way.sum(axis=1), 2.0 * way.max(axis=1))
-        return np.where(np.isinf(arms).all(axis=1), np.inf, moved + turned)
+        return np.stack([moved, np.where(np.isinf(arms).all(axis=1), np.inf, turned)])
 
     def _of_ends(self, values: Array | BoolArray) -> Array:
         """Of the first and of the last node, ``(n, 2)``; where there are more, the largest of all for both."""
@@ -129,8 +129,7 @@ class UnilateralBatch(ElementBatch):
 
         Of nodes, those count that are ``moving``: 1 of each ``(N,)``, 0 of those that are held.
         """
-        none = np.zeros(len(moving))
-        closing = np.maximum(self.closing(motion, moving, none), self.closing(motion, none, moving / length))
+        closing = self.closing(motion, moving, moving / length).max(axis=0)
         return np.asarray(gaps.min(axis=1) / np.maximum(closing, NEVER))
 
     def some(self, rows: IntArray) -> UnilateralBatch:

@@ -105,7 +105,7 @@ def test_bodies_come_no_nearer_than_their_ways_allow(pair: tuple[str, str]) -> N
         before, after = (batch.gaps(at).min() for at in (motion, moved(motion, step)))
         ways = np.linalg.norm(step.reshape(3, 2, 3), axis=-1)
         if before > 0.0:
-            (most,) = batch.closing(motion, *ways.T)
+            (most,) = batch.closing(motion, *ways.T).sum(axis=0)
             least = min(least, most - abs(before - after))
     assert 0.0 <= least < np.inf or "bush" in pair and least == np.inf
 
