@@ -123,6 +123,12 @@ class ShellBatch(BeamElements):
         law = self._law.sum(axis=1)[:, :6, :6] / area[:, None, None]
         return compression(force / area[:, None], curved, law, sides(d)), WRINKLES
 
+    def waves(self, d: Array) -> Array:
+        """How the normals turn in the corners."""
+        turns = np.vecmat(d.reshape(-1, 4, 6)[..., 3:], self._frames)[..., :2]
+        changes = turns - turns.mean(axis=1, keepdims=True)
+        return np.stack([(np.abs(part) ** 2).sum(axis=2).mean(axis=1) for part in (turns, changes)])
+
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s, _ = self._strains(self._points.rows(d), d)

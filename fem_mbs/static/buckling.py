@@ -5,6 +5,7 @@ docs/statics.md, "Buckling".
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +15,12 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import as_joints
-from fem_mbs.contracts import PositiveInt, State, checked, number
-from fem_mbs.errors import ModelError
+from fem_mbs.contracts import Element, ElementBatch, PositiveInt, State, checked, number
+from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.eigen import arpack
 from fem_mbs.modal.linear_model import LinearModel, linearize
-from fem_mbs.modal.shapes import ShapesOfMotion
+from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_short_waves
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional
@@ -39,6 +40,8 @@ FARTHEST = 1e6
 REAL = 1e-6
 """Imaginary part, against its size, up to which a factor is real."""
 SPARE = 4
+LARGE_STRAIN = 0.1
+LOG = logging.getLogger("fem_mbs")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,10 +120,24 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
-    nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
+    try:
+        nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
+    except ConvergenceError as failure:  # as of shafts in tension, many of whose factors are alike and far away
+        raise ConvergenceError(
+            f"{failure}. A model in tension may not buckle at all{stiffness.turned_round()}"
+        ) from failure
     distances, z = stiffness.singular(count, SHARE * nearest[0])
     linear = linearize(model, system.to_user(point.state()) if system is whole else given)
-    return Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
+    result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
+    warn_of_short_waves(result, "buckling", "its load factor")
+    stretch, owner = stiffness.stretch()
+    if distances[0] * stretch > LARGE_STRAIN:
+        LOG.warning(
+            "buckling: at the nearest load factor, %.6g, %s would be stretched by %.2g, far beyond small strains, for "
+            "which its law is: these loads do not make the model buckle before%s",
+            *(result.factors[0], owner, distances[0] * stretch, stiffness.turned_round()),
+        )
+    return result
 
 
 def shaped(linear: LinearModel, free: Array) -> tuple[Array, Array]:
@@ -154,9 +171,34 @@ class _Stiffness:
         if self.motion == 0.0:
             raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
 
+    def stretch(self) -> tuple[float, Element | None]:
+        """The largest of what cells with a law of stress are stretched by a unit of load, and where."""
+        system, worst, where = self.equations.system, 0.0, None
+        u = np.matvec(self.point.R, self.d[: 6 * system.n].reshape(-1, 6)[:, :3])
+        for batch in system.batches:
+            if type(batch).with_stress is ElementBatch.with_stress:
+                continue
+            ends = batch.nodes, np.roll(batch.nodes, 1, axis=1)
+            apart, moved = (of[ends[0]] - of[ends[1]] for of in (self.point.x, u))
+            stretch = np.abs(np.vecdot(apart, moved) / np.vecdot(apart, apart)).max(axis=1)
+            if (largest := float(stretch.max())) > worst:
+                worst, where = largest, batch.owners[int(stretch.argmax())]
+        return worst, where
+
+    def turned_round(self) -> str:
+        """At which load factor the model buckles under loads that are turned round, in words."""
+        try:
+            distances, _ = self.singular(1, -PROBE / self.motion)
+        except FemMbsError:
+            return ""
+        return f"; turned round, the loads do so at a load factor of {self.point.load - distances[0]:.4g}"
+
     def singular(self, count: int, h: float) -> tuple[Array, Array]:
-        """Distances in load to where it is singular, and null vectors ``(size, count)``; ``h`` is of the difference."""
-        rate = self.rate(h)
+        """Distances in load to where it is singular, and null vectors ``(size, count)``.
+
+        ``h`` is of the difference; below zero, of loads that are turned round.
+        """
+        rate = self.rate(h) * np.sign(h)
         n = rate.shape[0]
         if n <= DENSE_SIZE or count + SPARE >= n - 1:
             theta, z = eig(-self.solve(rate.toarray()))
@@ -167,8 +209,8 @@ class _Stiffness:
         keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > least)
         if not keep.any():
             raise ModelError(
-                "buckling: these loads do not make the model buckle; turn them round if they should. Loads that follow "
-                "may make it flutter, which mbs.modes at states of mbs.statics shows"
+                f"buckling: these loads do not make the model buckle{self.turned_round() if h > 0.0 else ''}. Loads "
+                "that follow may make it flutter, which mbs.modes at states of mbs.statics shows"
             )
         theta, z = theta[keep].real, z[:, keep].real
         order = np.argsort(-theta)[:count]

@@ -77,6 +77,33 @@ def test_thin_sheets_on_coarse_meshes_are_named_once(caplog: pytest.LogCaptureFi
         caplog.clear()
 
 
+def test_modes_with_waves_of_few_elements_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A square plate has one half wave each way; a tube under its axial load has many, which a coarse mesh cannot."""
+    model, n = mbs.Model(gravity=(0, 0, 0)), 5
+    section = ShellSection.isotropic(0.01, E=E, nu=NU, rho=1000.0)
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (n, n))
+    for node in {node for edge in ("left", "right", "top", "bottom") for node in plate.edge(edge)}:
+        model.fix(node, translation=(node in plate.edge("left"), node is plate.nodes[0], True), rotation=False)
+    model.add(EdgeLoad(plate.edge("right"), (-1.0, 0, 0)))
+    D = section.stiffness[3, 3]
+    assert mbs.buckling(model, 1).factors[0] == pytest.approx(4 * np.pi**2 * D, rel=0.04)
+    assert "waves" not in caplog.text
+    mbs.modes(model, 6)
+    assert "modes: mode 4 has waves of" in caplog.text
+    caplog.clear()
+    model = mbs.Model(gravity=(0, 0, 0))
+
+    def around(u: float, v: float) -> tuple[float, float, float]:
+        return np.cos(2 * np.pi * u), np.sin(2 * np.pi * u), 2 * v
+
+    tank = Shell.surface(model, around, section, elements=(16, 6), closed=(True, False), name="tank")
+    for node in tank.edge("bottom"):
+        model.fix(node)
+    model.add(EdgeLoad(tank.edge("top"), (0, 0, -1.0)))
+    mbs.buckling(model)
+    assert "in Shell 'tank'" in caplog.text
+
+
 def test_thick_ones_and_fine_meshes_are_not(caplog: pytest.LogCaptureFixture) -> None:
     for h, elements in ((0.02, 4), (4e-3, 12)):
         mbs.simulate(clamped(h, elements)[0], 0.01, 1e-3)

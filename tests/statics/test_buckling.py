@@ -81,6 +81,22 @@ def test_columns_of_euler(ends: str, interpolation: str) -> None:
     np.testing.assert_allclose(extrapolated, COLUMNS[ends] * np.array([1.0, 1.7]), rtol=2e-5)
 
 
+def test_a_pulled_column_does_not_buckle(caplog: pytest.LogCaptureFixture) -> None:
+    """What is singular there is its shear, at strains beyond its law; Euler's load is that of the load turned round."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    rod = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7850), elements=4)
+    model.fix(rod.nodes[0])
+    load = model.add(Force(rod.nodes[-1], (1000.0, 0, 0)))
+    assert mbs.buckling(model).factors[0] > 1e4
+    (text,) = caplog.messages
+    assert "would be stretched by 0.3" in text and "load factor of -4.1" in text
+    caplog.clear()
+    model.remove(load)
+    model.add(Force(rod.nodes[-1], (-1000.0, 0, 0)))
+    assert mbs.buckling(model).factors[0] == pytest.approx(np.pi**3 * 0.01**4 * 210e9 / 16 / 1000.0, rel=0.02)
+    assert not caplog.messages
+
+
 @pytest.mark.parametrize("ends", ["clamped and free", "hinged"])
 def test_shear_weakens_a_stout_column(ends: str) -> None:
     """Haringx: ``(sqrt(1 + 4 P_E/GA) - 1) GA/2``, what the equations of Reissner's beam give without its shortening."""
