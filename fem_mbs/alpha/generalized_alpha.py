@@ -14,20 +14,21 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.index2 import Index2Equations
-from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
     begun,
     carried_on,
     errors_of_step,
     highest_derivatives,
+    instability,
+    most_turn,
     tolerances,
+    turn_of_a_step,
     worst,
 )
 from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors, named, restarted
 from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
-from fem_mbs.alpha.stabilized import StabilizedEquations
+from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
 from fem_mbs.alpha.starting_values import adapted, before_the_start, kept_matrix, perturbed, resolved, shifted
 from fem_mbs.alpha.step import Scheme, StepEquations
 from fem_mbs.arrays import Array
@@ -305,13 +306,13 @@ class GeneralizedAlpha(Method):
     def advice(self, state: State, h: float) -> str:
         """What may help; where bodies turn further in a step than the method bears, the limit."""
         turn = turn_of_a_step(state, h)
-        if turn <= limit(self.rho_inf):
+        if turn <= most_turn(self.rho_inf):
             return super().advice(state, h)
         others = "" if self.formulation == "stabilized" else ", the default formulation"
         return (
             f"{super().advice(state, h)}\n  a node turns by {turn:.2g} rad a step; with rho_inf = {self.rho_inf:g}, "
-            f"stiff beams, and joints of index 3, may become unstable above about {limit(self.rho_inf):.2g} rad: try a "
-            f"smaller step, a smaller rho_inf{others}, or group='SE3'"
+            f"stiff beams, and joints of index 3, may become unstable above about {most_turn(self.rho_inf):.2g} rad: "
+            f"try a smaller step, a smaller rho_inf{others}, or group='SE3'"
         )
 
     def doubt(self, system: System, state: State, h: float) -> str:

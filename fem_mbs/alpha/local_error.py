@@ -2,6 +2,9 @@
 
 How far Newton's method has to go in a step follows from it, too: well below what the step itself gets wrong
 (docs/theory.md, "When Newton's method stops").
+
+Where velocities leave the constraints that positions obey, index 3 is unstable (docs/theory.md, "Index 3 and its
+limit").
 """
 
 from __future__ import annotations
@@ -11,15 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
 from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
+from fem_mbs.alpha.stabilized import Index2Equations
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Motion, State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
-from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
+from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
@@ -330,3 +333,42 @@ def worst(system: System, values: Array) -> Array:
     parts = values[: 6 * system.n].reshape(-1, 2, 3)
     sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
     return sizes
+
+
+ASTRAY = 0.05
+"""Share of the largest velocity by which velocities may miss the constraints of joints."""
+NEAR = 0.5
+"""Share of the limit of turns from which on velocities are looked at."""
+
+
+def turn_of_a_step(state: State, h: float) -> float:
+    """Largest turn of a node in a step, in rad."""
+    return h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
+
+
+def most_turn(rho_inf: float) -> float:
+    """Turn of a step in rad above which index 3 may be unstable."""
+    return 1.0 - rho_inf
+
+
+def instability(system: System, state: State, h: float, rho_inf: float) -> str:
+    """What is to be said of a state of index 3 whose velocities leave their constraints; empty if they do not."""
+    turn = turn_of_a_step(state, h)
+    if not system.m or turn < NEAR * most_turn(rho_inf):
+        return ""
+    evaluation = system.evaluate_at(state)
+    gaps = np.abs(velocity_residual(system, evaluation) * system.constraint_weight)
+    velocity, acceleration = (
+        float(np.abs(v * system.weight).max()) for v in (state.rates, highest_derivatives(system, state))
+    )
+    # a mechanism that turns back is at rest for an instant
+    speed = max(velocity, acceleration**0.5)
+    if gaps.max() <= ASTRAY * speed:
+        return ""
+    owner, equation = system.constraint_owner[int(np.argmax(gaps))]
+    return (
+        f"{owner}: at t = {state.t:.4g} s velocities leave its constraint ({equation}) by "
+        f"{100.0 * gaps.max() / speed:.0f} % of the largest: index 3 is unstable here. A node turned by {turn:.2g} rad "
+        f"a step, and with rho_inf = {rho_inf:g} it becomes so above about {most_turn(rho_inf):.2g} rad; try the "
+        "default formulation, a smaller step or a smaller rho_inf"
+    )

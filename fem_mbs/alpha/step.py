@@ -4,9 +4,8 @@ Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, u
 :class:`StepEquations`, in this order, for the index-3 equations; :func:`fem_mbs.newton.solve` leads from the first to
 the solution of which the last makes a state (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group,
 eqs. 71-79 in local coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60.
-Other formulations of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of
-Gear, Gupta and Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of
-positions.
+Other formulations of the constraints are subclasses that say what differs: the default and that of Gear, Gupta and
+Leimkuhler in ``stabilized.py``. Equations of velocities that cannot be integrated stand beside those of positions.
 
 What serves the step and is not it is beside this file: Newmark's formulas and a better first guess (``newmark.py``),
 errors and what they ask of Newton's method (``local_error.py``), starting values, also of steps of another length

@@ -16,7 +16,7 @@ from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.elements.contact.curves import hermite
+from fem_mbs.elements.contact.tubes import hermite
 from fem_mbs.newton import FAILURES, NotConvergedError
 
 LONGER, BESIDE = 1.25, 1.6

@@ -14,8 +14,8 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, UnilateralBatch
 from fem_mbs.elements import Ball, Beam, BeamContact, BeamSection, Capsule
-from fem_mbs.elements.contact.curves import _way
 from fem_mbs.elements.contact.pairs import every
+from fem_mbs.elements.contact.tubes import _way
 from fem_mbs.lie import so3
 
 SECTION = BeamSection.circle(0.02, 5e8, 0.3, 1000.0)

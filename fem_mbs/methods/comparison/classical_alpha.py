@@ -17,8 +17,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.index3_limit import instability
-from fem_mbs.alpha.local_error import highest_derivatives, tolerances
+from fem_mbs.alpha.local_error import highest_derivatives, instability, tolerances
 from fem_mbs.alpha.newmark import SAME, Parameters, PredictorHistory, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved

@@ -19,7 +19,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.index3_limit import ASTRAY, limit
+from fem_mbs.alpha.local_error import ASTRAY, most_turn
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import State, Step, checked, choice, unconstrained
 from fem_mbs.errors import ConvergenceError, LawError, ModelError
@@ -51,7 +51,7 @@ def check_norm(system: System, t: float, rho_inf: float, before: Array, after: S
         f"{system.nodes[worst]}: at t = {t:.6g} s the rates of its Euler parameters leave the unit sphere by "
         f"{100.0 * missed[worst] / size:.0f} % of the largest: their norm, a constraint of index 3, is unstable. The "
         f"node turned by {turn:.2g} rad in the step, and with rho_inf = {rho_inf:g} it becomes so above about "
-        f"{2.0 * limit(rho_inf):.2g} rad. Try a smaller step, a smaller rho_inf, or a method on the group such as "
+        f"{2.0 * most_turn(rho_inf):.2g} rad. Try a smaller step, a smaller rho_inf, or a method on the group such as "
         "GeneralizedAlpha; the error has the steps so far as its solution",
         t,
     )

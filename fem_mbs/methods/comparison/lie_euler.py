@@ -2,7 +2,7 @@
 
 *Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13. In the implicit ones the increment ``D``
 of a step is solved for as in the generalised-alpha method, with Euler's formulas ``v = D/h``, ``vdot = (v - v_n)/h`` in
-place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``, ``alpha/index2.py``, and below for
+place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``, ``alpha/stabilized.py``, and below for
 index 1, where ``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0`` stands in place of ``Phi = 0``, and for all
 levels at once (eq. 6, the form ODAE), where each of the lower two gets a correction in the metric of the mass,
 
@@ -19,10 +19,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
+from fem_mbs.alpha.stabilized import Index2Equations
 from fem_mbs.alpha.step import (
     Correction,
     Linearization,
