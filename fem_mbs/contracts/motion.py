@@ -120,9 +120,11 @@ class State(Public):
     turns : function or None
         Whole turns ``(c,)`` that coordinates of joints have made up to it, by the names of the joints, where a solution
         can tell: what goes on from it counts on.
+    before : State or None
+        Inside a run, where something jumps: the end of the step that led there, just before the jump.
     """
 
-    _internal = ("rates", "turns")
+    _internal = ("rates", "turns", "before")
 
     t: float
     x: Array
@@ -135,6 +137,7 @@ class State(Public):
     uddot: Array = field(default_factory=none)
     source: Source | None = field(default=None, repr=False, compare=False)
     turns: Callable[[], Mapping[Any, Array]] | None = field(default=None, repr=False, compare=False)
+    before: State | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         own = f", {len(self.u)} internal variables" if len(self.u) else ""

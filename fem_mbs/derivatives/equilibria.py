@@ -68,8 +68,8 @@ def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
 
 
 def _place(system: System, instant: Instant, state: State) -> tuple[Equations, Point]:
-    point = Point(state.x, state.R, state.u, state.multipliers, state.t)
-    return Equations(system, Loading(instant, 0.0, state.t or 1.0)), point
+    point = Point.of(state)
+    return Equations(system, Loading(instant, 0.0, state.t or 1.0), point), point
 
 
 def _solutions(
@@ -122,7 +122,8 @@ def residuals_beside(
         x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
         R = np.where(held[:, None, None], other.R0, point.R)
         u = np.where(system.order < 0, other.u0 + point.u - system.u0, point.u)
-        place, own = point._replace(x=x, R=R, u=u), Equations(other, equations.loading)
+        place = point._replace(x=x, R=R, u=u)
+        own = Equations(other, equations.loading, place)
         own.force_factor = equations.force_factor
         beside.append((own, place))
         values.append(own.residual(own.evaluate(place)))
@@ -178,9 +179,9 @@ class _Limit:
 
     def __init__(self, system: System, instant: Instant, span: tuple[float, float], state: State) -> None:
         self.system = system
-        self.equations = Equations(system, Loading(instant, *span))
+        point = Point.of(state)
+        self.equations = Equations(system, Loading(instant, *span), point)
         self.weight = np.concatenate([system.weight[system.free_rows] ** 2, np.zeros(system.m + 1)])
-        point = Point(state.x, state.R, state.u, state.multipliers, state.t)
         # the softest motion goes along
         matrix = self.equations.factor(self.equations.evaluate(point))
         self.c = np.zeros(system.size + 1)

@@ -80,7 +80,12 @@ class Events:
         self._signs = [{np.sign(value)} for value in self.values]
 
     def until(self, state: State) -> State | None:
-        """Find the events on the way to a state; the state of the one that ends the run, if there is one."""
+        """Find the events on the way to a state; the state of the one that ends the run, if there is one.
+
+        Where something jumps, they are on the way to just before it, or at the jump.
+        """
+        if state.before is not None and (end := self.until(state.before)) is not None:
+            return end
         last = self._last
         values = [own.value(state, last, before) for own, before in zip(self._watched, self.values, strict=True)]
         zeros = [(*found, k) for k, value in enumerate(values) if (found := self._zero(k, state, value)) is not None]
@@ -117,7 +122,7 @@ class Events:
         up, down = before < 0.0 <= value, before > 0.0 >= value
         if not ((up and own.event.direction >= 0) or (down and own.event.direction <= 0)):
             return None
-        if value == 0.0:
+        if value == 0.0 or first.t == state.t:
             return 1.0, state
 
         from scipy.optimize import brentq  # which takes long to import

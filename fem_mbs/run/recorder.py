@@ -90,7 +90,7 @@ class AtTimes:
             if before is None or t == state.t:
                 yield state
             else:
-                yield self.between(before, state, (t - before.t) / (state.t - before.t))
+                yield self.between(before, state.before or state, (t - before.t) / (state.t - before.t))
 
 
 def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:

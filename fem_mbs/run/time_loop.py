@@ -295,7 +295,9 @@ class TimeIntegration:
             if self.steps in LIMIT_CHECKS:
                 self._check_limit(plan.h)
             if jumps:
+                before = self.state
                 self._pass_jump()
+                return AcceptedStep(replace(self.state, before=before), step.report)
             return AcceptedStep(self.state, step.report)
 
     def _checked_step(self, *given: Any) -> Step:

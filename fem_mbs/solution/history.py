@@ -51,6 +51,7 @@ class History:
     """Times ``t`` (nt,) and the arrays of states ``(nt, ...)`` by their names in a :class:`fem_mbs.State`.
 
     Positions count from the origin of the system. The arrays may be in a file, of which what is asked for is read.
+    ``before`` are states just before those, by their numbers, at which something jumps.
     ``instant(t)`` says at what time loads are asked and which share of them acts, where that varies from state to state
     as on a path of statics.
     """
@@ -58,8 +59,15 @@ class History:
     columns: Mapping[str, Array] = MappingProxyType({})
     """Columns of channels ``(nt,)`` by their names, where a file has these in place of states."""
 
-    def __init__(self, system: System, t: Array, arrays: Mapping[str, Array], instant: Instant | None = None) -> None:
-        self.system, self.t, self.instant = system, read_only(np.asarray(t)), instant
+    def __init__(
+        self,
+        system: System,
+        t: Array,
+        arrays: Mapping[str, Array],
+        instant: Instant | None = None,
+        before: Mapping[int, State] = MappingProxyType({}),
+    ) -> None:
+        self.system, self.t, self.instant, self.before = system, read_only(np.asarray(t)), instant, before
         self._arrays = {
             name: read_only(array) if isinstance(array, np.ndarray) else array for name, array in arrays.items()
         }
@@ -68,7 +76,8 @@ class History:
     def of(cls, system: System, states: Sequence[State], instant: Instant | None = None) -> History:
         """States that are in memory."""
         arrays = {name: np.array([getattr(state, name) for state in states]) for name in ARRAYS}
-        return cls(system, np.array([state.t for state in states]), arrays, instant)
+        before = {k: state.before for k, state in enumerate(states) if state.before is not None}
+        return cls(system, np.array([state.t for state in states]), arrays, instant, before)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in ARRAYS:
@@ -86,7 +95,8 @@ class History:
 
     def state(self, k: int) -> State:
         """The state number ``k``."""
-        return State(float(self.t[k]), *(getattr(self, name)[k] for name in ARRAYS))
+        arrays: dict[str, Any] = {name: getattr(self, name)[k] for name in ARRAYS}
+        return State(float(self.t[k]), **arrays, before=self.before.get(k))
 
     def motion(self, k: int) -> Motion:
         """What elements see of a state."""

@@ -164,8 +164,10 @@ class Solution(Queries):
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
         first, second = self.history.state(k - 1), self.history.state(k)
+        if share == 1.0:
+            return second
         between = interpolate if self.method is None else self.method.between
-        state = between(self.system, first, second, share)
+        state = between(self.system, first, second.before or second, share)
         return replace(state, t=t)
 
     @checked
@@ -356,7 +358,8 @@ def _joined(first: Solution, second: Solution) -> Solution:
     if apart:
         raise ModelError(f"join: at t = {first.t[-1]} s the runs are at different states ({', '.join(apart)})")
     arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
-    history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays)
+    before = {**first.history.before, **{k + len(first.t) - 1: own for k, own in second.history.before.items()}}
+    history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays, before=before)
     events = [[*a, *b] for a, b in zip(first._hits, second._hits, strict=False)]
     counts: dict[str, Any] = {name: getattr(first.stats, name) + getattr(second.stats, name) for name in COUNTS}
     counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}

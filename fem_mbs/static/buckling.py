@@ -117,7 +117,9 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
         raise ModelError(
             f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
+    equations = Equations(
+        system, Loading(proportional if ramp else constant, first, first + 1.0), initial and Point.of(initial)
+    )
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
     try:
@@ -153,9 +155,10 @@ def shaped(linear: LinearModel, free: Array) -> tuple[Array, Array]:
 
 def pencil(system: System, state: State, nearest: float, ramp: bool) -> list[csc_array]:
     """Stiffness at an equilibrium, and its rate against the load, where it buckles at a load ``nearest`` further on."""
-    equations = Equations(system, Loading(proportional if ramp else constant, state.t, state.t + 1.0))
+    point = Point.of(state)
+    equations = Equations(system, Loading(proportional if ramp else constant, point.load, point.load + 1.0), point)
     equations.force_factor = 1.0
-    stiffness = _Stiffness(equations, Point(state.x, state.R, state.u, state.multipliers, state.t))
+    stiffness = _Stiffness(equations, point)
     matrix = system.solver.stored(equations.entries(equations.evaluate(stiffness.point), equations.force_factor))
     return [system.solver.matrix(matrix), stiffness.rate(SHARE * nearest)]
 

@@ -493,12 +493,18 @@ def _answer(linear: LinearModel, forces: Mapping[str, Array], w: float) -> Array
 
 
 def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
-    """Forces ``(n, 3)`` of the elements of each batch against their last nodes, which move by ``d exp(i w t)``."""
+    """Forces ``(n, 3)`` of the elements of each batch against their last nodes, which move by ``d exp(i w t)``.
+
+    Elements without nodes, such as blocks of a controller, have none.
+    """
     system, whole = linear.system, np.zeros(linear.system.N, complex)
     whole[system.free_rows] = d
     motion = system.motion(from_user(system, linear.state, "unbalance_response"))
     seen, result = TurnedModel(system, motion, np.zeros((system.n, 3))).at(0.0), []
     for batch, (K, C, M), places in zip(system.batches, seen.of_cells, system.components, strict=False):
+        if not batch.nodes.size:
+            result.append(np.empty((0, 3)))
+            continue
         last = 6 * batch.nodes.shape[1] - 6
         rows = (K + 1j * w * C - w**2 * M)[:, last : last + 3]
         result.append(np.matvec(motion.R[batch.nodes[:, -1]], np.matvec(rows, whole[places])))
@@ -543,6 +549,8 @@ class UnbalanceResponse(Public):
         """
         owner = of_kind(self.system.find(bearing, label := "bearing_force: bearing"), Element, label)
         batch = next(k for k, own in enumerate(self.system.batches) if owner in own.owners)
+        if not self.system.batches[batch].nodes.size:
+            raise ModelError(f"{label} must be an element with nodes, received {owner}, which acts on none")
         row = list(self.system.batches[batch].owners).index(owner)
         return np.array([of_speed[batch][row] for of_speed in self.loads])
 

@@ -263,13 +263,13 @@ class ContactPath:
         self, system: System, loading: Loading, initial: State | None, ramp: bool, newton: Newton, step: float | None
     ) -> None:
         self.system, self.contacts, self.newton, self.step = system, contacts_of(system), newton, step
-        self.equations = equations = Equations(self.contacts.stepped, loading)
         self.length, self.failed, self._sunk = FIRST if step is None else step, 0, False
         state = Point(system.x0, system.R0, system.u0, np.zeros(system.m), loading.start).state()
         if initial is not None:
             state = from_user(system, initial, "statics: initial")
         inner = self.contacts.without(state)
-        point = Point(inner.x, inner.R, inner.u, inner.multipliers, loading.start)
+        point = Point.of(inner)
+        self.equations = equations = Equations(self.contacts.stepped, loading, point)
         evaluation = equations.evaluate(point)
         values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular
         handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
@@ -426,8 +426,8 @@ class ContactPath:
         holds = np.where(contacts.friction > 0.0, STICKS, SLIDES)
         closed = contacts.closed.of(np.where(contacts.pushing(state), holds, OPEN))
         inner = with_multipliers(contacts, closed, state)
-        point = Point(inner.x, inner.R, inner.u, inner.multipliers, state.t)
-        return Equations(closed.system, self.equations.loading), point
+        point = Point.of(inner)
+        return Equations(closed.system, self.equations.loading, point), point
 
     def _unstable(self, state: State) -> int:
         """Number of unstable motions, which is not known with friction."""

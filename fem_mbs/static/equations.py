@@ -44,6 +44,11 @@ class Point(NamedTuple):
     multipliers: Array
     load: float
 
+    @classmethod
+    def of(cls, state: State) -> Point:
+        """That of a state, whose time is the load factor."""
+        return cls(state.x, state.R, state.u, state.multipliers, state.t)
+
     def moved(self, D: Array, multipliers: Array, load: float) -> Point:
         """The configuration ``q exp(D)`` with new multipliers and load factor.
 
@@ -77,13 +82,16 @@ class Equations:
         The frozen model.
     loading : Loading
         How its loads grow.
+    near : Point, optional
+        Where they are solved, and drives do not refuse; by default as built, at the start of the loading.
     """
 
-    def __init__(self, system: System, loading: Loading) -> None:
+    def __init__(self, system: System, loading: Loading, near: Point | None = None) -> None:
         self.system, self.loading = system, loading
         self.range = abs(loading.end - loading.start)
         self._still, self._none = np.zeros((system.n, 6)), np.zeros(system.k)
-        stiffest = np.abs(self.entries(self.evaluate(self.as_built()))[: system.pattern.force_entries]).max(initial=0.0)
+        first = self.as_built() if near is None else near._replace(multipliers=np.zeros(system.m))
+        stiffest = np.abs(self.entries(self.evaluate(first))[: system.pattern.force_entries]).max(initial=0.0)
         self.force_factor = 1.0 / stiffest if stiffest > 0.0 else 1.0
         """Makes forces comparable with constraint equations in the matrix."""
 

@@ -26,7 +26,6 @@ from fem_mbs.static.equations import (
 )
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
-from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -44,12 +43,12 @@ PENDULUM = (
 
 
 def start(equations: Equations, initial: State | None, ramp: bool, newton: Newton, caller: str = "statics") -> Point:
-    """The equilibrium at the start of the loading, from a given state or as built.
+    """The equilibrium at the start of the loading, from a state of the system or as built.
 
     Raises
     ------
     ModelError
-        If nothing can move or the state is not one of the model.
+        If nothing can move, or the state turns and is no equilibrium at rest.
     SingularSystemError
         If the equilibrium is not unique: names the motions without resistance, or joints that repeat each other.
     ConvergenceError
@@ -57,8 +56,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     """
     point = equations.as_built()
     if initial is not None:
-        initial = from_user(equations.system, initial, f"{caller}: initial")
-        point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
+        point = Point.of(initial)
     evaluation = equations.evaluate(point)
     values = equations.system.solver.stored(equations.entries(evaluation, equations.force_factor))
     handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")

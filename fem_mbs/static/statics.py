@@ -34,10 +34,10 @@ from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, S
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
-from fem_mbs.static.equations import Equations, Loading, unstable_motions
+from fem_mbs.static.equations import Equations, Loading, Point, unstable_motions
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath
 from fem_mbs.static.start import start
-from fem_mbs.system.states import read_only
+from fem_mbs.system.states import from_user, read_only
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -141,8 +141,9 @@ def statics(
         path = ContactPath(system, loading, initial, ramp, newton, length)
         begin, unstable = path.here.state, path.here.unstable
     else:
-        equations = Equations(system, loading)
-        point = start(equations, initial, ramp, newton)
+        given = None if initial is None else from_user(system, initial, "statics: initial")
+        equations = Equations(system, loading, None if given is None else Point.of(given))
+        point = start(equations, given, ramp, newton)
         begin = point.state()
         if load_end == first:
             unstable = unstable_motions(equations, point)

@@ -53,14 +53,16 @@ class TurningEquations(Equations):
         Angular velocity of the frame, and a point of its axis, from the origin of the system.
     turning : (n,)
         True for nodes that turn; the others rest in the world.
-    t : float
-        Time of loads and drives.
+    given : State or None
+        Near which they are solved, and whose time is that of loads and drives; by default as built, at t = 0.
     """
 
     label, what = "steady_rotation", "steady rotation"
 
-    def __init__(self, system: System, omega: Array, point: Array, turning: BoolArray, t: float) -> None:
-        self.omega, self.point, self.turning, self.t = omega, point, turning, t
+    def __init__(self, system: System, omega: Array, point: Array, turning: BoolArray, given: State | None) -> None:
+        self.omega, self.point, self.turning = omega, point, turning
+        self.t = t = 0.0 if given is None else given.t
+        near = None if given is None else Point.of(given)._replace(load=0.0)
         self.axis = omega / (np.linalg.norm(omega) or 1.0)
         self.axes = np.where(turning[:, None], omega, 0.0)
         """Angular velocities ``(n, 3)`` of the axes in which all stays as it is, world frame."""
@@ -68,7 +70,7 @@ class TurningEquations(Equations):
         self._spring = 0.0
         self.free_motions = np.empty((0, system.N))
         """Along the axis and about it that nothing resists, ``(0, 1 or 2, N)``."""
-        super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0))
+        super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0), near)
 
     def evaluate(self, point: Point) -> Evaluation:
         """Inner and inertia forces minus loads, and the constraints."""
@@ -169,13 +171,13 @@ class SpinningEquations(TurningEquations):
 
     label, what = "steady_spin", "steady spin"
 
-    def __init__(self, system: System, speed: float, axis: Array, turning: BoolArray, t: float) -> None:
+    def __init__(self, system: System, speed: float, axis: Array, turning: BoolArray, given: State | None) -> None:
         # as its nodes see it
         self._own = np.vecmat(np.where(turning[:, None], axis, 0.0), system.R0)
         self._speed = speed
         self._rounds = [batch.turning(-speed * self._own[batch.nodes[:, :1].ravel()]) for batch in system.batches]
         """``G`` of each batch, None where nothing goes round."""
-        super().__init__(system, speed * axis, np.zeros(3), turning, t)
+        super().__init__(system, speed * axis, np.zeros(3), turning, given)
         self.axis, self.axes = axis, np.zeros_like(self.axes)
 
     def evaluate(self, point: Point) -> Evaluation:

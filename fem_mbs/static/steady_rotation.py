@@ -101,7 +101,7 @@ def steady_rotation(
     given = None if initial is None else from_user(system, initial, "steady_rotation: initial")
     omega, at = np.asarray(angular_velocity, float), np.asarray(point, float) - system.origin
     rows = turning_rows(system, turning, "steady_rotation")
-    equations = TurningEquations(system, omega, at, rows, 0.0 if given is None else given.t)
+    equations = TurningEquations(system, omega, at, rows, given)
     refuse_unsteady_start(equations)
     return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
 
@@ -149,7 +149,7 @@ def steady_spin(
     begun, system = time.perf_counter(), System(model)
     given = None if initial is None else from_user(system, initial, "steady_spin: initial")
     rows = turning_rows(system, turning, "steady_spin")
-    equations = SpinningEquations(system, speed, np.asarray(axis), rows, 0.0 if given is None else given.t)
+    equations = SpinningEquations(system, speed, np.asarray(axis), rows, given)
     return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
 
 

@@ -26,6 +26,8 @@ from fem_mbs.elements import (
     JointFriction,
     JointSpring,
     JournalBearing,
+    LowPass,
+    NodeSensor,
     Reduction,
     RevoluteJoint,
     RigidBody,
@@ -114,6 +116,11 @@ def test_a_disc_on_unequal_supports_has_its_frequencies_at_any_speed() -> None:
     assert response.forward("disc") == pytest.approx(np.abs(x + y) / 2, rel=1e-9)
     assert response.backward("disc") == pytest.approx(np.abs(x - y) / 2, rel=1e-9)
     assert (response.minor("disc")[[1, 3]] < 0.0).all(), "backward between the critical speeds"
+    measured = model.add(LowPass(model.add(NodeSensor(node, "position", (0, 1, 0))), 0.1))
+    again = mbs.unbalance_response(model, speeds, {"disc": 1e-3})
+    assert again.shapes == pytest.approx(response.shapes, abs=1e-12), "blocks of signals have no nodes"
+    with pytest.raises(mbs.ModelError, match="bearing must be an element with nodes, received LowPass"):
+        again.bearing_force(measured)
 
 
 @pytest.mark.parametrize("speed", [30.0, 90.0, -55.0])

@@ -12,7 +12,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contracts import Event
-from fem_mbs.elements import Force, Moment, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import Force, Moment, NodeSensor, RevoluteJoint, RigidBody, SampledController, SpringDamper
 
 GROUPS = ("R3xSO3", "SE3")
 G = 9.81
@@ -405,3 +405,34 @@ def test_steps_have_positive_tolerances_and_limits(name: str, value: Any) -> Non
 def test_limits_of_steps_are_in_order(limits: dict[str, float]) -> None:
     with pytest.raises(mbs.ModelError, match="VariableStep: smallest <= first <= largest is expected, received"):
         mbs.simulate(ball(), 1.0, mbs.VariableStep(1e-2, **limits))
+
+
+@pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(), mbs.RadauIIA()], ids=str)
+def test_what_jumps_is_seen_at_its_time(method: mbs.contracts.Method, step: float | mbs.VariableStep) -> None:
+    """Accelerations and signals go up to a jump as before it; an event of them is at its time, once."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), name="stone")
+    model.add(RigidBody(node, 2.0, (1, 1, 1)))
+    sensor = model.add(NodeSensor(node, "acceleration", (1, 0, 0)))
+    control = model.add(SampledController(sensor, 0.1, lambda t, x, u: 8.0 * (t > 0.15)))
+
+    def blow(t: float) -> tuple[float, float, float]:
+        return (20.0 if 0.1 <= t < 0.15 else 0.0, 0.0, 0.0)
+
+    blow.jumps = [0.1, 0.15]  # type: ignore[attr-defined]
+    model.add(Force(node, blow))
+
+    def signal(state: mbs.State) -> float:
+        return float(state.vdot[-1, 0]) - 1.0
+
+    run = mbs.simulate(model, 0.3, step, method=method, events=signal)
+    assert np.allclose(run.event_times[0], [0.1, 0.15], atol=1e-14)
+    assert np.allclose([own.vdot[-1, 0] for own in run.event_states[0]], [10.0, 0.0], atol=1e-12)
+    assert np.allclose([own.v[-1, 0] for own in run.event_states[0]], [0.0, 0.5], atol=1e-12)
+    signal.terminal = True  # type: ignore[attr-defined]
+    assert mbs.simulate(model, 0.3, step, method=method, events=signal).t[-1] == run.event_times[0][0]
+    times = [0.085, 0.0999, 0.1, 0.1499, 0.15, 0.1999, 0.2]
+    some = mbs.simulate(model, 0.3, step, method=method, times=times)
+    for values in (some.acceleration("stone")[:, 0], some.signal(sensor), [run(t).vdot[-1, 0] for t in times]):
+        assert np.allclose(values, [0, 0, 10, 10, 0, 0, 0], atol=1e-12)
+    assert np.allclose(some.signal(control), [0, 0, 0, 0, 0, 0, 8])

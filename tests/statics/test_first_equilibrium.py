@@ -172,3 +172,16 @@ def test_state_may_be_moved_in_time() -> None:
     run = mbs.simulate(model, 0.5, 0.1, initial=state)
     assert run.t[0] == 0.0
     np.testing.assert_allclose(run.position(beam.nodes[-1]), np.tile(run.x[0, -1], (6, 1)), rtol=0, atol=1e-6)
+
+
+def test_a_hinge_that_its_drive_has_turned_far_goes_on() -> None:
+    """As built it would be more than a quarter turn behind its drive, which nothing is asked of."""
+    model = mbs.Model(gravity=(0, -9.81, 0))
+    node = model.add_node((0.3, 0, 0), name="arm")
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, node, (0, 0, 1), point=(0, 0, 0), drive=lambda t: 3.0 * t))
+    first = mbs.statics(model, ramp=False)
+    on = mbs.statics(model, 1.2, ramp=False, initial=first.state(-1))
+    assert on.angle(hinge)[-1] == pytest.approx(3.6)
+    moment = -9.81 * 0.3 * np.cos(3.6)
+    assert on.reaction(hinge)[1][-1, 2] == pytest.approx(-moment, rel=1e-8)

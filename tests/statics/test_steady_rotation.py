@@ -349,7 +349,7 @@ def test_the_stiffness_is_the_derivative(group: str) -> None:
     model.add(SpringDamper(beam.nodes[2], mass, 30.0, damping=0.2))
     model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1)))
     system = mbs.System(model)
-    equations = TurningEquations(system, np.array([3.0, 5.0, 7.0]), np.array([0.1, 0.2, 0.3]), system.free.any(1), 0.0)
+    equations = TurningEquations(system, np.array([3.0, 5.0, 7.0]), np.array([0.1, 0.2, 0.3]), system.free.any(1), None)
     built = equations.as_built()
     u = 0.1 * rng.normal(size=system.k)
     start = Point(built.x, built.R, u, rng.normal(size=system.m), 0.8).moved(

@@ -18,7 +18,7 @@ from kept_runs import assert_same, double_pendulum, machine
 import fem_mbs as mbs
 from fem_mbs import Solution, State
 from fem_mbs.alpha.newmark import Parameters
-from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
+from fem_mbs.elements import Bushing, Force, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
 from fem_mbs.files.store.save import Steps
 from fem_mbs.solution.channels import columns
@@ -211,6 +211,26 @@ def test_functions_of_a_script(tmp_path: Path) -> None:
     assert_same(mbs.resume(copy, machine()), memory)
 
 
+def test_what_jumps_between_the_steps_of_a_file(tmp_path: Path) -> None:
+    """A file knows what was just before a jump, also that of a run that was saved, or joined."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), name="stone")
+    model.add(RigidBody(node, 2.0, (1, 1, 1)))
+
+    def push(t: float) -> tuple[float, float, float]:
+        return (20.0 if t >= 0.1 else 0.0, 0.0, 0.0)
+
+    push.jumps = [0.1]  # type: ignore[attr-defined]
+    model.add(Force(node, push))
+    run = mbs.simulate(model, 0.3, 0.03, store=tmp_path / "run")
+    path = mbs.simulate(model, 0.3, 0.03).save(tmp_path / "saved")
+    first = mbs.simulate(model, 0.05, 0.03)
+    joined = mbs.join([first, mbs.simulate(model, 0.3, 0.03, initial=first.checkpoint)])
+    again = mbs.load(mbs.load(path).save(tmp_path / "again"))
+    for own in (run, mbs.load(tmp_path / "run"), mbs.load(path), again, joined):
+        assert np.allclose([own(t).vdot[-1, 0] for t in (0.0999, 0.1, 0.1001)], [0.0, 10.0, 10.0], atol=1e-9)
+
+
 def test_another_method_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "run.db"
     model = double_pendulum()
@@ -355,10 +375,10 @@ def test_ctrl_c_while_a_step_is_stored(tmp_path: Path, monkeypatch: pytest.Monke
     model, file, count = double_pendulum(), tmp_path / "run.db", iter(range(10**6))
     add = Steps.add
 
-    def interrupted(self: Steps, row: bytes) -> None:
+    def interrupted(self: Steps, row: bytes, before: bytes | None) -> None:
         if next(count) == 17:
             raise KeyboardInterrupt
-        add(self, row)
+        add(self, row, before)
 
     memory = mbs.simulate(model, **RUN)
     monkeypatch.setattr(Steps, "add", interrupted)

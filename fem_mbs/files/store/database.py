@@ -1,7 +1,8 @@
 """The file of a run: a database of SQLite, written in transactions and opened as if someone meant harm.
 
 Its tables are of one form, numbered contents with check sums: ``model`` (what was asked for), ``steps`` (blocks of
-rows, numbered by their first one) and ``checkpoints`` (where the run stands, number 0, and the states of events).
+rows, numbered by their first one) and ``checkpoints`` (where the run stands, number 0, the states of events, and,
+numbered -1 - k, rows of states just before those of the rows k, at which something jumps).
 """
 
 from __future__ import annotations

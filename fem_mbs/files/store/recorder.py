@@ -122,7 +122,7 @@ class FileRecorder:
         """The solution so far, read from the file where it is asked for."""
         self._wall, self._started = self._time(), math.nan
         # where a step is not in the file, the last checkpoint stays
-        lost = self._lost or (outcome is Outcome.INTERRUPTED and self.integration.state is not self.last)
+        lost = self._lost or (outcome is Outcome.INTERRUPTED and self.integration.state.t != self.last.t)
         trouble: StoreError | None = None
         if lost:
             with contextlib.suppress(sqlite3.Error):
@@ -163,7 +163,9 @@ class FileRecorder:
             if self._writer.channels is not None:
                 here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
                 one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
-            self.steps.add(self._writer.fill(own, self._since, flat, one))
+            states = self._writer.channels is None
+            before = self._writer.fill(own.before) if states and own.before is not None else None
+            self.steps.add(self._writer.fill(own, self._since, flat, one), before)
             self._since = 0
 
     def _new_events(self) -> list[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -233,9 +233,38 @@ class StoredRows:
             self._last = k, np.frombuffer(content, "<f8").reshape(-1, self._width)
         return self._last[1]
 
+    def state(self, row: Array) -> State:
+        """The state that a row is of."""
+        own: dict[str, Any] = dict.fromkeys(ARRAYS, np.empty(0))
+        own |= {name: row[self._places[name]].reshape(self.shapes[name]) for name in ARRAYS if name in self.shapes}
+        return State(float(row[0]), **own)
+
     def array(self, name: str) -> StoredArray:
         """What all rows have of a name, read as it is asked for."""
         return StoredArray(self, self._places[name], self.shapes[name])
+
+
+class StatesBefore(Mapping[int, State]):
+    """States just before those of a file, by their numbers, at which something jumps: read as they are asked for."""
+
+    def __init__(self, rows: StoredRows) -> None:
+        self._rows = rows
+        self._numbers = {-1 - number for number, _ in rows.database.sizes("checkpoints") if number < 0}
+
+    def __getitem__(self, k: int) -> State:
+        if k not in self._numbers:
+            raise KeyError(k)
+        with guarded(self._rows.database.path):
+            return self._rows.state(np.frombuffer(self._rows.database.content("checkpoints", -1 - k), "<f8"))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
 
 
 class StoredArray:
@@ -286,4 +315,4 @@ def history(
         return ChannelHistory(system, rows.t, dict(zip(names, values, strict=True)), rows.database.path)
     none = np.zeros((rows.count, 0))
     stored: dict[str, Any] = {name: rows.array(name) if name in rows.shapes else none for name in ARRAYS}
-    return History(system, rows.t, stored, instant)
+    return History(system, rows.t, stored, instant, StatesBefore(rows))

@@ -100,9 +100,12 @@ class Steps:
     def __init__(self, database: Database, rows: int = 0) -> None:
         self.database, self.rows, self._first, self._size = database, rows, rows, 1
         self._buffer = bytearray()
+        self._before: dict[tuple[str, int], bytes] = {}
 
-    def add(self, row: bytes) -> None:
-        """Another row."""
+    def add(self, row: bytes, before: bytes | None = None) -> None:
+        """Another row, of a state ``before`` which there is one at the same time."""
+        if before is not None:
+            self._before["checkpoints", -1 - self.rows] = before
         self._size = len(row)
         self._buffer += row
         self.rows += 1
@@ -133,6 +136,7 @@ class Steps:
                 except sqlite3.Error:
                     count //= 2
             self._buffer.clear()
+            self._before.clear()
             self.rows = self._first
             raise
 
@@ -142,9 +146,13 @@ class Steps:
             ("steps", self._first + k // self._size): bytes(self._buffer[k : min(k + step, size)])
             for k in range(0, size, step)
         }
-        self.database.write({**blocks, **contents}, beyond)
+        end = self._first + size // self._size
+        before = {place: row for place, row in self._before.items() if -1 - place[1] < end}
+        self.database.write({**blocks, **before, **contents}, beyond)
         del self._buffer[:size]
-        self._first += size // self._size
+        self._first = end
+        for place in before:
+            del self._before[place]
 
 
 def flat_turns(turns: Turns, joints: Sequence[Any], k: int) -> Array | None:
@@ -221,7 +229,10 @@ def save(solution: Queries, path: FilePath) -> FilePath:
         steps = Steps(database)
         for k in range(len(solution.t)):
             turns, unstable = flat_turns(solution._turns, joints, k), solution._unstable
-            steps.add(writer.fill(history.state(k), 0, turns, None, int(unstable[k]) if len(unstable) else 0))
+            steps.add(
+                writer.fill(state := history.state(k), 0, turns, None, int(unstable[k]) if len(unstable) else 0),
+                None if state.before is None else writer.fill(state.before),
+            )
             if steps.many:
                 steps.write()
         steps.write(contents)
