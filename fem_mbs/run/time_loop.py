@@ -294,11 +294,7 @@ class TimeIntegration:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
                 self._check_limit(plan.h)
-            if jumps:
-                before = self.state
-                self._pass_jump()
-                return AcceptedStep(replace(self.state, before=before), step.report)
-            return AcceptedStep(self.state, step.report)
+            return AcceptedStep(self._pass_jump() if jumps else self.state, step.report)
 
     def _checked_step(self, *given: Any) -> Step:
         return check_step(self._stepper.step(*given), self.method, *given[1:3])
@@ -360,12 +356,13 @@ class TimeIntegration:
         if self._beyond_limit:
             LOG.warning("t = %.6g s: %s: %s", self.state.t, self.method, self._beyond_limit)
 
-    def _pass_jump(self) -> None:
-        """From just before a jump to just after it, and anew towards the next one."""
+    def _pass_jump(self) -> State:
+        """From just before a jump to just after it, and anew towards the next one; the state has both."""
         before, self.state = self.state, self.method.settle(self.system, jumped(self.system, self.state))
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
+        return replace(self.state, before=before)
 
     @property
     def error(self) -> Accuracy:
