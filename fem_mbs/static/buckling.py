@@ -117,9 +117,8 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
         raise ModelError(
             f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    equations = Equations(
-        system, Loading(proportional if ramp else constant, first, first + 1.0), initial and Point.of(initial)
-    )
+    near = None if initial is None else Point.of(initial)
+    equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0), near)
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
     try:
