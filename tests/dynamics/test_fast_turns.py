@@ -24,6 +24,7 @@ from fem_mbs.elements import (
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SphericalJoint,
 )
 
 J, T_END, STEP = 0.01, 0.2, 0.01
@@ -194,3 +195,13 @@ def test_queries_and_events_of_a_run_that_goes_on_count_on(how, tmp_path):
         initial = place(run, tmp_path)
         begin = getattr(initial, "state", initial).t
     assert run.event_times[1] == pytest.approx([0.4], abs=1e-6)
+
+
+def test_rotation_vectors_have_no_turns():
+    """A ball goes on from between two states with the components that it has there."""
+    model = mbs.Model()
+    ball = model.add_node((0, 0, 0), angular_velocity=(0, 0, 90.0))
+    model.add(RigidBody(ball, 1.0, (1, 1, 1)))
+    joint = model.add(SphericalJoint(model.ground, ball))
+    run = mbs.simulate(model, 0.22, STEP, initial=mbs.simulate(model, 0.2, STEP)(0.2 - STEP / 3))
+    np.testing.assert_allclose(run.coordinate(joint)[:, 2], 90.0 * run.t - 6.0 * np.pi, rtol=0, atol=1e-9)

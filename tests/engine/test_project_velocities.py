@@ -13,7 +13,18 @@ from scipy.linalg import null_space
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
-from fem_mbs.elements import Beam, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.elements import (
+    Beam,
+    LowPass,
+    NodeSensor,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpinUp,
+)
+from fem_mbs.initial.consistent_start import projected, without_accelerations
+from fem_mbs.initial.state_point import as_built
 from fem_mbs.lie import so3
 from fem_mbs.system import matrices as tangent
 
@@ -212,3 +223,19 @@ def test_velocities_of_a_node_can_be_set() -> None:
     solution = mbs.simulate(model, 1.0, 0.5)
     np.testing.assert_allclose(solution.position(node)[-1], (1, 2, 3), rtol=0, atol=1e-13)
     np.testing.assert_allclose(solution.rotation_vector(node)[-1], (0, 0, 1), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_joints_that_drift_are_closed_by_nodes_alone(group: str) -> None:
+    """What filters hold stays; the velocities fit the place, as those of the model do."""
+    model = mechanism(group)
+    model.add(LowPass(model.add(NodeSensor(model.nodes[1], "position", (1, 0, 0))), 0.1))
+    system = mbs.System(model)
+    place = as_built(system)
+    rng = np.random.default_rng(0)
+    x, R = system.kinematics.retract(place.x, place.R, 1e-3 * rng.normal(size=(system.n, 6)) * system.free)
+    found = projected(system, place._replace(x=x, R=R))
+    evaluation = without_accelerations(system, found)
+    assert np.abs(evaluation.constraint).max() < 1e-12 < 1e-4 < np.abs(found.x - place.x).max()
+    assert np.abs(tangent.velocity_residual(system, evaluation)).max() < 1e-12
+    np.testing.assert_array_equal(found.u, place.u)

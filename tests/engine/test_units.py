@@ -32,7 +32,7 @@ from fem_mbs.elements import (
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
 
-UNITS = (1.0, 1.0), (2.0**-20, 2.0**30)
+UNITS = (2.0**20, 1.0), (2.0**-20, 2.0**30)
 """Of length and mass: powers of two, which round nothing."""
 
 
