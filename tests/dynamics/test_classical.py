@@ -6,6 +6,7 @@ that agree to 1e-10; the heavy top is that of Holzinger, Arnold, Gerstmayr (2024
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -20,7 +21,15 @@ from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepRes
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.linkages import slider_crank
-from fem_mbs.elements import LowPass, NodeSensor, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    LowPass,
+    Moment,
+    NodeSensor,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 from fem_mbs.lie import so3
 from fem_mbs.system.constraints import gradient_transpose_product
 from fem_mbs.system.matrices import mass_product
@@ -365,3 +374,26 @@ def test_steps_that_change_all_the_time_have_order_two(method: mbs.ClassicalAlph
     assert errors[0] < 0.02 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.3)
     assert off[0] < 0.02 and off[1] < off[0] / 3.5
     assert np.log2(told[0] / told[1]) == pytest.approx(3.0, abs=0.3)
+
+
+@methods
+def test_loads_that_jump_and_matrices_that_are_kept(method: mbs.ClassicalAlpha) -> None:
+    """A spring pulls, and a moment begins within a step, which is shortened; the modified method leads to the same."""
+    model = mbs.Model()
+    body = model.add_node((1.0, 0, 0), so3.exp(np.array([0.3, 0.2, 0.1])), angular_velocity=(0.5, 1.0, 0.2))
+    model.add(RigidBody(body, 2.0, (0.1, 0.2, 0.25)))
+    model.add(SpringDamper(model.ground, body, 30.0, free_length=0.8))
+
+    def sudden(t: float) -> tuple[float, float, float]:
+        return 0.0, 0.0, 0.3 * (t >= 0.095)
+
+    sudden.jumps = [0.095]  # type: ignore[attr-defined]
+    model.add(Moment(body, sudden))
+    plain, kept = (
+        mbs.simulate(model, 0.205, 0.01, replace(method, newton=mbs.Newton(modified=modified, force_tolerance=1e-9)))
+        for modified in (False, True)
+    )
+    assert kept.stats.factorizations < plain.stats.factorizations
+    np.testing.assert_allclose(kept.x, plain.x, rtol=0, atol=1e-8)
+    exact = mbs.simulate(model, 0.205, 0.001, LIE)
+    np.testing.assert_allclose(kept.R[-1], exact.R[-1], rtol=0, atol=2e-4)

@@ -17,6 +17,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Shape, UnilateralBatch
 from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
 from fem_mbs.elements.contact.pairs import Nearest, approach, every
+from fem_mbs.elements.contact.shapes import reach
 from fem_mbs.elements.contact.yielding import YieldingBatch
 from fem_mbs.lie import so3
 
@@ -209,3 +210,10 @@ def test_a_mesh_is_its_box() -> None:
             batch, motion = placed(("mesh" if name == "mesh" else "unit box", "ball"), seed, 1.1)
             gaps.append(batch.gaps(motion).min())
         assert gaps[0] == pytest.approx(gaps[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [Box((2.0, 3.0, 6.0)), Box((0.2, 0.3, 0.6)), Cylinder(0.6, 1.6), Cylinder(3.0, 8.0)])
+def test_turns_move_what_is_farthest_from_the_node(shape: Shape) -> None:
+    """Corners of a box, rims of a cylinder."""
+    points = shape.faces(4).points
+    assert reach(shape) == pytest.approx(np.linalg.norm(points, axis=1).max(), rel=1e-12)
