@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -403,8 +404,14 @@ def test_a_placed_body_is_called_as_its_nodes() -> None:
     model = mbs.Model()
     body = model.add(FlexibleBody.place(model, block(modes=0), name="arm"))
     assert (body.name, body.node("a").name) == ("arm", "arm.a") and model["arm"] is body
-    row = FlexibleBody.chain(model, [block(modes=0)] * 2, (0, 0, 9), name="row")
-    assert [own.name for own in model.add(row)] == ["row 1", "row 2"]
+    R, at, spin = so3.exp(np.array([0.3, -2.0, 1.0])), np.array([0.0, 0.0, 9.0]), np.array([1.0, 2.0, -0.5])
+    row = FlexibleBody.chain(model, [block(modes=0)] * 3, at, R, angular_velocity=spin, name="row")
+    assert [own.name for own in model.add(row)] == ["row 1", "row 2", "row 3"]
+    joints = [row[0].node("a"), *(own.node("b") for own in row)]
+    assert all(one.node("b") is other.node("a") for one, other in pairwise(row))
+    for k, node in enumerate(joints):  # one line, that turns about the place of the first mesh
+        np.testing.assert_allclose(node.position, at + R @ (8.0 * k, 1, 1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(node.velocity, R @ np.cross(spin, (8.0 * k, 1, 1)), rtol=0, atol=1e-12)
     other = FlexibleBody.place(model, block(modes=0), (0, 9, 0), name="leg")
     assert model.add(other, name="left").name == "left"
 

@@ -97,11 +97,12 @@ def test_the_change_is_the_smallest() -> None:
     assert angle == pytest.approx(best.x[0], abs=1e-4)
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
-def test_the_change_grows_as_its_gradient_says(group: str) -> None:
-    """Of bodies and a beam, which keeps its shape, at any place."""
-    model, rng = open_four_bar(GROUPS[group])[0], np.random.default_rng(0)
-    Beam.line(model, (0, 0, 1), (1, 0, 1), BeamSection.circle(0.1, 1e6, 0.3, 1e3), 2)
+@pytest.mark.parametrize("beams", [0, 1])
+def test_the_change_grows_as_its_gradient_says(beams: int) -> None:
+    """Of bodies, and beside a beam, which keeps its shape, at any place."""
+    model, rng = open_four_bar(GROUPS["mixed"])[0], np.random.default_rng(0)
+    for _ in range(beams):
+        Beam.line(model, (0, 0, 1), (1, 0, 1), BeamSection.circle(0.1, 1e6, 0.3, 1e3), 2)
     closing, h = Closing(mbs.System(model), []), 1e-5
     built = Pose(closing.system.x0, closing.system.R0, closing.system.u0)
     pose, d = closing._moved(built, rng.normal(size=len(closing.units)), 0.1), rng.normal(size=len(closing.units))
