@@ -267,6 +267,26 @@ def test_a_bowling_ball_begins_to_roll() -> None:
     np.testing.assert_allclose(solution.position("ball")[-1, 0], there, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_spinning_ball_begins_to_roll(group: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The slip ``s`` ends after ``2 s/(7 mu g)``; with order 2, and no step made anew for what it gained."""
+    v, w, r, mu, t = np.array([0.8, 3.6, 0.0]), np.array([0.3, -5.2, 5.8]), 0.27, 0.42, 0.6
+    slip = v - r * np.cross(w, [0, 0, 1])
+    begins = 2.0 * np.linalg.norm(slip) / (7 * mu * G)
+    exact = v * t - 2 / 7 * slip * (t - 0.5 * begins)
+    errors = []
+    for h in (0.01, 0.005):
+        model = mbs.Model(group, gravity=(0, 0, -G))
+        ball = model.add_node((0, 0, r), velocity=v, angular_velocity=w)
+        model.add(RigidBody(ball, 1.2, [0.4 * 1.2 * r * r] * 3))
+        model.add(Contact(model.ground, ball, Plane(), Ball(r), friction=mu))
+        run = mbs.simulate(model, t, h)
+        errors.append(np.linalg.norm(run.position(ball)[-1] - [*exact[:2], r]))
+        assert 0.5 * errors[-1] < run.stats.error.length < 2.0 * errors[-1]
+    assert np.log2(np.divide(*errors)) == pytest.approx(2.0, abs=0.15)
+    assert "made anew" not in caplog.text
+
+
 @pytest.mark.parametrize("height", [0.85, 0.9, 0.932, 0.9324])
 def test_a_slip_ends_just_after_another_impact(height: float) -> None:
     """A ball begins to roll within what is left of a step after another one has hit the floor."""
