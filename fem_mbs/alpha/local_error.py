@@ -265,7 +265,7 @@ def looked_at(k: int) -> bool:
 def begun(system: System, state: State) -> CarriedErrors:
     """No errors yet, at a state."""
     values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
-    flow = np.stack([np.append(state.v, state.udot), now, np.zeros_like(now)])
+    flow = np.stack([state.rates, now, np.zeros_like(now)])
     return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t)
 
 

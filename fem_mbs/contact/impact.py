@@ -175,7 +175,7 @@ def errors_after(
 
 def _rates(state: State) -> Array:
     """Velocities and accelerations ``(2, N)``."""
-    return np.array([np.append(state.v, state.udot), np.append(state.vdot, state.uddot)])
+    return np.array([state.rates, np.append(state.vdot, state.uddot)])
 
 
 def _no_impulses(

@@ -263,7 +263,7 @@ class DirectIntegration(KeptSteps):
             self._begun_with[other] = Beginning(state, begun.memory)
             nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)
             q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
-            return q, np.append(state.v, state.udot), np.append(state.vdot, state.uddot), state.multipliers
+            return q, state.rates, np.append(state.vdot, state.uddot), state.multipliers
 
         self.tangents.append(StateDerivatives(*self._differences(differ)))
 

@@ -296,7 +296,7 @@ def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     """The unknowns of a step, from where it led."""
     system, D = equations.system, taken_increment(equations.system, state, after)
     formulas = equations.formulas
-    rate = np.append(after.v, after.udot) - formulas.constants[0]
+    rate = after.rates - formulas.constants[0]
     factor = np.broadcast_to(formulas.factors[0], (system.N,))
     Newmarks = np.divide(rate, factor, out=D.copy(), where=system.orders == 2)  # noqa: N806
     if not isinstance(equations, StabilizedEquations):  # bodies may have turned by more than half a turn

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -140,42 +141,22 @@ def driven(system: System) -> list[Constraint]:
     return [joint for joint in dict.fromkeys(joint for joint, _ in system.constraint_owner) if joint.driven]
 
 
-class DriveJumps:
-    """Looks at the coordinates that joints drive in a run."""
+class DrivesWithinSteps:
+    """Looks for drives whose acceleration goes up and down within steps: their ends do not tell of it.
 
-    def __init__(self, system: System, joints: list[Constraint], state: State) -> None:
-        self._system, self._states = system, [state]
-        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
-        self._left, self._told, self._begins = joints, list[str](), True
+    It does so at two looks: at one, a law may have its pieces put together.
+    """
+
+    def __init__(self, system: System) -> None:
         pairs = zip(system.constraint_batches, system.constraint_slices, strict=True)
-        self._driven = [(batch, rows) for batch, rows in pairs if batch.driven]
+        self._system, self._driven = system, [(batch, rows) for batch, rows in pairs if batch.driven]
         self._unlike = [np.zeros(rows.stop - rows.start, np.bool_) for _, rows in self._driven]
-        self._count, self._fine = 0, ""
+        self._count = 0
 
-    def after_step(self, state: State) -> None:
-        """Remember a state, and look at many at once."""
-        if self._left or not self._fine:
-            self._states.append(state)
-            if len(self._states) > self._many:
-                self._look()
-
-    def warning(self) -> str:
-        """Where drives have jumped for the first time; empty if none has."""
-        if len(self._states) > 1:
-            self._look()
-        if not self._told:
-            return self._fine
-        return (
-            f"{'; '.join(self._told)}. No force does that: places are right, but reactions ring from there on. Give "
-            "drives with continuous velocities, or steps that resolve how they change"
-        )
-
-    def _unseen(self) -> str:
-        """The first drive whose acceleration goes up and down within steps, in words: their ends do not tell of it.
-
-        It does so at two looks: at one, a law may have its pieces put together.
-        """
-        for k, (before, after) in enumerate(pairwise(self._states), self._count):
+    def look(self, states: Sequence[State]) -> str:
+        """The first of the drives between states that follow the last ones, in words; empty if there is none."""
+        first, self._count = self._count, self._count + len(states) - 1
+        for k, (before, after) in enumerate(pairwise(states), first):
             if not looked_at(k):
                 continue
             motion, (times, share) = self._system.motion(before), looks_within(before.t, after.t - before.t, k)
@@ -197,9 +178,36 @@ class DriveJumps:
                     )
         return ""
 
+
+class DriveJumps:
+    """Looks for jumps of the coordinates that joints drive from step to step, and within steps if there are none."""
+
+    def __init__(self, system: System, joints: list[Constraint], state: State) -> None:
+        self._system, self._states = system, [state]
+        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
+        self._left, self._told, self._begins = joints, list[str](), True
+        self._within, self._fine = DrivesWithinSteps(system), ""
+
+    def after_step(self, state: State) -> None:
+        """Remember a state, and look at many at once."""
+        if self._left or not self._fine:
+            self._states.append(state)
+            if len(self._states) > self._many:
+                self._look()
+
+    def warning(self) -> str:
+        """Where drives have jumped for the first time; empty if none has."""
+        if len(self._states) > 1:
+            self._look()
+        if not self._told:
+            return self._fine
+        return (
+            f"{'; '.join(self._told)}. No force does that: places are right, but reactions ring from there on. Give "
+            "drives with continuous velocities, or steps that resolve how they change"
+        )
+
     def _look(self) -> None:
-        self._fine = self._fine or self._unseen()
-        self._count += len(self._states) - 1
+        self._fine = self._fine or self._within.look(self._states)
         history = History.of(self._system, self._states)
         told = {joint: self._jump(history, joint) for joint in self._left}
         self._told += filter(None, told.values())
