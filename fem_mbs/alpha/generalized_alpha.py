@@ -180,8 +180,7 @@ class GeneralizedAlpha(Method):
             memory = self.started(system, state, h, memory)._replace(errors=self._of_start(system, state, h, memory))
         exact = not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
-            by_numpy = partial(self.equations, system, state, h, memory)
-            if (step := self._whole_step(self.scheme(system), self.newton, by_numpy, state, h, memory)) is not None:
+            if (step := self._whole_step(self, system, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps else equations.calmer(state.multipliers)
@@ -202,13 +201,12 @@ class GeneralizedAlpha(Method):
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         accelerations, carried = errors.accelerations, memory.errors
         if carried is not None and errors.defects is not None:
-            over: Array | partial[Array]
+            block = partial(equations.carried_over_block, solution, scheme.parameters, carried, errors.defects)
+            over: Array | partial[Array] = block
             with np.errstate(over="ignore", invalid="ignore"):
                 if isclose(new.t - carried.t, h, rel_tol=SAME):
                     rates = newmark(scheme.parameters, h, carried.values[1:4], system.order).constants
                     over = equations.carried(solution, carried.values, rates, errors.defects)
-                else:
-                    over = partial(equations.carried_over_block, solution, scheme.parameters, carried, errors.defects)
                 carried = carried_on(scheme, carried, new, accelerations, over)
         if errors.crossed:  # what is before says nothing of what follows
             accelerations = restarted(accelerations.now, new.t, errors.local)

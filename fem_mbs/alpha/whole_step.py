@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import isclose
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
 from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
+from fem_mbs.system.system import System
+
+if TYPE_CHECKING:
+    from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
 LOG = logging.getLogger("fem_mbs")
 SMALL, MOST_TRIALS = 500, 2
@@ -47,16 +51,15 @@ class OtherBranchError(Exception):
     """A line has been recorded for another branch than that of a trial."""
 
 
-def whole_step(
-    scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
-) -> Step | None:
-    """A step of a system of which ``plain()`` are the equations by NumPy; None where that is to make it.
+def whole_step(method: GeneralizedAlpha, system: System, state: State, h: float, memory: AlphaMemory) -> Step | None:
+    """A step of the method by compiled lines; None where NumPy is to make it.
 
     So it is where Newton's method fails, too: the failure is that of the equations by NumPy.
     """
+    scheme, plain = method.scheme(system), partial(method.equations, system, state, h, memory)
     try:
         lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain)
-        return None if lines is None else _step(lines, scheme, newton, plain, state, h, memory)
+        return None if lines is None else _step(lines, scheme, method.newton, plain, state, h, memory)
     except (OtherBranchError, *FAILURES):
         return None
 

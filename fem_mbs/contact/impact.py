@@ -138,16 +138,15 @@ def strike(contacts: Contacts, state: State, touching: Selection, before: Array,
     return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot)
 
 
-def errors_after(
-    contacts: Contacts, before: State, after: State, touching: Selection, restitution: Array, errors: Array
-) -> Array:
+def errors_after(before: State, after: State, touching: Selection, restitution: Array, errors: Array) -> Array:
     """What an impact makes of errors ``(5, N)`` of configuration and velocities; of accelerations none are known.
 
     A motion that is off by ``e`` and ``e_v`` meets later, by the error of the gap over the rate at which it closes.
     There the impact makes of ``v + e_v + late v'`` what its laws say, whose derivative along this is that of a
     difference; up to then the motion goes on as before it, from then on as after it.
     """
-    system, result = contacts.open, np.zeros_like(errors)
+    contacts, result = touching.contacts, np.zeros_like(errors)
+    system = contacts.open
     (v, a), (v_after, a_after) = (_rates(contacts.without(state)) for state in (before, after))
     at = touching.here(before)
     closing, gaps = at.rates()[:, 0], (at.gradients @ system.to_body(before.R, errors[0]))[::3]

@@ -290,7 +290,7 @@ class NonsmoothAlpha(Method):
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
-            values = errors_after(contacts, before, state, touches, back, errors.values)
+            values = errors_after(before, state, touches, back, errors.values)
             alpha = alpha._replace(errors=errors._replace(values=values))
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 

@@ -53,6 +53,7 @@ What users hold, ``Model`` and ``Solution``, is above what draws, checks and sto
 
 NAMED_FOR_EDITORS = {
     ("fem_mbs.errors", "fem_mbs.solution.solution"),
+    ("fem_mbs.alpha.whole_step", "fem_mbs.alpha.generalized_alpha"),
     ("fem_mbs.contracts.method", "fem_mbs.system.system"),
     ("fem_mbs.system.batch_checks", "fem_mbs.system.system"),
     ("fem_mbs.system.constraints", "fem_mbs.system.system"),
