@@ -112,12 +112,12 @@ class UnilateralBatch(ElementBatch):
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By how much gaps may close ``(2, n)`` as nodes move by ``linear`` (N,) m, and turn by ``turn`` (N,) rad."""
-        x, way = motion.x[self.nodes], linear[self.nodes]
-        apart, reach = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1), np.broadcast_to(self.reach, (len(x), 2))
-        arms = np.minimum(reach, apart[:, None] + reach[:, ::-1])
-        turned = (self._of_ends(turn) * np.minimum(arms, FARTHEST)).sum(axis=1)
-        moved = np.minimum(way.sum(axis=1), 2.0 * way.max(axis=1))
-        return np.stack([moved, np.where(np.isinf(arms).all(axis=1), np.inf, turned)])
+        apart = motion.x[self.nodes[:, -1]] - motion.x[self.nodes[:, 0]]
+        reach, way = np.broadcast_to(self.reach, (len(apart), 2)).T, linear.take(self.nodes.T)
+        arms = np.minimum(reach, np.sqrt(np.vecdot(apart, apart)) + reach[::-1])
+        turned = (self._of_ends(turn).T * np.minimum(arms, FARTHEST)).sum(axis=0)
+        moved = np.minimum(way.sum(axis=0), 2.0 * way.max(axis=0))
+        return np.stack([moved, np.where(np.isinf(arms).all(axis=0), np.inf, turned)])
 
     def _of_ends(self, values: Array | BoolArray) -> Array:
         """Of the first and of the last node, ``(n, 2)``; where there are more, the largest of all for both."""
