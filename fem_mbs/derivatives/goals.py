@@ -70,7 +70,11 @@ class Final(Goal):
 @checked
 @dataclass(frozen=True)
 class Integral(Goal):
-    """The integral of the signal over time, by the trapezoidal rule; the sum of these, if it has several numbers."""
+    """The integral of the signal over time, by the trapezoidal rule; the sum of these, if it has several numbers.
+
+    Values at a jump are those just after it, also in the step that leads there: of signals that jump, as accelerations
+    and what a sampled controller holds do, it is of first order in the step. That of places is of second order.
+    """
 
     signal: Signal
 

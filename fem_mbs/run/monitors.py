@@ -34,18 +34,23 @@ PART, PARTS, TIMES = 0.75, 100, 3.0
 """Share of a step below which it is a part; so many parts, and so many times the whole steps, are said."""
 
 
+def owners_of_branches(system: System, evaluation: Evaluation) -> list[str]:
+    """Whose each of the sides is that laws are on of their kinks."""
+    return [
+        str(owner)
+        for k in system.kinked
+        for owner in system.batches[k].owners
+        for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
+    ]
+
+
 class CutSteps:
     """Counts parts of steps of ``h`` s, and how often which law has changed to the other side of a kink in them."""
 
     def __init__(self, system: System, evaluation: Evaluation, h: float) -> None:
         self._h = h
         self._asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
-        self._owners = [
-            str(owner)
-            for k in system.kinked
-            for owner in system.batches[k].owners
-            for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
-        ]
+        self._owners = owners_of_branches(system, evaluation)
         self._before: Array | None = None
         self._parts, self._whole = 0, 0.0
         self._changes: Counter[str] = Counter()

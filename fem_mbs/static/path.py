@@ -9,6 +9,7 @@ Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
+from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.run.monitors import owners_of_branches
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import (
     NEUTRAL,
@@ -48,6 +51,8 @@ GROWTH, CUT = 2.0, 0.5
 """Most by which a step may grow, and what is left of one that failed."""
 SMALLEST = 1e-6
 """Shortest step."""
+BEYOND = 2.0
+"""So many of them ahead it is looked which laws pass a kink, where there is no further step."""
 DEVIATION = 0.5
 """Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
 NOTHING = 1e-7
@@ -202,6 +207,7 @@ class EquilibriumPath:
                 text += ". arc_length=True follows the path beyond a limit"
         else:
             text += "\n  try more elements where the model bends, a shorter step, or look at loads that jump"
+            text += self._laws()
         return not_found(load, loading.end, failure, text)
 
     def softened(self) -> tuple[float, Array]:
@@ -265,8 +271,9 @@ class EquilibriumPath:
         iterations = step.report.iterations
         missed = step.increment._replace(D=step.increment.D - ahead.D)
         deviation, moved = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
-        if (self.arc_length or self.step is None) and deviation > DEVIATION * moved + NOTHING:
-            raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
+        if (self.arc_length or self.step is None) and deviation > (allowed := DEVIATION * moved + NOTHING):
+            if not self._bends(step, length, allowed):
+                raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
         end = step.point
@@ -278,6 +285,35 @@ class EquilibriumPath:
         if branches and place.unstable == UNKNOWN:
             self.singular.append((self.here.point.load, place.point.load))
         return step, place, iterations
+
+    def _bends(self, step: PathStep, length: float, allowed: float) -> bool:
+        """Whether a step went a part along the tangent before it and the rest along that after it: a law has a kink."""
+        if not self.equations.system.watched:
+            return False
+        before, after = self.here.tangent, self._place(step.point, step.evaluation, step.increment).tangent
+        share = self.metric.product(before, after)
+        if share <= 0.0:
+            return False
+        missed = step.increment._replace(D=step.increment.D - length * before.D)
+        turned = step.increment._replace(D=length * (after.D / share - before.D))
+        part = self.distance.product(turned, missed) / (self.distance.product(turned, turned) or 1.0)
+        rest = missed._replace(D=missed.D - min(max(part, 0.0), 1.0) * turned.D)
+        return bool(np.sqrt(self.distance.product(rest, rest)) <= allowed)
+
+    def _laws(self) -> str:
+        """Elements whose laws pass kinks just ahead, and those that may, in words."""
+        equations, here, passed = self.equations, self.here, dict[str, None]()
+        system = equations.system
+        if system.kinked:
+            D, multipliers, load = here.tangent.times(BEYOND * self.shortest)
+            point = here.point.moved(D, here.point.multipliers + multipliers, here.point.load + load)
+            with suppress(*FAILURES):
+                changed = system.branches(here.evaluation) != system.branches(equations.evaluate(point))
+                owners = owners_of_branches(system, here.evaluation)
+                passed = dict.fromkeys(owners[k] for k in np.flatnonzero(changed))
+        asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
+        text = f". Laws pass kinks there: {listed(list(passed), '; ')}" if passed else ""
+        return text + (f". Functions that may bend: {listed(asked, '; ')}" if asked else "")
 
     def _branches(self, place: PathPoint) -> bool:
         """Whether the stability changes on the way to a place; where that is not known, whether stiffness is singular.

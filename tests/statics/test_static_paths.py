@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import LIMITS, bend, following, frame, helix, lee
-from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    DistributedLoad,
+    Force,
+    FrictionSpring,
+    JointForce,
+    JointSpring,
+    Moment,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+)
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
 
@@ -217,3 +230,39 @@ def test_driven_hinge_turns_a_beam_through_its_load() -> None:
     force, moment = solution.reaction(hinge)
     np.testing.assert_allclose(force, np.tile([0, 2, 0], (len(force), 1)), atol=1e-7)
     np.testing.assert_allclose(moment[:, 2], 2 * tip[:, 0], atol=1e-7)
+
+
+def sliding(force: float, *springs: float, law: Callable[[float, float, float], float] | None = None) -> mbs.Model:
+    """A body on a slide that a force pulls along, held by a spring that slips at 10 N, or by a law."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    slide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)), name="slide")
+    if law is None:
+        model.add(FrictionSpring(model.ground, node, 200.0, 10.0, free_length=1.0, point_a=(-1, 0, 0)))
+    else:
+        model.add(JointForce(slide, law))
+    for stiffness in springs:
+        model.add(JointSpring(slide, stiffness))
+    model.add(Force(node, (force, 0, 0)))
+    return model
+
+
+@pytest.mark.parametrize("arc_length", [False, True])
+@pytest.mark.parametrize("beyond", [2.0, 20.0, 100.0])
+def test_a_path_goes_on_past_a_kink(beyond: float, arc_length: bool) -> None:
+    """A spring that slips, and a law that yields: the model is softer from there on, with one equilibrium."""
+
+    def hinge(t: float, q: float, rate: float) -> float:
+        return -(230.0 * q if abs(q) < 0.05 else np.sign(q) * (11.5 + beyond * (abs(q) - 0.05)))
+
+    slipped = mbs.statics(sliding(20.0, beyond), arc_length=arc_length)
+    yielded = mbs.statics(sliding(20.0, law=hinge), arc_length=arc_length)
+    assert slipped.coordinate("slide")[-1] == pytest.approx(10.0 / beyond, rel=1e-7)
+    assert yielded.coordinate("slide")[-1] == pytest.approx(0.05 + 8.5 / beyond, rel=1e-7)
+    assert max(slipped.stats.failed_steps, yielded.stats.failed_steps) < 10
+
+
+def test_what_bends_is_named_where_no_equilibrium_is() -> None:
+    with pytest.raises(mbs.ConvergenceError, match="Laws pass kinks there: FrictionSpring 'FrictionSpring 1'"):
+        mbs.statics(sliding(20.0))
