@@ -97,15 +97,28 @@ def interpolate(system: Layout, first: State, second: State, share: float) -> St
 
     The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and velocities of both ends
     (third order); the velocity is its derivative, ``T(D) D'``. Coordinates and states of elements are cubic likewise.
-    Accelerations, multipliers and algebraic variables are linear in between; history changes at the end.
+    Accelerations, multipliers and algebraic variables are linear in between; history changes at the end. Where
+    velocities tell of whole turns that the increment lacks, nodes spin evenly by these beside it.
     """
     kinematics = system.kinematics
     h = second.t - first.t
     end = kinematics.relative(first.x, first.R, second.x, second.R)
-    slope = np.matvec(kinematics.inverse_tangent(end), second.v)
-    D, rate = _cubic(share, h, end, first.v, slope)
+    v0, v1 = first.v, second.v
+    whole = _whole_turns(system, 0.5 * h * (v0 + v1), end)
+    spins = bool(whole.any())
+    if spins:
+        v0, v1 = v0 - whole / h, v1 - whole / h
+    slope = np.matvec(kinematics.inverse_tangent(end), v1)
+    D, rate = _cubic(share, h, end, v0, slope)
     x, R = kinematics.retract(first.x, first.R, D)
     v = np.linalg.solve(kinematics.inverse_tangent(D), rate[..., None])[..., 0].astype(float, copy=False)
+    if spins:
+        body, before = kinematics.to_body(R, v), (x, R)
+        x, R = kinematics.retract(x, R, share * whole)
+        turned, lever = before[1].mT @ R, np.vecmat(x - before[0], before[1])
+        body[:, :3] += np.cross(body[:, 3:], lever)
+        body = np.vecmat(body.reshape(-1, 2, 3), turned[:, None]).reshape(-1, 6) + whole / h
+        v = kinematics.from_body(R, body)
     vdot, multipliers, ddu = (
         (1 - share) * getattr(first, name) + share * getattr(second, name) for name in ("vdot", "multipliers", "uddot")
     )
@@ -114,6 +127,19 @@ def interpolate(system: Layout, first: State, second: State, share: float) -> St
     return State(
         first.t + share * h, x, R, v, vdot, multipliers, first.u + change, np.where(system.order > 0, du, 0.0), ddu
     )
+
+
+def _whole_turns(system: Layout, path: Array, end: Array) -> Array:
+    """Increments ``(n, 6)`` of the turns that ``end`` lacks of a ``path``, the velocity times the time.
+
+    They lead nowhere. On SE(3), where positions turn with their nodes, they are about the axis of the motion.
+    """
+    angle = np.linalg.norm(path[:, 3:], axis=-1, keepdims=True)
+    moving = path / np.where(angle > 0.0, angle, 1.0)
+    axis = moving[:, 3:].copy()
+    moving[:, :3] -= np.vecdot(moving[:, :3], axis)[:, None] * axis
+    moving[[node.group == "R3xSO3" for node in system.nodes], :3] = 0.0
+    return np.asarray(2.0 * np.pi * np.round((angle - np.vecdot(axis, end[:, 3:])[:, None]) / (2.0 * np.pi)) * moving)
 
 
 def _cubic(s: float, h: float, end: Array, rate0: Array, rate1: Array) -> tuple[Array, Array]:

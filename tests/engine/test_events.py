@@ -297,7 +297,7 @@ def whirl(speed: float) -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize("h", [0.05, 0.3])
+@pytest.mark.parametrize("h", [0.05, 0.3, 0.7, 1.1])
 def test_angles_pass_zero_once_however_often_they_turn(h: float, tmp_path: Path) -> None:
     """angle = 10 t - t^2: four turns there and back, zero at 10 s; also where a run is gone on with in between."""
     solution = mbs.simulate(whirl(10.0), 11.0, h, events=["hinge.coordinate", "hinge.angle"])

@@ -63,6 +63,26 @@ def test_exact_at_both_ends(group: str) -> None:
             np.testing.assert_allclose(getattr(state, name), getattr(end, name), atol=1e-14)
 
 
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("speed", [25.0, -33.0, 200.0])
+def test_what_turns_several_times_within_a_step(group: str, speed: float) -> None:
+    """Even turns about a fixed axis are exact in between: of nodes on it, on SE(3) of others, too."""
+    system, axis = make_system(group), np.array([1.0, 2.0, 2.0]) / 3.0
+    apart = np.array([node.group == "SE3" for node in system.nodes])[:, None] * [0.5, 0.2, 0.0]
+
+    def turning(t: float) -> mbs.State:
+        R = np.broadcast_to(so3.exp(speed * t * axis), (system.n, 3, 3))
+        spin = np.broadcast_to(speed * axis, (system.n, 3))
+        V = np.concatenate([np.cross(spin, apart), spin], axis=1)
+        return mbs.State(t, np.matvec(R, apart), R, system.kinematics.from_body(R, V), 0.0 * V, np.zeros(1))
+
+    first, second = turning(0.0), turning(0.2)
+    for s in (0.1, 0.5, 0.7):
+        state, true = interpolate(system, first, second, s), turning(0.2 * s)
+        for name in ("x", "R", "v"):
+            np.testing.assert_allclose(getattr(state, name), getattr(true, name), atol=1e-9)
+
+
 def test_solution_is_asked_at_any_time_of_the_run() -> None:
     model = mbs.Model()
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0), angular_velocity=(0.1, 0.2, 2.0))
