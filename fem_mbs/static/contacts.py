@@ -22,8 +22,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import lsqr
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
 from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
@@ -52,7 +53,7 @@ from fem_mbs.static.equations import (
 from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, growth_after, not_found
 from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
+from fem_mbs.system.matrices import gradient_matrix, leading_matrix, solve_with_constraints
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
 
@@ -420,14 +421,34 @@ class ContactPath:
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
         return place, moved, found.report
 
-    def _held(self, state: State) -> tuple[Equations, Point]:
-        """The model in which contacts that push are joints, and its equilibrium; those with friction stick."""
+    def _mechanism(self) -> str:
+        """What moves without resistance, where contacts that touch carry what they can; empty if nothing does."""
+        touching = self.here.gaps <= TOUCHING * self.contacts.size
+        if touching.any():
+            equations, point = self._held(self.here.state, touching)
+            point = point._replace(load=equations.loading.end)
+            evaluation, n = equations.evaluate(point), equations.system.n_free
+            B = gradient_matrix(equations.system, evaluation.gradients)
+            carried = lsqr(B.T, -equations.residual(evaluation)[:n])[0]
+            point = point._replace(multipliers=point.multipliers + carried)
+            if why := equations.mechanism(point, "with the contacts that touch"):
+                return f"{why}; what touches holds all else"
+        if why := self.equations.mechanism(self.here.point, "without contacts"):
+            why += "; place what contacts are to hold so that they touch as built"
+        return why
+
+    def _held(self, state: State, closed: BoolArray | None = None) -> tuple[Equations, Point]:
+        """The model in which contacts that push, or are ``closed`` (C,), are joints, and its equilibrium.
+
+        Those with friction stick.
+        """
         contacts = self.contacts
+        closed = contacts.pushing(state) if closed is None else closed
         holds = np.where(contacts.friction > 0.0, STICKS, SLIDES)
-        closed = contacts.closed.of(np.where(contacts.pushing(state), holds, OPEN))
-        inner = with_multipliers(contacts, closed, state)
+        found = contacts.closed.of(np.where(closed, holds, OPEN))
+        inner = with_multipliers(contacts, found, state)
         point = Point.of(inner)
-        return Equations(closed.system, self.equations.loading, point), point
+        return Equations(found.system, self.equations.loading, point), point
 
     def _unstable(self, state: State) -> int:
         """Number of unstable motions, which is not known with friction."""
@@ -440,8 +461,6 @@ class ContactPath:
         parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)).tolist())
         if slides := ", ".join(f"{part} ({part.contacts[k]})" for part, k in parts):
             why = f"at the edge of their cones of friction are {slides}: what they hold may slide away"
-        elif why := self.equations.mechanism(self.here.point, "without contacts"):
-            why += "; place what contacts are to hold so that they touch as built"
         else:
-            why = "try a shorter step, or look at loads that jump"
+            why = self._mechanism() or "try a shorter step, or look at loads that jump"
         return not_found(self.here.point.load, self.equations.loading.end, failure, f"\n  {why}")

@@ -191,6 +191,18 @@ def test_what_nothing_holds_is_named() -> None:
         mbs.statics(model)
 
 
+def test_what_a_taut_rope_leaves_loose_is_named() -> None:
+    """A load below it sways back, but may turn."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    load = model.add_node((0, 0, -1), name="load")
+    model.add(RigidBody(load, 2.0, (0.1, 0.1, 0.1)))
+    rope = model.add(Rope(model.ground, load, length=1.0))
+    with pytest.raises(ConvergenceError, match="that touch is not unique: node 'load' can turn without resistance"):
+        mbs.statics(model)
+    model.fix(load, translation=False, rotation=True)
+    assert mbs.statics(model).contact_force(rope)[-1, 0, 2] == pytest.approx(19.62)
+
+
 def leaning(mu: float) -> mbs.Model:
     """A ladder at 60 degrees, on a floor with friction, against a wall without."""
     a, L, r = np.radians(60.0), 2.0, 1e-3
