@@ -32,12 +32,14 @@ class AxisJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        """A joint about an axis.
+        """Made of two nodes, and the axis and a point of it as built.
 
         Parameters
         ----------
-        a, b : Node
-            Any two nodes.
+        a : Node
+            The node with which the axis moves, such as the ground.
+        b : Node
+            The node that moves against it.
         axis : (3,)
             Axis at t = 0, world frame; it turns with node a.
         point : (3,), optional
@@ -47,9 +49,10 @@ class AxisJoint(RelativeJoint):
             What prescribes the coordinate of a joint with one: in m or rad, 0 at the start, for t >= 0. Methods
             ``velocity(t)`` and ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.
             Where it starts elsewhere, below a quarter turn, :meth:`Model.assemble` brings the joint there.
-        point_b, axis_b : (3,), optional
-            The point and the axis on node b, if they are not yet at ``point`` and along ``axis``:
-            :meth:`Model.assemble` brings them together.
+        point_b : (3,), optional
+            The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it there.
+        axis_b : (3,), optional
+            The axis on node b, if it is not yet along ``axis``: :meth:`Model.assemble` turns it there.
         """
         axes = axes_about(np.asarray(axis), a)
         label = f"{type(self).__name__} on {a}, {b}"
@@ -97,12 +100,14 @@ class PlaneJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         normal_b: Direction | None = None,
     ) -> None:
-        """A joint on a plane.
+        """Made of two nodes, and the plane and a point of it as built.
 
         Parameters
         ----------
-        a, b : Node
-            Any two nodes.
+        a : Node
+            The node with which the plane moves, such as the ground.
+        b : Node
+            The node that moves against it.
         normal : (3,)
             Normal of the plane at t = 0, world frame; it turns with node a.
         point : (3,), optional
@@ -110,9 +115,11 @@ class PlaneJoint(RelativeJoint):
         x_axis : (3,), optional
             Direction of "translation x", across the normal, at t = 0, world frame; by default that of the axes of
             node a that is most across, x before y before z, as far as it is across.
-        point_b, normal_b : (3,), optional
-            The point and the normal on node b, if they are not yet at ``point`` and along ``normal``:
-            :meth:`Model.assemble` brings them together. The normal on node b counts where it cannot tilt.
+        point_b : (3,), optional
+            The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it there.
+        normal_b : (3,), optional
+            The normal on node b, if it is not yet along ``normal``: :meth:`Model.assemble` turns it there. It counts
+            where node b cannot tilt.
         """
         label = f"{type(self).__name__} on {a}, {b}"
         axes = axes_in(np.asarray(normal), x_axis, a, label)
@@ -145,12 +152,14 @@ class PointJoint(RelativeJoint):
         displacement: Displacement | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        """A joint with a common point.
+        """Made of two nodes and their common point as built.
 
         Parameters
         ----------
-        a, b : Node
-            Any two nodes.
+        a : Node
+            The node with which the axes of the joint turn, such as the ground.
+        b : Node
+            The node that moves against it.
         point : (3,), optional
             The common point at t = 0, where reactions are given, world frame; by default the position of node b.
         displacement : function of t, optional

@@ -327,6 +327,8 @@ def _look_at_equations(system: System, check: Check) -> None:
     evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
     check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
+    if not system.n_free:
+        check.redundant = system.m
     check.contacts = sum(len(element.contacts) for element in system.elements if not element.yields)
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))

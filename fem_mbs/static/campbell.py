@@ -360,24 +360,25 @@ class Campbell(Public):
 
     @checked
     def plot(self, file: Path | None = None, *, orders: Sequence[float] = (1.0,)) -> Any:
-        """The diagram as a matplotlib figure: forward curves full, backward dashed, thick where unstable.
+        """The diagram as a matplotlib figure: forward curves full, backward dashed, dots where unstable.
 
         ``orders`` are multiples of the speed, as dotted lines; ``file`` is written if it is named.
         """
         pyplot = need("matplotlib.pyplot", "campbell.plot")
         figure, axes = pyplot.subplots(figsize=(7.0, 4.5), layout="constrained")
         angular, damping, whirl = self.angular, self.damping, self.whirl
-        for k in range(angular.shape[1]):
-            mean = np.nanmean(whirl[:, k])
-            style, color = ("-", "C0") if mean > PLANE else ("--", "C1") if mean < -PLANE else ("-.", "C2")
-            axes.plot(self.speeds, angular[:, k], style, color=color)
-            grows = damping[:, k] < -RUNAWAY
-            axes.plot(self.speeds[grows], angular[grows, k], "o", color="C3", markersize=3)
-        for order in orders:
-            axes.plot(self.speeds, order * np.abs(self.speeds), ":", color="0.4")
-        for style, color, name in (("-", "C0", "forward"), ("--", "C1", "backward"), ("-.", "C2", "in a plane")):
-            axes.plot([], [], style, color=color, label=name)
-        axes.plot([], [], "o", color="C3", markersize=3, label="unstable")
+        sense = np.nanmean(whirl, axis=0)
+        kinds: list[tuple[str, str, str, Array]] = [
+            ("forward", "-", "C0", np.where(sense > PLANE, angular, np.nan)),
+            ("backward", "--", "C1", np.where(sense < -PLANE, angular, np.nan)),
+            ("in a plane", "-.", "C2", np.where(np.abs(sense) <= PLANE, angular, np.nan)),
+            ("unstable", "o", "C3", np.where(damping < -RUNAWAY, angular, np.nan)),
+            *((f"{order:g} x speed", ":", "0.4", order * np.abs(self.speeds)[:, None]) for order in orders),
+        ]
+        for name, style, color, values in kinds:
+            there = values[:, np.isfinite(values).any(axis=0)]
+            for first, curve in zip([name, *[""] * there.shape[1]], there.T, strict=False):
+                axes.plot(self.speeds, curve, style, color=color, markersize=3, label=first or None)
         axes.set_xlabel("speed (rad/s)")
         axes.set_ylabel("angular frequency (rad/s)")
         axes.set_ylim(0.0, None)
@@ -578,6 +579,27 @@ class UnbalanceResponse(Public):
     def minor(self, node: NodeOrName) -> Array:
         """Smaller half axis ``(ns,)`` of the orbit, negative where the node goes round against the rotor."""
         return self.forward(node) - self.backward(node)
+
+    @checked
+    def plot(self, *nodes: NodeOrName, file: Path | None = None) -> Any:
+        """Larger half axes of the orbits of nodes over the speed, as a matplotlib figure.
+
+        By default of the node that goes furthest; ``file`` is written if it is named.
+        """
+        pyplot = need("matplotlib.pyplot", "response.plot")
+        figure, axes = pyplot.subplots(figsize=(7.0, 4.5), layout="constrained")
+        furthest = int(np.abs(self.shapes[..., :3]).max(axis=(0, 2)).argmax())
+        for node in nodes or (self.system.nodes[furthest],):
+            row = self.system.row(node, "UnbalanceResponse: node")
+            axes.plot(self.speeds, self.major(node), label=str(self.system.nodes[row]))
+        axes.set_xlabel("speed (rad/s)")
+        axes.set_ylabel("larger half axis (m)")
+        axes.set_ylim(0.0, None)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+        if file is not None:
+            written(file, figure.savefig)
+        return figure
 
     def _parts(self, node: NodeOrName) -> tuple[Array, Array]:
         moved = self.displacement(node)

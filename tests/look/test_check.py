@@ -117,6 +117,10 @@ def test_nothing_can_move() -> None:
     model = mbs.Model()
     model.add(RigidBody(model.ground, 1.0, [1.0] * 3))
     assert said(model.check(), "nothing can move")
+    model = pendulum()
+    model.fix(model["bar"])
+    check = model.check()
+    assert check.redundant == check.equations == 5 and check.degrees_of_freedom == 0
     for joint in ("wire", "cam with a roller", "sliding joint on order 2"):
         model, _ = build(JOINTS[joint])
         for node in model.nodes[1:]:
