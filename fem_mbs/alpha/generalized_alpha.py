@@ -207,7 +207,7 @@ class GeneralizedAlpha(Method):
                 if isclose(new.t - carried.t, h, rel_tol=SAME):
                     rates = newmark(scheme.parameters, h, carried.values[1:4], system.order).constants
                     over = equations.carried(solution, carried.values, rates, errors.defects)
-                carried = carried_on(scheme, carried, new, accelerations, over)
+            carried = carried_on(scheme, carried, new, accelerations, over)
         if errors.crossed:  # what is before says nothing of what follows
             accelerations = restarted(accelerations.now, new.t, errors.local)
         memory = AlphaMemory(

@@ -289,28 +289,29 @@ def carried_on(
     is taken out before the block, and put back after it.
     """
     if errors.singles and not callable(over):
-        return errors._replace(values=over, t=new.t, singles=errors.singles - 1)
+        return CarriedErrors(over, new.t, errors.flow, errors.singles - 1, *errors[4:])
     now, t_old, _, t_older, older, local = accelerations
     system, h, H, since, v = scheme.system, new.t - t_old, new.t - errors.t, errors.since, new.v.ravel()
-    third = (now - older) * (1.0 / (new.t - t_older))
-    if system.k:
-        v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
-    earlier, recent = errors.largest
-    recent = np.maximum(recent, worst(system, errors.values[0]))
-    if new.t - errors.began >= 2.0 * (since - errors.began):
-        earlier, recent, since = recent, np.zeros(2), new.t
-    path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
-    bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-    count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
-    until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
-    if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
-        singles, until = LEAST - 1, new.t
-    flow, largest = np.array([v, now, third]), np.array([earlier, recent])
-    if callable(over):
-        late = time_error(system, errors, new)
-        values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
-    else:
-        values = over
+    with np.errstate(over="ignore", invalid="ignore"):
+        third = (now - older) * (1.0 / (new.t - t_older))
+        if system.k:
+            v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
+        earlier, recent = errors.largest
+        recent = np.maximum(recent, worst(system, errors.values[0]))
+        if new.t - errors.began >= 2.0 * (since - errors.began):
+            earlier, recent, since = recent, np.zeros(2), new.t
+        path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
+        bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
+        count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
+        until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+        if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
+            singles, until = LEAST - 1, new.t
+        flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+        if callable(over):
+            late = time_error(system, errors, new)
+            values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
+        else:
+            values = over
     return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
 
 

@@ -93,11 +93,12 @@ def _step(
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
             rows, after = solution.value.rows, solution.unknown
-            over: Array | partial[Array] = partial(lines.carry_over_block, rows, after, errors, sudden)
+            over: Array | partial[Array]
             if isclose(new.t - errors.t, h, rel_tol=SAME):
                 over = lines.carry(rows, after, errors.values)
-            with np.errstate(over="ignore", invalid="ignore"):
-                errors = carried_on(scheme, errors, new, accelerations, over)
+            else:
+                over = partial(lines.carry_over_block, rows, after, errors, sudden)
+            errors = carried_on(scheme, errors, new, accelerations, over)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
         errors=errors,
