@@ -426,3 +426,17 @@ def test_what_is_at_rest_swings_whatever_the_size_of_its_shape(push: float, swin
     stiffness, change = csc_array(np.diag([1.0, 0.0])), csc_array(np.diag([0.0, push]))
     for size in (1e-4, 1.0, 1e4):
         assert np.isnan(eigen._at_rest(stiffness, change, np.array([[0.0], [size]])))[0] == swings
+
+
+def test_loads_that_act_in_full_do_so_in_derivatives_of_all_states() -> None:
+    """Of a slider on a spring of ``k``, pushed by ``F``, at each load factor: ``1/k`` and ``-F/k^2``."""
+
+    def pushed(k: float = 4.0, F: float = 0.5) -> mbs.Model:  # noqa: N803
+        model = slider(k)
+        model.add(Force(model.nodes[1], (F, 0, 0)))
+        return model
+
+    found = mbs.sensitivities(pushed, {"k": 4.0, "F": 0.5}, of=mbs.statics, ramp=False)
+    derivatives = found.of(lambda solution: solution.position(solution.model.nodes[1])[:, 0])
+    np.testing.assert_allclose(derivatives["F"], 1 / 4.0, rtol=1e-7)
+    np.testing.assert_allclose(derivatives["k"], -0.5 / 16.0, rtol=1e-7)

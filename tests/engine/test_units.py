@@ -64,7 +64,7 @@ def machine(u: float, w: float) -> mbs.Model:
 
 
 def frame(u: float, w: float) -> mbs.Model:
-    """A column on a hinge that a bushing holds, with a load and its weight."""
+    """A column on a hinge that a bushing holds, with a load and its weight on two hinges."""
     model = mbs.Model("SE3", gravity=(0, 0, -9.81 * u))
     section = BeamSection(
         EA=2e3 * w * u, GA=8e2 * w * u, GJ=2.0 * w * u**3, EI=(2.5 * w * u**3, 3.0 * w * u**3),
@@ -73,7 +73,8 @@ def frame(u: float, w: float) -> mbs.Model:
     column = Beam.line(model, (0, 0, 0), (0.1 * u, 0, u), section, elements=4, y_axis=(0, 1, 0))
     model.add(Bushing(model.ground, column.nodes[0], [*3 * [500.0 * w], *3 * [20.0 * w * u * u]]))
     top = body(model, (0.1, 0, 1.0), u, w)
-    model.add(RevoluteJoint(column.nodes[-1], top, (0, 1, 0)))
+    for y in (0.0, 0.1):
+        model.add(RevoluteJoint(column.nodes[-1], top, (0, 1, 0), point=(0.1 * u, y * u, u)))
     model.add(Bushing(column.nodes[-1], top, [*3 * [0.0], *3 * [5.0 * w * u * u]]))
     model.add(Force(top, (0.4 * w * u, 0.2 * w * u, -2.0 * w * u)))
     model.add(Moment(column.nodes[2], (0, 0.1 * w * u * u, 0)))
@@ -184,6 +185,10 @@ def test_units(name: str) -> None:
 def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
     here, there = (mbs.System(build(EVERYTHING[name], pose=pose)[0]).diameter for pose in (HOME, AWAY))
     assert there == pytest.approx(here, rel=1e-12)
+
+
+def test_the_diameter_grows_with_a_model() -> None:
+    assert np.divide(*(mbs.System(machine(*own)).diameter / own[0] for own in UNITS)) == 1.0
 
 
 def test_a_joint_accelerates_the_reduced_masses_of_both_bodies() -> None:
