@@ -107,12 +107,11 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     system = System(model)
     first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
-    whole, given = system, initial
+    whole, seen = system, initial
     if initial is None:
         refuse_contacts(system, "buckling", "give initial=, a state of statics: what is closed there is a joint")
     else:
-        given = from_user(system, initial, "buckling: initial")
-        system, initial = as_joints(system, given, "buckling")
+        system, initial = as_joints(system, from_user(system, initial, "buckling: initial"), "buckling")
     if system.n_free <= system.m:
         raise ModelError(
             f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
@@ -128,7 +127,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
             f"{failure}. A model in tension may not buckle at all{stiffness.turned_round()}"
         ) from failure
     distances, z = stiffness.singular(count, SHARE * nearest[0])
-    linear = linearize(model, system.to_user(point.state()) if system is whole else given)
+    linear = linearize(model, system.to_user(point.state()) if system is whole else seen)
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
     warn_of_short_waves(result, "buckling", "its load factor")
     stretch, owner = stiffness.stretch()
