@@ -120,23 +120,11 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0), near)
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
-    try:
-        nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
-    except ConvergenceError as failure:  # as of shafts in tension, many of whose factors are alike and far away
-        raise ConvergenceError(
-            f"{failure}. A model in tension may not buckle at all{stiffness.turned_round()}"
-        ) from failure
-    distances, z = stiffness.singular(count, SHARE * nearest[0])
+    distances, z = stiffness.singular(count, SHARE * stiffness.nearest())
     linear = linearize(model, system.to_user(point.state()) if system is whole else seen)
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
     warn_of_short_waves(result, "buckling", "its load factor")
-    stretch, owner = stiffness.stretch()
-    if distances[0] * stretch > LARGE_STRAIN:
-        LOG.warning(
-            "buckling: at the nearest load factor, %.6g, %s would be stretched by %.2g, far beyond small strains, for "
-            "which its law is: these loads do not make the model buckle before%s",
-            *(result.factors[0], owner, distances[0] * stretch, stiffness.turned_round()),
-        )
+    stiffness.warn_of_strains(distances[0])
     return result
 
 
@@ -171,6 +159,26 @@ class _Stiffness:
         self.motion = float(np.abs(self.d * equations.system.weight).max())
         if self.motion == 0.0:
             raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
+
+    def nearest(self) -> float:
+        """The distance to the nearest load, by a first difference."""
+        try:
+            distances, _ = self.singular(1, PROBE / self.motion)
+        except ConvergenceError as failure:  # as of shafts in tension, many of whose factors are alike and far away
+            raise ConvergenceError(
+                f"{failure}. A model in tension may not buckle at all{self.turned_round()}"
+            ) from failure
+        return float(distances[0])
+
+    def warn_of_strains(self, distance: float) -> None:
+        """Log where strains are large before the nearest load."""
+        stretch, owner = self.stretch()
+        if distance * stretch > LARGE_STRAIN:
+            LOG.warning(
+                "buckling: at the nearest load factor, %.6g, %s would be stretched by %.2g, far beyond small strains, "
+                "for which its law is: these loads do not make the model buckle before%s",
+                *(self.point.load + distance, owner, distance * stretch, self.turned_round()),
+            )
 
     def stretch(self) -> tuple[float, Element | None]:
         """The largest of what cells with a law of stress are stretched by a unit of load, and where."""
