@@ -20,6 +20,8 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import ModelError
 
+SMALLEST = 1e-13
+"""Pivot over the diagonal of the matrix, up to which it is rounding: nothing holds what it is of."""
 MOST = 4e9
 """Entries of the factors, 32 GB, beyond which another program is better at it."""
 LEAF = 40
@@ -57,13 +59,14 @@ class Cholesky:
                 "function that factorises a sparse matrix and returns a function of right-hand sides"
             )
         done, show = np.cumsum(work) / sum(work), progress_bar(None, 0.0, 1.0, "Reduction: factors", "")
-        waiting: dict[int, Array] = {}
+        waiting, least = dict[int, Array](), SMALLEST * lower.diagonal()
         self._factors: list[tuple[Array, Array]] = []
         for k, front in enumerate(self._fronts):
             F11, F21, F22 = self._assembled(front, lower, waiting)
             L11, failed = potrf(F11, lower=1, overwrite_a=1, clean=1)
-            if failed:
-                raise ModelError(_loose(int(nodes[self._order[front.own.start + failed - 1]])))
+            loose = [failed - 1] if failed else np.flatnonzero(np.diagonal(L11) ** 2 <= least[front.own])
+            if len(loose):
+                raise ModelError(_loose(int(nodes[self._order[front.own.start + loose[0]]])))
             L21 = F21
             if len(front.rim):
                 L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1)

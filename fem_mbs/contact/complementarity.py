@@ -40,6 +40,8 @@ COMPLIANCE, INERT = 10.0 ** -np.arange(1, 7), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
 """Share of the friction that there may be at most, up to which a contact holds."""
+AGAIN = 4
+"""How often forces are found anew, where something that bore nothing has come to bear a share."""
 EDGE = 1e-7
 """Force over the largest by which a contact may miss a branch that counts as its own, too."""
 INFINITE, ROUND = 1e100, 1e-9
@@ -192,7 +194,7 @@ def _of_island(laws: Laws, P: Array, reference: Array, guessed: bool, sweeps: in
         P, error = laws.newton(laws.sweep(P, count))
         if error <= TOLERANCE * laws.size:
             if count == 0 and laws.k > 1 and not issparse(laws.G):
-                near = laws.branch(P).alike(reference, laws.c)
+                near = laws.alike(P, reference)
                 plain = laws.error(near) <= TOLERANCE * laws.size and not laws.idle(near)
                 P = near if plain else laws.nearest(P, reference, guessed=True)
             return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
@@ -305,6 +307,7 @@ class Laws:
         A guessed ``P`` is near enough for the stiffest of them.
         """
         stiff = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min()))
+        best = P
         for near, compliances in ((P, COMPLIANCE[-1:]), (reference, COMPLIANCE))[not guessed :]:
             for compliance in stiff * compliances:
                 G, c = self.G + compliance * np.eye(3 * self.k), self.c - compliance * reference
@@ -315,18 +318,28 @@ class Laws:
                 if error > ROUNDING * soft.size:
                     break
                 near = trial
-            found = self.branch(near).alike(reference, self.c)
+            found = self.alike(near, reference)
             error = self.error(found)
             if error > TOLERANCE * self.size:
                 found, error = self.newton(near)
             if error <= TOLERANCE * self.size:
-                return found
+                best = found
+                if not self.idle(found):
+                    return found
+        return best
+
+    def alike(self, P: Array, reference: Array) -> Array:
+        """Forces of equal compliance on the branch of ``P``, anew while what bore nothing comes to bear a share."""
+        for _ in range(AGAIN):
+            idle, P = self.idle(P), self.branch(P).alike(reference, self.c)
+            if not idle:
+                break
         return P
 
     def idle(self, P: Array) -> bool:
         """Whether one that touches bears nothing: of contacts of equal compliance it might."""
-        pushes, near = (self.branches(P, self.rates(P), edge)[0] for edge in (0.0, EDGE))
-        return bool((pushes != near).any())
+        normal, near = P[:, 0], EDGE * float(np.abs(P).max(initial=0.0))
+        return bool(((normal <= near) & (normal - self.r_N * self.rates(P)[:, 0] > -near)).any())
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""

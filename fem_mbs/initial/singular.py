@@ -318,8 +318,10 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     if isinstance(failure, NotConvergedError) and failure.value is not None:
         evaluation = failure.value.evaluation
         lines.append(f"relative residuals {shown_residuals(failure)}")
-        if text := not_finite(system, system.evaluate_at(last)) or not_finite(system, evaluation):
+        if text := not_finite(system, system.evaluate_at(last)):
             return "\n  ".join([*lines, text])
+        if text := not_finite(system, evaluation):
+            return "\n  ".join(filter(None, [*lines, text, _controlled(system)]))
         lines.append(f"worst equations: {worst_equations(system, evaluation)}")
         moved = moved_most(system, system.motion(last), evaluation.motion)
         lines.append(
