@@ -54,9 +54,9 @@ METHODS = ("craig-bampton", "guyan", "free")
 UNLIKE = 1e-6
 """Share of the mass matrix that the moments of the field leave out, above which it is told."""
 FREQUENCIES = (1e-3, 1e6)
+"""Between which the first frequency of a body in Hz is likely."""
 SLOW = 0.3
 """Lowest angular frequency times size in m/s that looks wrong: the speed of sound times how slender a body is."""
-"""Between which the first frequency of a body in Hz is likely."""
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 

@@ -379,14 +379,7 @@ class Campbell(Public):
             there = values[:, np.isfinite(values).any(axis=0)]
             for first, curve in zip([name, *[""] * there.shape[1]], there.T, strict=False):
                 axes.plot(self.speeds, curve, style, color=color, markersize=3, label=first or None)
-        axes.set_xlabel("speed (rad/s)")
-        axes.set_ylabel("angular frequency (rad/s)")
-        axes.set_ylim(0.0, None)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-        if file is not None:
-            written(file, figure.savefig)
-        return figure
+        return _over_speed(figure, axes, "angular frequency (rad/s)", file)
 
     @checked
     def to_table(self, path: Path) -> FilePath:
@@ -520,6 +513,18 @@ def _complex(value: Any, label: str) -> complex:
     return complex(size * np.exp(1j * angle))
 
 
+def _over_speed(figure: Any, axes: Any, quantity: str, file: Path | None) -> Any:
+    """A figure of a quantity from zero over the speed, complete, and written where a file is named."""
+    axes.set_xlabel("speed (rad/s)")
+    axes.set_ylabel(quantity)
+    axes.set_ylim(0.0, None)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    if file is not None:
+        written(file, figure.savefig)
+    return figure
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class UnbalanceResponse(Public):
     """Whirl of all nodes with the frequency of the speed, ``Re(shape exp(i w t))``.
@@ -592,14 +597,7 @@ class UnbalanceResponse(Public):
         for node in nodes or (self.system.nodes[furthest],):
             row = self.system.row(node, "UnbalanceResponse: node")
             axes.plot(self.speeds, self.major(node), label=str(self.system.nodes[row]))
-        axes.set_xlabel("speed (rad/s)")
-        axes.set_ylabel("larger half axis (m)")
-        axes.set_ylim(0.0, None)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-        if file is not None:
-            written(file, figure.savefig)
-        return figure
+        return _over_speed(figure, axes, "larger half axis (m)", file)
 
     def _parts(self, node: NodeOrName) -> tuple[Array, Array]:
         moved = self.displacement(node)
