@@ -40,12 +40,7 @@ from fem_mbs.elements.joints.coordinates import (
     turn,
 )
 from fem_mbs.elements.joints.frames import levers, two_nodes
-from fem_mbs.elements.joints.relative_batch import (
-    Displacement,
-    Drive,
-    DrivenBatch,
-    RelativeBatch,
-)
+from fem_mbs.elements.joints.relative_batch import Displacement, Drive, DrivenBatch, RelativeBatch
 from fem_mbs.elements.shapes import Ball, Box, Cylinder
 from fem_mbs.errors import ModelError
 

@@ -24,17 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.arguments import function, nearest, number, shown, text, truth, whole_number
-from fem_mbs.contracts.public import (
-    ModelPart,
-    Public,
-    called,
-    complete,
-    leaves,
-    mapped,
-    misfit,
-    received,
-    snapshot,
-)
+from fem_mbs.contracts.public import ModelPart, Public, called, complete, leaves, mapped, misfit, received, snapshot
 from fem_mbs.errors import FemMbsError, ModelError, users_failure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -120,8 +121,16 @@ Law: TypeAlias = Callable[[Any], None]
 
 
 def laws(*each: Law) -> dict[str, Law]:
-    """Laws by name."""
-    return {law.__name__: law for law in each}
+    """Laws by name, whose errors begin with the ``name`` of what is tried."""
+    return {law.__name__: partial(_named, law) for law in each}
+
+
+def _named(law: Law, trial: Any) -> None:
+    try:
+        law(trial)
+    except ContractError as error:
+        text = str(error)
+        raise ContractError(text if text.startswith(trial.name) else f"{trial.name}: {text}") from error.__cause__
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion, checked
+from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Motion, checked
 from fem_mbs.errors import MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import gradient_product, velocity_residual, whole
 from fem_mbs.system.pattern import components
-from fem_mbs.system.system import System
+from fem_mbs.system.system import Evaluation
 from fem_mbs.testing.differences import (
     ContractError,
     DoesNotApplyError,
@@ -27,19 +26,7 @@ from fem_mbs.testing.differences import (
     near,
 )
 from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.stage import (
-    AWAY,
-    HOME,
-    JointTrial,
-    Make,
-    Seeds,
-    build,
-    evaluation_is_pure,
-    moved,
-    neighbour,
-    random_motion,
-    shapes_are_right,
-)
+from fem_mbs.testing.stage import AWAY, BASICS, HOME, JointTrial, Make, Seeds, moved, neighbour
 
 RATES = 1e-3
 """Time in s over which rates of drives are taken."""
@@ -54,10 +41,10 @@ def it_is_closed_as_built(trial: JointTrial) -> None:
         own = JointTrial.of(trial.make, trial.seed, pose)
         built = own.system.at_rest()
         position = np.where(own.system.velocity_level, 0.0, own.evaluate(built)[0])
-        near(f"{trial.name}: Phi as built", position, 0.0, 1e-12 * max(1.0, own.system.length))
+        near("Phi as built", position, 0.0, 1e-12 * max(1.0, own.system.length))
         if own.joint.coordinates:
             values = _coordinates(own, built)
-            near(f"{trial.name}: coordinates as built", values, 0.0, 1e-12 * max(1.0, own.system.length))
+            near("coordinates as built", values, 0.0, 1e-12 * max(1.0, own.system.length))
 
 
 def gradient_is_the_derivative(trial: JointTrial) -> None:
@@ -66,18 +53,18 @@ def gradient_is_the_derivative(trial: JointTrial) -> None:
     if not position.any():
         raise DoesNotApplyError("its equations are of velocities")
     expected = _differences(trial, lambda motion: trial.evaluate(motion)[0])
-    names = _equations(trial)[position]
-    agree(f"{trial.name}: gradient B", trial.evaluate()[1][position], expected[position], names, trial.own_names())
+    names = np.array(trial.joint.equations)[position]
+    agree("gradient B", trial.evaluate()[1][position], expected[position], names, trial.own_names())
 
 
 def second_is_the_derivative_of_the_gradient(trial: JointTrial) -> None:
     """``H`` against differences of ``B``."""
     _, _, context = trial.evaluate()
     expected, actual = _differences(trial, lambda motion: trial.evaluate(motion)[1]), trial.batch.second(context)
-    near(f"{trial.name}: shape of second", np.shape(actual), np.shape(expected), 0.0)
+    near("shape of second", np.shape(actual), np.shape(expected), 0.0)
     names = trial.own_names()
-    for name, H, differences in zip(_equations(trial), actual, expected, strict=True):
-        agree(f"{trial.name}: second, H = DB, of '{name}'", H, differences, names, names)
+    for name, H, differences in zip(trial.joint.equations, actual, expected, strict=True):
+        agree(f"second, H = DB, of '{name}'", H, differences, names, names)
 
 
 def rates_are_time_derivatives(trial: JointTrial) -> None:
@@ -100,59 +87,45 @@ def rates_are_time_derivatives(trial: JointTrial) -> None:
         ("rates: gradient", given[1], turning, 1e-6),
         ("rates: second", given[2][position], second[position], 1e-4),
     ):
-        near(f"{trial.name}: {what}", actual, expected, tolerance * (1.0 + np.abs(expected).max(initial=0.0)), hint)
+        near(what, actual, expected, tolerance * (1.0 + np.abs(expected).max(initial=0.0)), hint)
 
 
 def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> None:
     """``stiffness`` and ``rate_gradient``, where a batch has its own, are what ``second`` makes of them."""
-    kind = type(trial.batch)
-    if kind.stiffness is ConstraintBatch.stiffness and kind.rate_gradient is ConstraintBatch.rate_gradient:
+    batch, plain, kind = trial.batch, ConstraintBatch, type(trial.batch)
+    if kind.stiffness is plain.stiffness and kind.rate_gradient is plain.rate_gradient:
         raise DoesNotApplyError("it has no shortcuts of its own")
-    _, _, context = trial.evaluate()
-    rng = np.random.default_rng(trial.seed + 1)
-    multipliers, V = rng.normal(size=trial.system.m), rng.normal(size=(len(trial.batch.nodes), len(trial.rows)))
-    for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
-        actual = getattr(trial.batch, name)(context, value)
-        if name == "stiffness":
-            actual = whole(trial.batch, actual)
-        expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
-        near(
-            f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
-        )
+    (_, _, context), rng = trial.evaluate(), np.random.default_rng(trial.seed + 1)
+    multipliers, V = rng.normal(size=trial.system.m), rng.normal(size=(len(batch.nodes), len(trial.rows)))
+    for name, actual, expected in (
+        (
+            "stiffness",
+            whole(batch, batch.stiffness(context, multipliers)),
+            plain.stiffness(batch, context, multipliers),
+        ),
+        ("rate_gradient", batch.rate_gradient(context, V), plain.rate_gradient(batch, context, V)),
+    ):
+        near(f"{name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0)))
 
 
 def hidden_constraints_are_time_derivatives(trial: JointTrial) -> None:
     """Rates of the equations along a motion are what the engine makes of ``B``, ``H`` and the rates."""
-    system, multipliers = trial.system, np.zeros(trial.system.m)
-    motion = replace(trial.motion, A=trial.motion.A.copy())
-    evaluation = system.evaluate(motion, multipliers, system.prescribe(motion.t))
-    Vdot = np.zeros_like(motion.V)
+    system, motion, position = trial.system, trial.motion, ~trial.system.velocity_level
 
-    def along(s: float) -> Motion:
-        near_by = neighbour(motion, s * np.append(motion.V, motion.udot))
-        return replace(near_by, t=motion.t + s)
+    def at(s: float) -> Evaluation:
+        there = replace(neighbour(motion, s * np.append(motion.V, motion.udot)), t=motion.t + s)
+        return system.evaluate(there, np.zeros(system.m), system.prescribe(there.t))
 
-    def velocity(s: float) -> Array:
-        there = along(s)
-        return velocity_residual(system, system.evaluate(there, multipliers, system.prescribe(there.t)))
-
-    position = ~system.velocity_level
-    if position.any():
-        rate = derivative(lambda s: trial.evaluate(along(s))[0], RATES)
-        near(
-            f"{trial.name}: rate of Phi against B V + Phi_t",
-            velocity_residual(system, evaluation)[position],
-            rate[position],
-            1e-6 * (1.0 + np.abs(rate).max()),
-        )
+    velocity, rate = velocity_residual(system, at(0.0)), derivative(lambda s: at(s).constraint, RATES)
+    tolerance = 1e-6 * (1.0 + np.abs(rate).max())
+    near("rate of Phi against B V + Phi_t", velocity[position], rate[position], tolerance)
     # V stays along the screws, so that the acceleration of the node point is Omega x U
-    Vdot[:, :3] = np.cross(motion.V[:, 3:], motion.V[:, :3])
-    steady = np.append(Vdot, np.zeros(system.k))
-    expected = derivative(velocity, RATES)
-    actual = constraints.acceleration_residual(system, evaluation) + gradient_product(
-        system, evaluation.gradients, steady
-    )
-    near(f"{trial.name}: rate of B V + Phi_t", actual, expected, 1e-5 * (1.0 + np.abs(expected).max()))
+    steady = np.zeros(system.N)
+    system.nodes_of(steady)[:, :3] = np.cross(motion.V[:, 3:], motion.V[:, :3])
+    actual = constraints.acceleration_residual(system, at(0.0))
+    actual += gradient_product(system, at(0.0).gradients, steady)
+    expected = derivative(lambda s: velocity_residual(system, at(s)), RATES)
+    near("rate of B V + Phi_t", actual, expected, 1e-5 * (1.0 + np.abs(expected).max()))
 
 
 def moving_everything_changes_no_equation(trial: JointTrial) -> None:
@@ -162,10 +135,10 @@ def moving_everything_changes_no_equation(trial: JointTrial) -> None:
     there = moved(trial.motion, AWAY)
     hint = "Directions and points belong to nodes"
     for what, a, b in zip(("Phi", "B"), trial.evaluate(there), trial.evaluate(), strict=False):
-        near(f"{trial.name}: {what} with everything moved rigidly", a, b, 1e-11 * (1.0 + np.abs(b).max()), hint)
+        near(f"{what} with everything moved rigidly", a, b, 1e-11 * (1.0 + np.abs(b).max()), hint)
     if trial.joint.coordinates:
         values = [_coordinates(trial, motion) for motion in (there, trial.motion)]
-        near(f"{trial.name}: coordinates with everything moved rigidly", values[0], values[1], 1e-11, hint)
+        near("coordinates with everything moved rigidly", values[0], values[1], 1e-11, hint)
 
 
 def forces_balance(trial: JointTrial) -> None:
@@ -179,7 +152,7 @@ def forces_balance(trial: JointTrial) -> None:
     moment = np.matvec(motion.R[rows], B[..., 3:]) + np.cross(motion.x[rows], force)
     hint = "A rigid motion of all nodes must not change Phi, nor slip"
     for what, part in (("forces", force), ("moments", moment)):
-        near(f"{trial.name}: sum of its {what}", part.sum(axis=1), 0.0, 1e-11 * (1.0 + np.abs(B).max()), hint)
+        near(f"sum of its {what}", part.sum(axis=1), 0.0, 1e-11 * (1.0 + np.abs(B).max()), hint)
 
 
 def legal_motions_keep_it_regular(trial: JointTrial) -> None:
@@ -198,7 +171,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
         except MotionError:
             return
         phi, B, _ = trial.evaluate(motion)
-        near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
+        near("Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
         rows = [B[:, columns]]
         if trial.joint.coordinates and batch.own is None:
             with suppress(MotionError):  # where coordinates end, which they name
@@ -207,7 +180,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
         singular = np.linalg.svd(stacked := np.concatenate(rows), compute_uv=False)
         if len(stacked) > len(own) or singular[-1] < REGULAR * singular[0]:
             raise ContractError(
-                f"{trial.name}: its {len(phi)} equations, with its coordinates, do not stay independent along the "
+                f"its {len(phi)} equations, with its coordinates, do not stay independent along the "
                 f"motions that it leaves free (singular values {singular}). Are there more equations than motions?"
             )
 
@@ -217,54 +190,32 @@ def coordinates_measure_what_is_free(trial: JointTrial) -> None:
     joint = trial.joint
     names = [coordinate.name for coordinate in joint.coordinates]
     if len(set(names)) < len(names):
-        raise ContractError(f"{trial.name}: coordinates {names} must have names of their own")
+        raise ContractError(f"coordinates {names} must have names of their own")
     if not names:
         raise DoesNotApplyError("it has no coordinates")
     for name, batch in zip(names, _batches(trial), strict=True):
-        places = components(batch, trial.system.n)[0]
-        columns = [list(trial.rows).index(place) for place in places]
-        own = [trial.names()[place] for place in places]
+        _is_measured(trial, name, batch)
 
-        def at(motion: Motion, batch: CoordinateBatch = batch) -> Measured:
-            return batch.evaluate(motion)
 
-        value = at(trial.motion)
-        expected = _differences(trial, lambda motion, at=at: at(motion).value)[:, columns]
-        agree(f"{trial.name}: gradient of its coordinate", value.gradient, expected, [name], own)
-        turned = _differences(trial, lambda motion, at=at: at(motion).gradient[0])[:, columns]
-        agree(f"{trial.name}: second of '{name}'", batch.second(value.context)[0], turned, own, own)
+def _is_measured(trial: JointTrial, name: str, batch: CoordinateBatch) -> None:
+    places, (_, gradient, context) = components(batch, trial.system.n)[0], batch.evaluate(trial.motion)
+    columns = [list(trial.rows).index(place) for place in places]
+    own = [trial.names()[place] for place in places]
+    expected = _differences(trial, lambda motion: batch.evaluate(motion).value)[:, columns]
+    agree("gradient of its coordinate", gradient, expected, [name], own)
+    turned = _differences(trial, lambda motion: batch.evaluate(motion).gradient[0])[:, columns]
+    agree(f"second of '{name}'", batch.second(context)[0], turned, own, own)
 
 
 def equations_have_names(trial: JointTrial) -> None:
     """As many as there are equations, each of its own."""
     names = trial.joint.equations
     if len(names) != trial.system.m or len(set(names)) != len(names):
-        raise ContractError(
-            f"{trial.name}: {trial.system.m} equations with the names {names}; each needs one of its own"
-        )
-
-
-def many_are_the_sum(trial: JointTrial) -> None:
-    """A batch of several joints does what each does alone."""
-    twice, once = System(build(trial.make, trial.make)[0]), trial.system
-    if len(twice.constraint_batches) > 1:
-        raise ContractError(
-            f"{trial.name}: two equal joints have different keys; batch_key() must not depend on the object"
-        )
-    motion = random_motion(twice, trial.seed)
-    multipliers = np.random.default_rng(trial.seed).normal(size=twice.m)
-    whole = twice.evaluate(motion, multipliers, twice.prescribe(motion.t))
-    first = slice(0, once.k)
-    alone = replace(motion, u=motion.u[first], udot=motion.udot[first], uddot=motion.uddot[first])
-    part = once.evaluate(alone, multipliers[: once.m], once.prescribe(motion.t))
-    hint = "Do arrays keep their first axis?"
-    near(f"{trial.name}: Phi of two of them", whole.constraint[: once.m], part.constraint, 1e-13, hint)
-    near(f"{trial.name}: B of two of them", whole.gradients[0][: once.m], part.gradients[0], 1e-13, hint)
+        raise ContractError(f"{trial.system.m} equations with the names {names}; each needs one of its own")
 
 
 JOINT_LAWS = laws(
-    shapes_are_right,
-    evaluation_is_pure,
+    *BASICS,
     equations_have_names,
     it_is_closed_as_built,
     gradient_is_the_derivative,
@@ -276,7 +227,6 @@ JOINT_LAWS = laws(
     forces_balance,
     coordinates_measure_what_is_free,
     legal_motions_keep_it_regular,
-    many_are_the_sum,
     *OFFERS,
 )
 """All laws by name."""
@@ -317,10 +267,6 @@ def _batches(trial: JointTrial) -> list[CoordinateBatch]:
 
 def _coordinates(trial: JointTrial, motion: Motion) -> Array:
     return np.concatenate([batch.evaluate(motion).value for batch in _batches(trial)])
-
-
-def _equations(trial: JointTrial) -> NDArray[np.str_]:
-    return np.array(trial.joint.equations)
 
 
 def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]

@@ -5,7 +5,7 @@ They are tried on models of moderate frequencies, moving from the start, anywher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from itertools import pairwise
@@ -195,15 +195,15 @@ def order_is_as_said(bench: Bench) -> None:
     for name in QUANTITIES:
         if not getattr(bench.run(sizes[0]), name).size:
             continue
-        found, apart = _observed(bench, name, sizes)
-        if abs(found - bench.method.order) > 0.1:
-            finer, apart = _observed(bench, name, sizes / 2)
-            found = 2.0 * finer - found
-        _check_order(f"{bench.name}: order of {name}", found, apart, bench.method.order, below=0.1, above=0.1)
+        apart = _apart(bench, name, sizes)
+        if abs((found := _fall(*apart)) - bench.method.order) > 0.1:
+            apart = _apart(bench, name, sizes / 2)
+            found = 2.0 * _fall(*apart) - found
+        _order(f"order of {name}", apart, bench.method.order, below=0.1, above=0.1, found=found)
 
 
-def _observed(bench: Bench, name: str, sizes: Array) -> tuple[float, list[float]]:
-    """The order that three runs tell, and how far these are apart."""
+def _apart(bench: Bench, name: str, sizes: Array) -> list[float]:
+    """How far three runs, each with half the step, are apart."""
     runs = [getattr(bench.run(h), name) for h in sizes]
     every = (len(runs[0]) - 1) // round(T_END / STEP)
     apart = []
@@ -211,7 +211,7 @@ def _observed(bench: Bench, name: str, sizes: Array) -> tuple[float, list[float]
         d = coarse[::every] - fine[:: 2 * every]
         apart.append(float(np.sqrt(np.mean(d**2))))
         every *= 2
-    return _found(*apart), apart
+    return apart
 
 
 def groups_agree_in_the_limit(bench: Bench) -> None:
@@ -219,7 +219,7 @@ def groups_agree_in_the_limit(bench: Bench) -> None:
     apart = [_distance(bench.run(h).x, bench.run(h, "SE3").x) for h in bench.sizes[:2]]
     if apart[0] <= 10.0 * NEWTON_ERROR:
         raise DoesNotApplyError("both groups agree to rounding")
-    what = f"{bench.name}: order of the distance between runs on R3xSO3 and SE3"
+    what = "order of the distance between runs on R3xSO3 and SE3"
     _order(what, apart, bench.method.order, below=0.3, above=np.inf)
 
 
@@ -231,8 +231,8 @@ def steps_are_pure(bench: Bench) -> None:
         for what, first, second in (("its step", _flat(step[:2]), _flat(again[:2])), ("what it was given", kept, None)):
             second = _flat((state, memory)) if second is None else second
             if len(first) != len(second) or not all(map(partial(np.array_equal, equal_nan=True), first, second)):
-                raise ContractError(f"{bench.name}: step {k + 1}, made twice, changes {what}; keep nothing but memory")
-        near(f"{bench.name}: time of step {k + 1}", step.state.t, state.t + STEP, 1e-14)
+                raise ContractError(f"step {k + 1}, made twice, changes {what}; keep nothing but memory")
+        near(f"time of step {k + 1}", step.state.t, state.t + STEP, 1e-14)
 
 
 def memory_can_be_stored(bench: Bench) -> None:
@@ -240,10 +240,10 @@ def memory_can_be_stored(bench: Bench) -> None:
     for _, _, before, step in bench.steps(2 * [STEP]):
         for memory in (before, step.memory):
             if not isinstance(memory, bench.method.Memory):
-                raise ContractError(f"{bench.name}: its memory is no {bench.method.Memory.__name__}, but {memory!r}")
+                raise ContractError(f"its memory is no {bench.method.Memory.__name__}, but {memory!r}")
             for name, value in memory._asdict().items():
                 if not all(isinstance(v, int | float | np.ndarray | np.number | None) for v in _members(value)):
-                    raise ContractError(f"{bench.name}: memory.{name} is neither a number nor an array, but {value!r}")
+                    raise ContractError(f"memory.{name} is neither a number nor an array, but {value!r}")
 
 
 def a_run_goes_on_from_a_file(bench: Bench) -> None:
@@ -256,7 +256,7 @@ def a_run_goes_on_from_a_file(bench: Bench) -> None:
     for name in ARRAYS:
         if not np.array_equal(getattr(whole, name)[-len(rest.t) :], getattr(rest, name)):
             raise ContractError(
-                f"{bench.name}: {name} of a run that was stored and continued differs from that of a run in one; what "
+                f"{name} of a run that was stored and continued differs from that of a run in one; what "
                 "the method goes on with has to be in its memory"
             )
 
@@ -269,7 +269,7 @@ def order_survives_changes_of_the_step(bench: Bench) -> None:
         errors.append([_distance(getattr(last.state, name), getattr(reference, name)) for name in QUANTITIES])
     for name, first, second in zip(QUANTITIES, *errors, strict=True):
         if first:
-            what = f"{bench.name}: order of {name} with steps that change"
+            what = f"order of {name} with steps that change"
             _order(what, (first, second), bench.method.order, below=0.3, above=np.inf)
 
 
@@ -281,22 +281,22 @@ def errors_are_estimated(bench: Bench) -> None:
             simulate(bench.make(), T_END, VariableStep(1e-2), bench.method)
         except ModelError:
             return
-        raise ContractError(f"{bench.name}: VariableStep takes it, though it has no error_order")
+        raise ContractError("VariableStep takes it, though it has no error_order")
     local = []
     for h in bench.sizes[:2]:
         steps = [step for *_, step in bench.steps(round(bench.t_end / h) * [h])]
         errors = [step.error for step in steps if step.error is not None]
         if len(errors) < len(steps):
-            raise ContractError(f"{bench.name}: error_order = {expected}, but its steps have no error")
+            raise ContractError(f"error_order = {expected}, but its steps have no error")
         local.append(float(np.mean(errors[len(errors) // 2 :])))
-    _order(f"{bench.name}: power of the step in its error", local, expected, below=0.2, above=0.2)
+    _order("power of the step in its error", local, expected, below=0.2, above=0.2)
     reference = bench.run(bench.sizes[-1]).x[-1]
     runs = (
         simulate(bench.make(), bench.t_end, VariableStep(own, largest=bench.t_end / 4), bench.method)
         for own in (1e-1, 1e-2)
     )
     coarse, fine = (_distance(run.x[-1], reference) for run in runs)
-    near(f"{bench.name}: error of a run with the tolerance 1e-2", fine, 0.0, min(coarse, 1e-1))
+    near("error of a run with the tolerance 1e-2", fine, 0.0, min(coarse, 1e-1))
 
 
 def moving_everything_changes_nothing(bench: Bench) -> None:
@@ -310,9 +310,9 @@ def moving_everything_changes_nothing(bench: Bench) -> None:
         x, R = here.x @ AWAY.Q.T + AWAY.c, AWAY.Q @ here.R
         apart.append(max(_distance(there.x[1:], x[1:]), _distance(there.R[1:], R[1:])))
     if bench.method.invariant:
-        near(f"{bench.name}: positions and rotations of the model moved rigidly", apart[0], 0.0, NEWTON_ERROR)
+        near("positions and rotations of the model moved rigidly", apart[0], 0.0, NEWTON_ERROR)
     elif apart[0] > 10.0 * NEWTON_ERROR:
-        what = f"{bench.name}: order of the distance of the model from the one moved rigidly"
+        what = "order of the distance of the model from the one moved rigidly"
         _order(what, apart, bench.method.order, below=0.3, above=np.inf)
 
 
@@ -326,15 +326,12 @@ def constraints_hold_on_their_levels(bench: Bench) -> None:
     prescribed = ((system.prescribe(state.t), system.motion(state), state.multipliers) for state in states)
     found = {"position": 0.0, "velocity": 0.0, "acceleration": 0.0}
     for evaluation in (system.evaluate(motion, multipliers, data) for data, motion, multipliers in prescribed):
-        residuals = (
-            evaluation.constraint,
-            h * velocity_residual(system, evaluation),
-            h * h * constraints.acceleration(system, evaluation),
-        )
+        velocity, acceleration = velocity_residual(system, evaluation), constraints.acceleration(system, evaluation)
+        residuals = evaluation.constraint, h * velocity, h * h * acceleration
         for level, residual in zip(found, residuals, strict=True):
             found[level] = max(found[level], float(np.abs(residual * system.constraint_weight).max()))
     for level in bench.method.levels:
-        near(f"{bench.name}: constraints of level '{level}', which it says it keeps", found[level], 0.0, CLOSED)
+        near(f"constraints of level '{level}', which it says it keeps", found[level], 0.0, CLOSED)
 
 
 def history_is_accepted(bench: Bench) -> None:
@@ -343,14 +340,12 @@ def history_is_accepted(bench: Bench) -> None:
         bench.method.check(System(slipping()))
     except ModelError:
         raise DoesNotApplyError("it takes no elements with a history") from None
-    changed = False
+    changed, hint = False, "A step ends with system.accept(state)"
     for system, state, _, step in bench.steps(10 * [STEP], slipping()):
-        accepted = system.accept(step.state).u
-        hint = "A step ends with system.accept(state)"
-        near(f"{bench.name}: history after a step", step.state.u, accepted, 1e-12, hint)
+        near("history after a step", step.state.u, system.accept(step.state).u, 1e-12, hint)
         changed |= bool((step.state.u != state.u).any())
     if not changed:
-        raise ContractError(f"{bench.name}: the spring that slips never did. A step ends with system.accept(state)")
+        raise ContractError(f"the spring that slips never did. {hint}")
 
 
 def a_failure_keeps_the_steps(bench: Bench) -> None:
@@ -360,13 +355,11 @@ def a_failure_keeps_the_steps(bench: Bench) -> None:
         simulate(failing(until), T_END, STEP, bench.method)
     except LawError as error:
         if error.solution is None or len(error.solution.t) < 5:
-            raise ContractError(
-                f"{bench.name}: a law failed after five steps, and the solution so far is lost"
-            ) from error
+            raise ContractError("a law failed after five steps, and the solution so far is lost") from error
         return
     except FemMbsError as error:
-        raise ContractError(f"{bench.name}: the error of a law became another one: {error}") from error
-    raise ContractError(f"{bench.name}: a force that is no number passed without a word")
+        raise ContractError(f"the error of a law became another one: {error}") from error
+    raise ContractError("a force that is no number passed without a word")
 
 
 METHOD_LAWS = laws(
@@ -412,21 +405,18 @@ def _distance(one: Array, other: Array) -> float:
     return float(np.abs(one - other[::every]).max(initial=0.0))
 
 
-def _order(what: str, errors: Iterable[float], expected: float, below: float, above: float) -> None:
-    first, second = errors
-    _check_order(what, _found(first, second), [first, second], expected, below, above)
-
-
-def _found(first: float, second: float) -> float:
-    return float(np.log2(first / second)) if second else np.inf
-
-
-def _check_order(what: str, found: float, errors: list[float], expected: float, below: float, above: float) -> None:
-    first, second = errors
+def _order(
+    what: str, errors: Sequence[float], expected: float, below: float, above: float, found: float | None = None
+) -> None:
+    """Refuse errors, of which the second is at half the step, that do not fall with an order."""
+    (first, second), found = errors, _fall(*errors) if found is None else found
     if not -below <= found - expected <= above:
-        raise ContractError(
-            f"{what} is {found:.2f}, expected {expected} ({first:.3g} at twice the step of {second:.3g})"
-        )
+        text = f"{what} is {found:.2f}, expected {expected} ({first:.3g} at twice the step of {second:.3g})"
+        raise ContractError(text)
+
+
+def _fall(first: float, second: float) -> float:
+    return float(np.log2(first / second)) if second else np.inf
 
 
 def _members(value: Any) -> tuple[Any, ...]:

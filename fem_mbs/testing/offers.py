@@ -26,22 +26,22 @@ def pictures_can_be_drawn(trial: LawTrial) -> None:
         drawn = picture.draw(trial.motion, trial.motion.multipliers)
         count = len(drawn["points"])
         for name, values in drawn.items():
-            near(f"{trial.name}: shape of '{name}' in its picture", np.shape(values), (count, 3), 0.0)
+            near(f"shape of '{name}' in its picture", np.shape(values), (count, 3), 0.0)
             if not np.isfinite(values).all():
-                raise ContractError(f"{trial.name}: '{name}' in its picture is not finite")
+                raise ContractError(f"'{name}' in its picture is not finite")
         for cells in picture.cells:
             if cells.points.size and not 0 <= cells.points.min() <= cells.points.max() < count:
-                raise ContractError(f"{trial.name}: cells of its picture count {count} points from 0")
+                raise ContractError(f"cells of its picture count {count} points from 0")
     for placed in shapes:
         system.number(placed.node)
         faces = placed.shape.faces(SIDES)
         if any(points.size and points.max() >= len(faces.points) for _, points in faces.cells):
-            raise ContractError(f"{trial.name}: faces of {placed.shape} are of points that it does not have")
+            raise ContractError(f"faces of {placed.shape} are of points that it does not have")
     places = {"offset": part.offset} if part.nodes else {}
     if isinstance(part, Element) and part.center_of_mass is not None:
         places["center_of_mass"] = part.center_of_mass
     for name, place in places.items():
-        near(f"{trial.name}: shape of {name}", np.shape(place), (3,), 0.0)
+        near(f"shape of {name}", np.shape(place), (3,), 0.0)
     if picture is None and not shapes:
         raise DoesNotApplyError("it has neither a picture nor shapes")
 
@@ -57,9 +57,9 @@ def section_forces_are_of_its_frame(trial: LawTrial) -> None:
         return part.section_forces(motion.x[None, rows], motion.R[None, rows])
 
     here, there = forces(trial.motion), forces(moved(trial.motion, AWAY))
-    near(f"{trial.name}: shape of section_forces", np.shape(here), (1, len(part.stations), 6), 0.0)
+    near("shape of section_forces", np.shape(here), (1, len(part.stations), 6), 0.0)
     size = np.abs(here).max(initial=1e-9)
-    near(f"{trial.name}: section forces with everything moved rigidly", there, here, 1e-9 * size)
+    near("section forces with everything moved rigidly", there, here, 1e-9 * size)
 
 
 def signals_are_its_internal_variables(trial: LawTrial) -> None:
@@ -70,11 +70,11 @@ def signals_are_its_internal_variables(trial: LawTrial) -> None:
     number, count = trial.system.number, len(part.outputs)
     t, u = np.array([0.0, 1.0]), np.random.default_rng(trial.seed).normal(size=(2, trial.system.k))
     values = part.signal_values(t, u, number)
-    near(f"{trial.name}: shape of signal_values", np.shape(values), (2,) if count == 1 else (2, count), 0.0)
+    near("shape of signal_values", np.shape(values), (2,) if count == 1 else (2, count), 0.0)
     for k, one in enumerate(part):
         own = one.signal_values(t, u, number)
         near(
-            f"{trial.name}: its output {k}, against column {k} of signal_values",
+            f"its output {k}, against column {k} of signal_values",
             np.reshape(values, (2, -1))[:, k],
             own,
             0.0,
@@ -89,15 +89,15 @@ def it_can_be_made_again(trial: LawTrial) -> None:
     try:
         description = describe(system)
     except FemMbsError as error:
-        raise ContractError(f"{trial.name}: {error}") from error
+        raise ContractError(f"{error}") from error
     if "of script" in str(description):
         raise DoesNotApplyError("it was given what no file can hold")
     again = System(rebuild(description, str))
     other = again.number.parts[-1]
-    near(f"{trial.name}: internal variables of {other}, made again", again.u0, system.u0, 0.0)
+    near(f"internal variables of {other}, made again", again.u0, system.u0, 0.0)
     load = np.ones(system.m)
     first, second = (own.evaluate(trial.motion, load, own.prescribe(trial.motion.t)) for own in (system, again))
-    near(f"{trial.name}: forces of {other}, made again", second.force, first.force, 0.0)
+    near(f"forces of {other}, made again", second.force, first.force, 0.0)
 
 
 def compiled_kernels_agree(trial: LawTrial) -> None:
@@ -115,9 +115,7 @@ def compiled_kernels_agree(trial: LawTrial) -> None:
     for motion in (samples.other, trial.motion):
         difference = samples.difference(batch, compiled, motion)
         if not difference <= SAME:
-            raise ContractError(
-                f"{trial.name}: compiled kernels differ from NumPy's results by {difference:.1e} of them"
-            )
+            raise ContractError(f"compiled kernels differ from NumPy's results by {difference:.1e} of them")
 
 
 OFFERS = (

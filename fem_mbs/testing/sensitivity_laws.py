@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,7 @@ BACK, CLOSED = 1e-7, 1e-8
 class SensitivityTrial:
     """A model with parameters, and a run."""
 
+    name: ClassVar[str] = "check_sensitivity"
     build: Build
     values: Mapping[str, ArrayLike]
     t_end: float

@@ -329,11 +329,36 @@ def shapes_are_right(trial: LawTrial) -> None:
         raise ContractError(str(failure)) from error
 
 
+def many_are_the_sum(trial: LawTrial) -> None:
+    """A batch of several does what each does alone."""
+    once, twice = trial.system, System(build(trial.make, trial.make)[0])
+    if len(twice.constraint_batches) > len(once.constraint_batches):
+        raise ContractError("two equal joints have different keys; batch_key() must not depend on the object")
+    motion = random_motion(twice, trial.seed)
+    names = ("u", "udot", "uddot", "multipliers")
+    halves = zip(*(np.split(getattr(motion, name), 2) for name in names), strict=True)
+    parts = [replace(motion, **dict(zip(names, half, strict=True))) for half in halves]
+    first, second = (once.evaluate(part, part.multipliers, once.prescribe(part.t)) for part in parts)
+    both = twice.evaluate(motion, motion.multipliers, twice.prescribe(motion.t))
+    nodes = once.nodes_of(first.force + second.force)
+    force = np.concatenate([nodes.ravel(), once.own_of(first.force), once.own_of(second.force)])
+    hint = "Do arrays keep their first axis?"
+    near("forces of two in a batch", both.force, force, 1e-12 * np.abs(force).max(initial=1e-9), hint)
+    constraint = np.concatenate([first.constraint, second.constraint])
+    near("Phi of two in a batch", both.constraint, constraint, 1e-13, hint)
+    for gradient, *alone in zip(both.gradients, first.gradients, second.gradients, strict=True):
+        near("B of two in a batch", gradient, np.concatenate(alone), 1e-13, hint)
+
+
 def evaluation_is_pure(trial: LawTrial) -> None:
     """The same motion gives the same equations."""
     system = trial.system
     first, second = (
         system.evaluate(trial.motion, np.ones(system.m), system.prescribe(trial.motion.t)) for _ in range(2)
     )
-    near(f"{trial.name}: forces of the same motion, asked twice", second.force, first.force, 0.0)
-    near(f"{trial.name}: Phi of the same motion, asked twice", second.constraint, first.constraint, 0.0)
+    near("forces of the same motion, asked twice", second.force, first.force, 0.0)
+    near("Phi of the same motion, asked twice", second.constraint, first.constraint, 0.0)
+
+
+BASICS = (shapes_are_right, evaluation_is_pure, many_are_the_sum)
+"""Laws of whatever has batches."""

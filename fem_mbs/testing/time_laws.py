@@ -44,7 +44,7 @@ class TimeLawTrial(NamedTuple):
         try:
             first = real(self.law(self.times[0]))
         except Exception as error:
-            raise ContractError(f"{self.name}: failed at t = {self.times[0]:g} s: {error!r}") from error
+            raise ContractError(f"failed at t = {self.times[0]:g} s: {error!r}") from error
         return len(first) if first is not None and first.ndim and first.size else None
 
     def value(self, function: Callable[[float], Any], t: float) -> Array:
@@ -59,7 +59,7 @@ def values_are_finite_and_of_one_shape(trial: TimeLawTrial) -> None:
     """A number, or a vector of ``size``, at each time, and the same again."""
     for t in trial.times:
         first, second = (trial.value(trial.law, t) for _ in range(2))
-        near(f"{trial.name} at t = {t:g} s, asked twice", second, first, 0.0)
+        near(f"at t = {t:g} s, asked twice", second, first, 0.0)
 
 
 def derivatives_are_those_of_the_value(trial: TimeLawTrial) -> None:
@@ -73,7 +73,7 @@ def derivatives_are_those_of_the_value(trial: TimeLawTrial) -> None:
         size = 1e-5 * max(np.abs([value, *own]).max() for value, own in zip(values, rates, strict=True)) + 1e-9
         for t, value, (expected, *sides) in zip(trial.times[1:], values, rates, strict=True):
             if all(np.abs(value - own).max() > size for own in sides):
-                near(f"{trial.name}: {name} at t = {t:g} s, against differences", value, expected, float(size))
+                near(f"{name} at t = {t:g} s, against differences", value, expected, float(size))
 
 
 def _rates(function: Callable[[float], Array], t: float, step: float) -> list[Array]:
@@ -91,7 +91,7 @@ def jumps_are_instants(trial: TimeLawTrial) -> None:
     if not isinstance(law, Jumping) or not len(law.jumps):
         raise DoesNotApplyError("it says of no instant that it jumps there")
     if not np.isfinite(np.asarray(law.jumps, dtype=float)).all():
-        raise ContractError(f"{trial.name}: jumps must be finite times in s, received {law.jumps}")
+        raise ContractError(f"jumps must be finite times in s, received {law.jumps}")
 
 
 TIME_LAWS = laws(values_are_finite_and_of_one_shape, derivatives_are_those_of_the_value, jumps_are_instants)
