@@ -239,5 +239,12 @@ class BeamElements(ElementBatch):
         """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""
         return self._inertia.mass(context.inertia)
 
+    def waves(self, R: Array, turns: Array) -> Array:
+        """How the sections turn in the nodes; what of it changes, from each to the next."""
+        of_nodes = turns[self.nodes]
+        means, changes = 0.5 * (of_nodes[:, 1:] + of_nodes[:, :-1]), 0.5 * np.diff(of_nodes, axis=1)
+        steady, changing = ((np.abs(part) ** 2).sum(axis=2).mean(axis=1) for part in (means, changes))
+        return np.stack([steady + changing, changing])
+
     def energy(self, motion: Motion) -> Energy:
         return Energy(self._inertia.kinetic_energy(motion), self._stored(motion), self._inertia.gravity_energy(motion))

@@ -123,9 +123,9 @@ class ShellBatch(BeamElements):
         law = self._law.sum(axis=1)[:, :6, :6] / area[:, None, None]
         return compression(force / area[:, None], curved, law, sides(d)), WRINKLES
 
-    def waves(self, d: Array) -> Array:
+    def waves(self, R: Array, turns: Array) -> Array:
         """How the normals turn in the corners."""
-        turns = np.vecmat(d.reshape(-1, 4, 6)[..., 3:], self._frames)[..., :2]
+        turns = np.vecmat(turns[self.nodes], R[self.nodes] @ self._frames)[..., :2]
         changes = turns - turns.mean(axis=1, keepdims=True)
         return np.stack([(np.abs(part) ** 2).sum(axis=2).mean(axis=1) for part in (turns, changes)])
 

@@ -170,7 +170,7 @@ class ElementBatch(Batch):
         (:class:`~fem_mbs.elements.contact.pairs.Approach`).
     16. ``gaps(motion)``, of what pushes where they are negative and never pulls, returns them ``(n, r)``: models that
         begin deep are told of. They are angles if ``angle``.
-    17. ``waves(d)``, of cells that are to be smaller than the waves of what they bend into, returns how much they turn,
+    17. ``waves(R, turns)``, of cells that are to be smaller than the waves of what they bend into, returns how much they turn,
         and how much of it changes within them: modes with short waves are told of.
     """
 
@@ -275,10 +275,11 @@ class ElementBatch(Batch):
         """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""
         raise MissingMethodError(f"{type(self).__name__} does not know what its cells can follow")
 
-    def waves(self, d: Array) -> Array:
-        """How much cells turn in small motions ``(n, 6p)`` of their nodes, and what of it changes in them ``(2, n)``.
+    def waves(self, R: Array, turns: Array) -> Array:
+        """How much cells turn in a small motion, and what of it changes in them, ``(2, n)``.
 
         Mean squares of rotations in rad; the second over the first is 1 in waves of two cells, 0.5 in waves of four.
+        ``R`` (N, 3, 3) and ``turns`` (N, 3) are the frames of all nodes and their small rotations, in the world frame.
         """
         return np.zeros((2, len(self.nodes)))
 

@@ -28,19 +28,18 @@ DISPLACEMENT, ANGLE = 0.1, 0.5
 """Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
-SHORT, SEEN = 0.5, 1e-6
-"""Share of rotations that changes within elements in waves of four, and mean square of them, against the largest, that
-is seen."""
+SHORT, SEEN = 0.45, 1e-6
+"""Share of rotations that changes within elements in waves of little more than four, and mean square of them, against
+the largest, that is seen."""
 LOG = logging.getLogger("fem_mbs")
 
 
 def warn_of_short_waves(result: ShapesOfMotion, label: str, what: str) -> None:
-    """Log the first of the shapes whose waves are shorter than four elements, and ``what`` of it is wrong."""
-    system, motions = result.linear.system, result.shapes.reshape(len(result.shapes), -1, 2, 3)
-    largest = (np.abs(motions[:, :, 1]) ** 2).max(axis=(1, 2))
-    of_nodes = np.vecmat(motions, result.linear.state.R[:, None]).reshape(len(motions), -1, 6)
-    for batch in system.batches:
-        waves = np.stack([batch.waves(own[batch.nodes].reshape(len(batch.nodes), -1)) for own in of_nodes])
+    """Log the first of the shapes whose waves are shorter than five elements, and ``what`` of it is wrong."""
+    turns, R = result.shapes[:, :, 3:], result.linear.state.R
+    largest = (np.abs(turns) ** 2).max(axis=(1, 2))
+    for batch in result.linear.system.batches:
+        waves = np.stack([batch.waves(R, own) for own in turns])
         for owner, cells in groupby(range(len(batch.owners)), key=batch.owners.__getitem__):
             turned, changes = waves[..., list(cells)].mean(axis=2).T
             short = (turned > SEEN * largest) & (changes > SHORT * turned)
@@ -49,7 +48,7 @@ def warn_of_short_waves(result: ShapesOfMotion, label: str, what: str) -> None:
                 length = np.pi / np.arcsin(np.sqrt(min(changes[first] / turned[first], 1.0)))
                 LOG.warning(
                     "%s: mode %d has waves of %.1f elements in %s (%d of %d modes are like that), and elements "
-                    "follow waves of four and more: %s may be off by tens of per cent, or several times; take smaller "
+                    "follow waves of five and more: %s may be off by tens of per cent, or several times; take smaller "
                     "elements",
                     *(label, first + 1, length, owner, short.sum(), len(short), what),
                 )

@@ -26,6 +26,7 @@ from fem_mbs.elements import (
     Force,
     Interface,
     PointMass,
+    PointOnLineJoint,
     Reduction,
     RevoluteJoint,
     RigidBody,
@@ -423,12 +424,31 @@ def test_default_count_is_ten_or_all_there_are() -> None:
     assert len(mbs.modes(chain(11)).angular) == 10
 
 
+@pytest.mark.parametrize(
+    ("elements", "order", "least", "told"), [(4, 1, 1.1, False), (2, 1, 1.6, True), (2, 2, 1.0, False)]
+)
+def test_columns_of_few_elements_are_told(
+    caplog: pytest.LogCaptureFixture, elements: int, order: int, least: float, told: bool
+) -> None:
+    """A hinged column has half a wave: two elements of order 1 make it half as strong again, and its modes likewise."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    interpolation = "R3xSO3" if order == 1 else "SE3"
+    column = Beam.line(model, (0, 0, 0), (L, 0, 0), SLENDER, elements, order=order, interpolation=interpolation)
+    model.add(RevoluteJoint(model.ground, column.nodes[0], (0, 0, 1)))
+    model.add(PointOnLineJoint(model.ground, column.nodes[-1], (1, 0, 0)))
+    model.add(Force(column.nodes[-1], (-1.0, 0, 0)))
+    factor = mbs.buckling(model).factors[0]
+    assert factor == pytest.approx(least * np.pi**2 * 4.0 / L**2, rel=0.02)
+    mbs.modes(model, 1)
+    assert [label in caplog.text for label in ("buckling: mode 1 has waves of 4.0", "modes: mode 1 has")] == [told] * 2
+
+
 def test_a_state_that_accelerates_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     model, _ = plate()
-    mbs.modes(model)
+    mbs.modes(model, 3)
     assert not caplog.records
     model.gravity = (0, 0, -9.81)
-    mbs.modes(model)
+    mbs.modes(model, 3)
     assert "neither at rest nor in steady motion" in caplog.text
     assert caplog.records[0].levelno == logging.WARNING
 
