@@ -170,8 +170,8 @@ class ElementBatch(Batch):
         (:class:`~fem_mbs.elements.contact.pairs.Approach`).
     16. ``gaps(motion)``, of what pushes where they are negative and never pulls, returns them ``(n, r)``: models that
         begin deep are told of. They are angles if ``angle``.
-    17. ``waves(R, turns)``, of cells that are to be smaller than the waves of what they bend into, returns how much they turn,
-        and how much of it changes within them: modes with short waves are told of.
+    17. ``waves(R, turns)``, of cells that are to be smaller than the waves of what they bend into, returns how much
+        they turn, and how much of it changes within them: modes with short waves are told of.
     """
 
     owners: Sequence[Element]
