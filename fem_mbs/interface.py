@@ -68,13 +68,13 @@ from fem_mbs.solution.solution import join as join
 from fem_mbs.static.buckling import Buckling as Buckling
 from fem_mbs.static.buckling import buckling as buckling
 from fem_mbs.static.campbell import Campbell as Campbell
-from fem_mbs.static.campbell import UnbalanceResponse as UnbalanceResponse
 from fem_mbs.static.campbell import campbell as campbell
-from fem_mbs.static.campbell import unbalance_response as unbalance_response
 from fem_mbs.static.statics import StaticSolution as StaticSolution
 from fem_mbs.static.statics import statics as statics
 from fem_mbs.static.steady_rotation import steady_rotation as steady_rotation
 from fem_mbs.static.steady_rotation import steady_spin as steady_spin
+from fem_mbs.static.unbalance import UnbalanceResponse as UnbalanceResponse
+from fem_mbs.static.unbalance import unbalance_response as unbalance_response
 from fem_mbs.system.system import System as System
 
 HIDDEN = ("AUTHORS", "HIDDEN", "StatePoint", "accelerations", "exported", "former", "register")

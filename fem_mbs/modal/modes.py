@@ -22,6 +22,7 @@ from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
 from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_short_waves
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pictures import page
+from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10
@@ -177,6 +178,11 @@ def _warn(modes: Modes) -> None:
         LOG.warning("modes: %d of %d modes grow: the state is not stable", count, len(modes.eigenvalues))
 
 
+def node_masses(system: System) -> Array:
+    """Mass and mean rotational inertia of each node, ``(n, 2)``."""
+    return system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
+
+
 def _lowest(modes: Modes) -> float:
     """The lowest angular frequency that is not zero."""
     return float(modes.angular[modes.angular > 0.0].min(initial=np.inf))
@@ -266,9 +272,7 @@ class Modes(ShapesOfMotion):
 
     def _weights(self, motions: Array) -> Array:
         """How much mass moves in motions ``(..., n, 2, 3)`` of displacements and rotations."""
-        system = self.linear.system
-        mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
-        return mass * np.vecdot(motions, motions).real
+        return node_masses(self.linear.system) * np.vecdot(motions, motions).real
 
     def _told(self, mode: int) -> str:
         return f"{self.frequencies[mode]:.4g} Hz"
