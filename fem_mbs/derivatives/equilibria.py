@@ -212,10 +212,8 @@ class _Limit:
         ]
 
     def _solver(self, equations: Equations, point: Point) -> splu:
-        evaluation = equations.evaluate(point)
-        values = equations.system.solver.stored(equations.entries(evaluation, equations.force_factor))
         load = csc_array(equations.load_derivative(point)[:, None])
-        border = [[equations.system.solver.matrix(values), load], [csc_array(self.c[None, :-1]), None]]
+        border = [[equations.matrix(equations.evaluate(point)), load], [csc_array(self.c[None, :-1]), None]]
         return splu(block_array(border, format="csc"))
 
     def _along(self, equations: Equations, point: Point) -> Array:

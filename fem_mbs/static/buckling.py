@@ -145,8 +145,7 @@ def pencil(system: System, state: State, nearest: float, ramp: bool) -> list[csc
     equations = Equations(system, Loading(proportional if ramp else constant, point.load, point.load + 1.0), point)
     equations.force_factor = 1.0
     stiffness = _Stiffness(equations, point)
-    matrix = system.solver.stored(equations.entries(equations.evaluate(stiffness.point), equations.force_factor))
-    return [system.solver.matrix(matrix), stiffness.rate(SHARE * nearest)]
+    return [equations.matrix(equations.evaluate(point)), stiffness.rate(SHARE * nearest)]
 
 
 class _Stiffness:
@@ -238,5 +237,4 @@ class _Stiffness:
         system = equations.system
         triples = zip(system.batches, evaluation.contexts, system.components, strict=True)
         contexts = [batch.stressed(context, change * self.d[rows]) for batch, context, rows in triples]
-        stressed = evaluation._replace(contexts=contexts)
-        return system.solver.stored(equations.entries(stressed, equations.force_factor))
+        return equations.stored(evaluation._replace(contexts=contexts))

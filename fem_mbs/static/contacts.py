@@ -38,7 +38,6 @@ from fem_mbs.errors import FemMbsError, LawError, MotionError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
-from fem_mbs.newton import solve as newton_solve
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.equations import (
     UNKNOWN,
@@ -54,7 +53,6 @@ from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, growth
 from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import gradient_matrix, leading_matrix, solve_with_constraints
-from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
 
 SOFT = 1e-6
@@ -265,11 +263,8 @@ class ContactPath:
     ) -> None:
         self.system, self.contacts, self.newton, self.step = system, contacts_of(system), newton, step
         self.length, self.failed, self._sunk = FIRST if step is None else step, 0, False
-        state = Point(system.x0, system.R0, system.u0, np.zeros(system.m), loading.start).state()
-        if initial is not None:
-            state = from_user(system, initial, "statics: initial")
-        inner = self.contacts.without(state)
-        point = Point.of(inner)
+        state = initial or Point.as_built(system, loading.start).state()
+        point = Point.of(self.contacts.without(state))
         self.equations = equations = Equations(self.contacts.stepped, loading, point)
         evaluation = equations.evaluate(point)
         values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular
@@ -283,11 +278,11 @@ class ContactPath:
         try:
             place, moved, _ = self._solve(point.load, np.inf if ramp else FARTHEST)
             if initial is not None and moved > RESTS:
-                refuse_turning(system, state, "statics")
+                refuse_turning(system, initial, "statics")
             self.here = place
         except FAILURES as failure:
             if initial is not None:
-                refuse_turning(system, state, "statics")
+                refuse_turning(system, initial, "statics")
             if ramp or self._sink(point.load) is None:
                 raise self.explain(failure) from failure
             if self.contacts.friction.any():  # where it comes to rest depends on the way
@@ -391,15 +386,13 @@ class ContactPath:
             P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
             guess = np.append(point.multipliers, P)
             unknown = PathUnknown(Direction(np.zeros(system.N), guess, load), stresses)
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = newton_solve(problem, unknown, self.newton)
-                reached = problem.evaluate(found.unknown) if found.corrected else found.value
+            unknown, reached, report = problem.solved(unknown, self.newton)
             missed, allowed = problem.missed(reached), (self.newton.force_tolerance, self.newton.constraint_tolerance)
             if not all(own <= LEFT * limit for own, limit in zip(missed, allowed, strict=True)):
-                raise NotConvergedError("no forces of contacts obey their laws", found.report)
-            moved = float(np.abs(found.unknown.increment.D * system.weight).max(initial=0.0))
+                raise NotConvergedError("no forces of contacts obey their laws", report)
+            moved = float(np.abs(unknown.increment.D * system.weight).max(initial=0.0))
             if moved > farthest:
-                raise NotConvergedError("the equilibrium found is far away: there is none near", found.report)
+                raise NotConvergedError("the equilibrium found is far away: there is none near", report)
             pushes = np.zeros_like(touches)
             pushes[touching.numbers] = reached.P[:, 0] > 0.0
             state = self.contacts.followed(last, self.contacts.carry_on(last, reached.point.state()))
@@ -409,7 +402,7 @@ class ContactPath:
                 break
             touches = touches ^ wrong
         else:
-            raise NotConvergedError("contacts change between open and closed without end", found.report)
+            raise NotConvergedError("contacts change between open and closed without end", report)
         forces = np.zeros_like(forces)
         forces[touching.numbers] = reached.P
         start, (point, _) = point.load, equations.settled(reached.point, reached.evaluation)
@@ -419,7 +412,7 @@ class ContactPath:
         state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         state = self.contacts.followed(last, state)
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
-        return place, moved, found.report
+        return place, moved, report
 
     def _mechanism(self) -> str:
         """What moves without resistance, where contacts that touch carry what they can; empty if nothing does."""

@@ -49,6 +49,11 @@ class Point(NamedTuple):
         """That of a state, whose time is the load factor."""
         return cls(state.x, state.R, state.u, state.multipliers, state.t)
 
+    @classmethod
+    def as_built(cls, system: System, load: float) -> Point:
+        """That of a system as built."""
+        return cls(system.x0, system.R0, system.u0, np.zeros(system.m), load)
+
     def moved(self, D: Array, multipliers: Array, load: float) -> Point:
         """The configuration ``q exp(D)`` with new multipliers and load factor.
 
@@ -97,8 +102,7 @@ class Equations:
 
     def as_built(self) -> Point:
         """The configuration as built, at the start of the loading."""
-        system = self.system
-        return Point(system.x0, system.R0, system.u0, np.zeros(system.m), self.loading.start)
+        return Point.as_built(self.system, self.loading.start)
 
     def evaluate(self, point: Point) -> Evaluation:
         """Inner forces minus loads, and the constraints; states and coordinates of elements rest."""
@@ -126,6 +130,10 @@ class Equations:
     def stored(self, evaluation: Evaluation) -> Array:
         """What the solver stores of the matrix."""
         return self.system.solver.stored(self.entries(evaluation, self.force_factor))
+
+    def matrix(self, evaluation: Evaluation) -> csc_array:
+        """The matrix."""
+        return self.system.solver.matrix(self.stored(evaluation))
 
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
@@ -216,13 +224,10 @@ def negative_pivots(equations: Equations, evaluation: Evaluation, stored: Array)
     forces = (scale * equations.force_factor)[system.free_rows]
     K = units @ K
     largest = abs(K).max()
-    if not np.isfinite(largest):
-        return UNKNOWN
     if largest == 0.0:
         return 0
-    if (
-        abs(K - K.T).max(axis=1).toarray().ravel() > UNSYMMETRIC * units @ forces + UNSYMMETRIC_ROUNDING * largest
-    ).any():
+    unsymmetric = abs(K - K.T).max(axis=1).toarray().ravel()
+    if not (unsymmetric <= UNSYMMETRIC * units @ forces + UNSYMMETRIC_ROUNDING * largest).all():
         return UNKNOWN
     stiff = 0.5 * (K + K.T) + PENALTY * largest * (B.T @ B) + NEUTRAL * largest * eye_array(n)
     options = {"SymmetricMode": True}
@@ -317,11 +322,16 @@ class StepProblem:
         self, evaluation: Evaluation, ahead: Direction, newton: Newton
     ) -> tuple[PathUnknown, PathResidual, Report]:
         """The equilibrium near a step ahead, with the equations there and how it was found."""
+        unknown, reached, report = self.solved(self.guess(evaluation, ahead), newton)
+        return unknown, PathResidual(*self.equations.settled(*reached)), report
+
+    def solved(self, guess: PathUnknown, newton: Newton) -> tuple[PathUnknown, Any, Report]:
+        """The solution from a guess, the equations there, and how it was found."""
         # a diverging iteration overflows before it is stopped
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = newton_solve(self, self.guess(evaluation, ahead), newton)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            result = newton_solve(self, guess, newton)
             reached = self.evaluate(result.unknown) if result.corrected else result.value
-        return result.unknown, PathResidual(*self.equations.settled(*reached)), result.report
+        return result.unknown, reached, result.report
 
     def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Report
+from fem_mbs.contracts import Report, State
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
@@ -87,15 +87,6 @@ def growth_after(iterations: int) -> float:
     return min(GROWTH, max(CUT, float(np.sqrt(TARGET / max(iterations, 1)))))
 
 
-def _attempt(path: EquilibriumPath, failure: NotConvergedError) -> str:
-    """The worst equations of an attempt, if it was not solved, and what it moved most."""
-    system, evaluation = path.equations.system, failure.value.evaluation
-    changed = f"changed most: {moved_most(system, path.here.evaluation.motion, evaluation.motion)}"
-    if isinstance(failure.value, PathStep):
-        return changed
-    return f"worst equations: {worst_equations(system, evaluation)}\n  {changed}"
-
-
 def _largest(path: EquilibriumPath, D: Array) -> str:
     """How the node that moves most in increments ``D`` (N,) does, in words."""
     system = path.equations.system
@@ -145,6 +136,11 @@ class PathPoint(NamedTuple):
     unstable: int
     """Number of unstable motions, -1 if unknown."""
 
+    @property
+    def state(self) -> State:
+        """That of the equilibrium."""
+        return self.point.state()
+
 
 class EquilibriumPath:
     """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
@@ -166,18 +162,15 @@ class EquilibriumPath:
     def __init__(
         self, equations: Equations, point: Point, newton: Newton, arc_length: bool, step: float | None
     ) -> None:
-        self.equations, self.newton, self.step = equations, newton, step
+        self.equations, self.newton, self.arc_length, self.step = equations, newton, arc_length, step
         system, self.range = equations.system, equations.range
         weight = np.where(system.equation >= 0, system.weight**2, 0.0) / system.n
         self.distance = Metric(weight, 0.0)
-        self.arc_length = arc_length
-        self.metric = Metric(weight if arc_length else np.zeros_like(weight), 1.0 / self.range**2)
+        self.metric = Metric(weight if arc_length else np.zeros_like(weight), (self.range or 1.0) ** -2)
         ahead = Direction(np.zeros_like(weight), np.empty(0), equations.loading.end - equations.loading.start)
-        self.here = self._place(point, equations.evaluate(point), ahead)
-        self.length = FIRST if step is None else step
+        self.here = self.first = self._place(point, equations.evaluate(point), ahead)
+        self.length = self.shortest = FIRST if step is None else step
         self.failed = 0
-        self.shortest = self.length
-        self.first = self.here
         self.singular: list[tuple[float, float]] = []
         """Load factors between which the stiffness is singular, where it is not symmetric."""
 
@@ -191,7 +184,10 @@ class EquilibriumPath:
             text += f"\n  relative residuals {shown_residuals(failure)}; "
             text += f"the step was cut to a length of {self.shortest:.1e}"
             if failure.value is not None:
-                text += f"\n  {_attempt(self, failure)}"
+                system, there = self.equations.system, failure.value.evaluation
+                if not isinstance(failure.value, PathStep):  # which was solved
+                    text += f"\n  worst equations: {worst_equations(system, there)}"
+                text += f"\n  changed most: {moved_most(system, self.here.evaluation.motion, there.motion)}"
         if load == loading.start and loading.instant is proportional:
             text += (
                 "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack "
@@ -214,29 +210,24 @@ class EquilibriumPath:
         """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
         system = self.equations.system
         values, vectors = eigenvalues(
-            self.equations.factor(self.here.evaluation), self._matrix(self.first), self._units(), "LM"
+            self.equations.factor(self.here.evaluation),
+            self.equations.matrix(self.first.evaluation),
+            self._units(),
+            "LM",
         )
         if not len(values):
             return 0.0, np.zeros(system.N)
         largest = int(np.abs(values).argmax())
         return float(np.abs(values[largest])), system.spread(vectors[: system.n_free, largest].real)
 
-    def _matrix(self, place: PathPoint) -> csc_array:
-        return self.equations.system.solver.matrix(self.equations.stored(place.evaluation))
-
     def _units(self) -> Array:
         """Of free components, and of multipliers as these are pushed by their stiffness."""
         system = self.equations.system
         units = 1.0 / system.weight[system.free_rows]
-        stiffness = units * self._matrix(self.first).diagonal()[: system.n_free] * units
+        stiffness = units * self.equations.matrix(self.first.evaluation).diagonal()[: system.n_free] * units
         return np.append(units, np.abs(stiffness).max(initial=0.0) * system.constraint_weight)
 
     def go_on(self, stops: Array) -> AcceptedStep:
-        """The state at the end of the next step."""
-        step = self.advance(stops)
-        return AcceptedStep(step.point.state(), step.report, self.here.unstable)
-
-    def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
         # no node turns too far in it
         planned = length = min(self.length, AIMED / max(self._turn(self.here.tangent), AIMED / self.length))
@@ -246,7 +237,7 @@ class EquilibriumPath:
         while True:
             self.shortest = length
             try:
-                step, place, iterations = self._attempt(length, stops)
+                place, report, iterations = self._attempt(length, stops)
                 break
             except FAILURES as failure:
                 self.failed += 1
@@ -259,13 +250,12 @@ class EquilibriumPath:
         self.length = self.step or max(growth_after(iterations) * length, planned if untried else 0.0)
         system = self.equations.system
         if system.has_history:
-            point = place.point._replace(u=system.history(place.evaluation.motion))
-            step, place = step._replace(point=point), place._replace(point=point)
+            place = place._replace(point=place.point._replace(u=system.history(place.evaluation.motion)))
         self.here = place
-        return step
+        return AcceptedStep(place.state, report, place.unstable)
 
-    def _attempt(self, length: float, stops: Array) -> tuple[PathStep, PathPoint, int]:
-        """The equilibrium a length ahead or at a stop before, what it is like, and the iterations it took."""
+    def _attempt(self, length: float, stops: Array) -> tuple[PathPoint, Report, int]:
+        """The equilibrium a length ahead or at a stop before, how it was found, and the iterations a length ahead."""
         ahead = self.here.tangent.times(length)
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
         iterations = step.report.iterations
@@ -284,7 +274,7 @@ class EquilibriumPath:
             raise NotConvergedError("the path may branch on the way", step.report, step)
         if branches and place.unstable == UNKNOWN:
             self.singular.append((self.here.point.load, place.point.load))
-        return step, place, iterations
+        return place, step.report, iterations
 
     def _bends(self, step: PathStep, length: float, allowed: float) -> bool:
         """Whether a step went a part along the tangent before it and the rest along that after it: a law has a kink."""
@@ -322,7 +312,8 @@ class EquilibriumPath:
         """
         if min(place.unstable, self.here.unstable) != UNKNOWN:
             return place.unstable != self.here.unstable
-        values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), self._units(), "SR")
+        matrix = self.equations.matrix(self.here.evaluation)
+        values, _ = eigenvalues(self.equations.factor(place.evaluation), matrix, self._units(), "SR")
         return bool((values.real < -np.maximum(NEUTRAL, np.abs(values.imag) / REAL)).any())
 
     def _stop(self, stops: Array, change: float) -> float | None:
@@ -353,6 +344,8 @@ class EquilibriumPath:
         equations = self.equations
         stored = equations.stored(evaluation)
         unstable = negative_pivots(equations, evaluation, stored)  # before a solver factors them in their place
+        if self.range == 0.0:  # which leads nowhere
+            return PathPoint(point, evaluation, came, unstable)
         rate = equations.response(equations.system.solver.factor(stored).solve, equations.load_derivative(point))
         tangent = self.metric.unit(Direction(*rate, 1.0))
         if self.metric.product(tangent, came) < 0.0:

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs.contracts import State
-from fem_mbs.errors import ConvergenceError, LawError, ModelError, MotionError, SingularSystemError
+from fem_mbs.errors import ConvergenceError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds
-from fem_mbs.newton import Newton, NotConvergedError
-from fem_mbs.newton import solve as newton_solve
+from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.static.equations import (
     Direction,
     Equations,
@@ -54,12 +53,9 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     ConvergenceError
         If there is none near.
     """
-    point = equations.as_built()
-    if initial is not None:
-        point = Point.of(initial)
+    point = equations.as_built() if initial is None else Point.of(initial)
     evaluation = equations.evaluate(point)
-    values = equations.system.solver.stored(equations.entries(evaluation, equations.force_factor))
-    handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
+    handle_repeated(equations.system, evaluation, equations.stored(evaluation), f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         if initial is not None:
             refuse_turning(equations.system, initial, caller)
@@ -92,16 +88,14 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
     reached: Point | None = None
     failure: Exception | None = None
     for problem, options in _attempts(equations, point, newton):
-        still = Direction.none(equations.system)
+        guess = problem.guess(equations.evaluate(point), Direction.none(equations.system))
         try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                unknown = newton_solve(problem, problem.guess(equations.evaluate(point), still), options).unknown
+            reached = problem.solved(guess, options)[1].point
         except LawError:
             raise
-        except (NotConvergedError, MotionError, SingularSystemError) as error:
+        except FAILURES as error:
             failure = error
             continue
-        reached = point.moved(*unknown.increment)
         if unstable_motions(equations, reached) <= 0:
             return reached
     if reached is not None:

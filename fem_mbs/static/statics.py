@@ -34,7 +34,7 @@ from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, S
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
-from fem_mbs.static.equations import Equations, Loading, Point, unstable_motions
+from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath
 from fem_mbs.static.start import start
 from fem_mbs.system.states import from_user, read_only
@@ -133,25 +133,12 @@ def statics(
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
-    length = step if step is None or arc_length or load_end == first else step / abs(load_end - first)
-    path: EquilibriumPath | ContactPath | None = None
-    if (contacts := contacts_of(system)).count:
-        if arc_length:
-            raise ModelError(f"statics: {contacts.named(0)[0]} may open and close: leave arc_length out")
-        path = ContactPath(system, loading, initial, ramp, newton, length)
-        begin, unstable = path.here.state, path.here.unstable
-    else:
-        given = None if initial is None else from_user(system, initial, "statics: initial")
-        equations = Equations(system, loading, None if given is None else Point.of(given))
-        point = start(equations, given, ramp, newton)
-        begin = point.state()
-        if load_end == first:
-            unstable = unstable_motions(equations, point)
-        else:
-            path = EquilibriumPath(equations, point, newton, arc_length, length)
-            unstable = path.here.unstable
-    if initial is not None:
-        begin = replace(begin, turns=initial.turns)
+    stops = np.append([] if output is None else output, load_end)
+    if step is not None and not arc_length:
+        stops = _with_grid(stops, first, load_end, step)
+        step /= abs(load_end - first) or 1.0
+    path = _path(system, loading, initial, ramp, newton, arc_length, step)
+    begin = path.here.state if initial is None else replace(path.here.state, turns=initial.turns)
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
@@ -160,22 +147,32 @@ def statics(
         system,
         begin,
         None if output is None else lambda _, state: (state,) if (output == state.t).any() else (),
-        unstable,
+        path.here.unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
-    if load_end == first or path is None:
-        if show is not None:
-            show(None)
-        solution = cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
-        _warn(solution)
-        return solution
-    stops = np.append([] if output is None else output, load_end)
-    if step is not None and not arc_length:
-        stops = _with_grid(stops, first, load_end, step)
     steps = PathSequence(system, path, loading, stops, max_steps)
     solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
     _warn(solution)
     return solution
+
+
+def _path(
+    system: System,
+    loading: Loading,
+    initial: State | None,
+    ramp: bool,
+    newton: Newton,
+    arc_length: bool,
+    step: float | None,
+) -> EquilibriumPath | ContactPath:
+    """A path at its first equilibrium."""
+    given = None if initial is None else from_user(system, initial, "statics: initial")
+    if (contacts := contacts_of(system)).count:
+        if arc_length:
+            raise ModelError(f"statics: {contacts.named(0)[0]} may open and close: leave arc_length out")
+        return ContactPath(system, loading, given, ramp, newton, step)
+    equations = Equations(system, loading, None if given is None else Point.of(given))
+    return EquilibriumPath(equations, start(equations, given, ramp, newton), newton, arc_length, step)
 
 
 class PathSequence:

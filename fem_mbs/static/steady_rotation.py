@@ -158,12 +158,9 @@ def steady(model: Model, equations: TurningEquations, given: State | None, newto
     system = equations.system
     check_system(system, equations.label)
     refuse_contacts(system, equations.label, "replace closed contacts by joints, and leave open ones out")
-    first = equations.as_built()._replace(load=1.0)
-    if given is not None:
-        first = Point(given.x, given.R, given.u, given.multipliers, 1.0)
+    first = (equations.as_built() if given is None else Point.of(given))._replace(load=1.0)
     evaluation = equations.evaluate(first)
-    values = system.solver.stored(equations.entries(evaluation, equations.force_factor))
-    handle_repeated(system, evaluation, values, "at the start")
+    handle_repeated(system, evaluation, equations.stored(evaluation), "at the start")
     equations.hold_free_motions(first)
     _refuse_torque(equations, first)
     shape, report = _shape(model, equations, first, newton, begun)
@@ -279,9 +276,9 @@ def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:
 def _end(path: EquilibriumPath) -> tuple[Point, Report]:
     """The end of the path."""
     for _ in range(STEPS):
-        step = path.advance(np.array([1.0]))
-        if step.point.load == 1.0:
-            return step.point, step.report
+        report = path.go_on(np.array([1.0])).report
+        if path.here.point.load == 1.0:
+            return path.here.point, report
     raise NotConvergedError(f"no end in {STEPS} steps")
 
 
