@@ -58,9 +58,9 @@ def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
         solve = equations.factor(equations.evaluate(point))
     except SingularSystemError:  # which is told where equilibria are moved
         return variation
-    length = solution.system.length
+    system = solution.system
     here, *values = (
-        length + equations.response(solve, own.residual(own.evaluate(place)))[0]
+        system.length + equations.response(solve, own.residual(own.evaluate(place)))[: system.N]
         for own, place in [(equations, point), *residuals_beside(equations, variation, point)[0]]
     )
     bend = variation.bend(here, values, 1e-9)
@@ -135,9 +135,7 @@ def moved(system: System, variation: Variation, instant: Instant, state: State) 
     equations, point = _place(system, instant, state)
     for _ in range(REFINED):
         evaluation = equations.evaluate(point)
-        solve = equations.factor(evaluation)
-        d, multipliers = equations.response(solve, equations.residual(evaluation))
-        point = point.moved(d, point.multipliers + multipliers, point.load)
+        point = point.moved(equations.response(equations.factor(evaluation), equations.residual(evaluation)))
     try:
         solve = equations.factor(equations.evaluate(point))
     except SingularSystemError as error:
@@ -146,11 +144,8 @@ def moved(system: System, variation: Variation, instant: Instant, state: State) 
             "where equilibria have no derivative at a given load"
         ) from error
     beside, change = residuals_beside(equations, variation, point)
-    d, multipliers = equations.response(solve, change)
-    return [
-        place.moved(step * d, place.multipliers + step * multipliers, place.load).state()
-        for (_, place), step in zip(beside, variation.shifts, strict=True)
-    ]
+    along = equations.response(solve, change)
+    return [place.moved(by * along).state() for (_, place), by in zip(beside, variation.shifts, strict=True)]
 
 
 def limits_beside(
@@ -229,6 +224,4 @@ class _Limit:
         return point, self._along(self.equations, point)
 
     def _moved(self, point: Point, change: Array) -> Point:
-        n = self.system.n_free
-        multipliers = point.multipliers + change[n:-1] / self.equations.force_factor
-        return point.moved(self.system.spread(change[:n]), multipliers, point.load + change[-1])
+        return point.moved(self.equations.change(change[:-1], change[-1]))

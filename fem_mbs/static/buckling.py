@@ -154,8 +154,9 @@ class _Stiffness:
     def __init__(self, equations: Equations, point: Point) -> None:
         self.equations, self.point = equations, point
         self.solve = equations.factor(equations.evaluate(point))
-        self.d, self.multipliers = equations.response(self.solve, equations.load_derivative(point))
-        self.motion = float(np.abs(self.d * equations.system.weight).max())
+        self.change = equations.response(self.solve, equations.load_derivative(point), 1.0)
+        """Of the equilibrium with the load."""
+        self.motion = float(np.abs(self.change[: equations.system.N] * equations.system.weight).max())
         if self.motion == 0.0:
             raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
 
@@ -182,7 +183,7 @@ class _Stiffness:
     def stretch(self) -> tuple[float, Element | None]:
         """The largest of what cells with a law of stress are stretched by a unit of load, and where."""
         system, worst, where = self.equations.system, 0.0, None
-        u = np.matvec(self.point.R, self.d[: 6 * system.n].reshape(-1, 6)[:, :3])
+        u = np.matvec(self.point.R, system.nodes_of(self.change)[:, :3])
         for batch in system.batches:
             if type(batch).with_stress is ElementBatch.with_stress:
                 continue
@@ -231,10 +232,9 @@ class _Stiffness:
 
     def _values(self, change: float) -> Array:
         """Stored values where the load has changed, but not yet the configuration."""
-        equations, point = self.equations, self.point
-        multipliers = point.multipliers + change * self.multipliers
+        equations, system, point = self.equations, self.equations.system, self.point
+        multipliers = point.multipliers + change * self.change[system.N : -1]
         evaluation = equations.evaluate(point._replace(multipliers=multipliers, load=point.load + change))
-        system = equations.system
         triples = zip(system.batches, evaluation.contexts, system.components, strict=True)
-        contexts = [batch.stressed(context, change * self.d[rows]) for batch, context, rows in triples]
+        contexts = [batch.stressed(context, change * self.change[rows]) for batch, context, rows in triples]
         return equations.stored(evaluation._replace(contexts=contexts))

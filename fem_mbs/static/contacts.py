@@ -41,7 +41,6 @@ from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.equations import (
     UNKNOWN,
-    Direction,
     Equations,
     Loading,
     PathUnknown,
@@ -109,19 +108,20 @@ class ContactPathProblem(StepProblem):
     def __init__(self, equations: Equations, base: Point, touching: Touching, kappa: float, shift: float) -> None:
         super().__init__(equations, base, None, mixed=True)
         self.touching, self.kappa, self.shift = touching, kappa, shift
+        self._first = equations.system.N + equations.system.m + 1
+        """Where forces of contact begin in a change."""
 
     def evaluate(self, unknown: PathUnknown) -> ContactPathResidual:  # type: ignore[override]
         """The equations of rest, and the laws of contact."""
-        D, multipliers, load = unknown.increment
-        if not np.abs(D * self.equations.system.weight).max() < AWAY:
+        if not super().length(unknown.change) < AWAY:
             raise NotConvergedError("the iteration leads away")
-        joints, P = np.split(multipliers, [self.equations.system.m])
-        point = self.base.moved(D, joints, load)
-        evaluation = self.equations.accelerated(point, self.shift * self.equations.system.nodes_of(D))
+        change, P = np.split(unknown.change, [self._first])
+        point, D = self.base.moved(change), self.equations.system.nodes_of(change)
+        evaluation = self.equations.accelerated(point, self.shift * D)
         F = SMALL * self.kappa * self.equations.system.length
         scale = max(evaluation.scale[0], F), max(evaluation.scale[1], F * self.equations.system.length)
         evaluation = evaluation._replace(scale=scale)
-        at = self.touching.at(replace(evaluation.motion, V=self.equations.system.nodes_of(D)))
+        at = self.touching.at(replace(evaluation.motion, V=D))
         G, P = dense(at.gradients), P.reshape(-1, 3)
         force = evaluation.force - P.ravel() @ G
         relative = relative_force(self.equations.system, evaluation, force)
@@ -159,7 +159,7 @@ class ContactPathProblem(StepProblem):
         moves[system.free_index] = moved[: system.n_free]
         return ContactPathLinearization(factors, T_inv, E, moves, moved[system.n_free :] / factor)
 
-    def correction(self, unknown: PathUnknown, trial: Any, linearization: Any) -> Direction:
+    def correction(self, unknown: PathUnknown, trial: Any, linearization: Any) -> Array:
         """Increments, and changes of multipliers and forces of contacts: what contacts do first."""
         system, factor, lin, G = self.equations.system, self.equations.force_factor, linearization, trial.G
         P, force = trial.P.ravel(), factor * trial.evaluation.force
@@ -168,12 +168,12 @@ class ContactPathProblem(StepProblem):
         forces = np.eye(len(G)) - self.kappa * (G @ lin.moves), self.kappa * (G @ d)
         rates = lin.E @ lin.moves, trial.rates.ravel() - lin.E @ d
         p = obeying(forces, rates, self.touching.friction, trial.P, trial.rates, small=LEAST * system.length)
-        change = np.append(lin.reacts @ p - multipliers / factor, forces[0] @ p + forces[1] - P)
-        return Direction(lin.moves @ p - d, change, 0.0)
+        pushes = forces[0] @ p + forces[1] - P
+        return np.concatenate([lin.moves @ p - d, lin.reacts @ p - multipliers / factor, [0.0], pushes])
 
-    def length(self, correction: Direction) -> float:
+    def length(self, correction: Array) -> float:
         """Largest increment, weighted, and largest change of a force of contact over what the loads are."""
-        changes = np.abs(correction.multipliers[self.equations.system.m :]).max(initial=0.0)
+        changes = np.abs(correction[self._first :]).max(initial=0.0)
         return max(super().length(correction), float(changes) / (self.kappa * self.equations.system.length))
 
 
@@ -376,21 +376,19 @@ class ContactPath:
         (point, last, forces, gaps, _), equations, system = self.here, self.equations, self.equations.system
         deep = TOUCHING * system.length
         touches = gaps <= deep
-        here, there = equations.evaluate(point), equations.evaluate(point._replace(load=load))
-        self._kappa = max(self._kappa, float(there.scale[0]) / system.length)
-        stresses = equations.stresses_ahead(here, np.zeros(system.N))
+        start, here, point = point.load, equations.evaluate(point), point._replace(load=load)
+        self._kappa = max(self._kappa, float(equations.evaluate(point).scale[0]) / system.length)
         for _ in range(SETS):
             touching = touching_of(self.contacts, touches)
             problem: Any = ContactPathProblem(equations, point, touching, self._kappa, shift)
             P = forces[touching.numbers]
             P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
-            guess = np.append(point.multipliers, P)
-            unknown = PathUnknown(Direction(np.zeros(system.N), guess, load), stresses)
-            unknown, reached, report = problem.solved(unknown, self.newton)
+            guess = np.append(np.zeros(system.N + system.m + 1), P)
+            unknown, reached, report = problem.solved(problem.guess(here, guess), self.newton)
             missed, allowed = problem.missed(reached), (self.newton.force_tolerance, self.newton.constraint_tolerance)
             if not all(own <= LEFT * limit for own, limit in zip(missed, allowed, strict=True)):
                 raise NotConvergedError("no forces of contacts obey their laws", report)
-            moved = float(np.abs(unknown.increment.D * system.weight).max(initial=0.0))
+            moved = StepProblem.length(problem, unknown.change)
             if moved > farthest:
                 raise NotConvergedError("the equilibrium found is far away: there is none near", report)
             pushes = np.zeros_like(touches)
@@ -405,7 +403,7 @@ class ContactPath:
             raise NotConvergedError("contacts change between open and closed without end", report)
         forces = np.zeros_like(forces)
         forces[touching.numbers] = reached.P
-        start, (point, _) = point.load, equations.settled(reached.point, reached.evaluation)
+        point, _ = equations.settled(reached.point, reached.evaluation)
         if system.has_history:
             point = point._replace(u=system.history(reached.evaluation.motion))
         system.check_end(start, load, point.R, point.u, point.multipliers)

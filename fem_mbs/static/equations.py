@@ -13,7 +13,6 @@ Whether the equilibrium is stable follows from the signs of the pivots of its st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,15 +53,16 @@ class Point(NamedTuple):
         """That of a system as built."""
         return cls(system.x0, system.R0, system.u0, np.zeros(system.m), load)
 
-    def moved(self, D: Array, multipliers: Array, load: float) -> Point:
-        """The configuration ``q exp(D)`` with new multipliers and load factor.
+    def moved(self, change: Array) -> Point:
+        """The point after a change ``(N + m + 1,)``: ``q exp(D)``, and sums of the multipliers and the load factor.
 
         ``D`` (N,) are body increments on SE(3), also for nodes that are on R3xSO3 in time: a node that moves along a
         screw stays closer to its neighbours than one that moves along a line. Internal variables follow.
         """
         n = len(self.x)
-        R, x = se3.compose(self.R, self.x, *se3.exp(D[: 6 * n].reshape(n, 6)))
-        return Point(x, R, self.u + D[6 * n :], multipliers, load)
+        D, u, multipliers, load = np.split(change, np.cumsum([6 * n, len(self.u), len(self.multipliers)]))
+        R, x = se3.compose(self.R, self.x, *se3.exp(D.reshape(n, 6)))
+        return Point(x, R, self.u + u, self.multipliers + multipliers, self.load + float(load[0]))
 
     def state(self) -> State:
         """The state of a system at rest there, at the time that the load factor is."""
@@ -143,10 +143,14 @@ class Equations:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""
         return describe_mechanism(self.system, self.stored(self.evaluate(point)), point.R, where)
 
-    def response(self, solve: Solve, right: Array) -> tuple[Array, Array]:
-        """Increments ``(N,)`` and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""
-        solution, n = -solve(right), self.system.n_free
-        return self.system.spread(solution[:n]), solution[n:] / self.force_factor
+    def change(self, solution: Array, load: float = 0.0) -> Array:
+        """The change ``(N + m + 1,)`` of a point of which solvers know free components and multipliers."""
+        n = self.system.n_free
+        return np.concatenate([self.system.spread(solution[:n]), solution[n:] / self.force_factor, [load]])
+
+    def response(self, solve: Solve, right: Array, load: float = 0.0) -> Array:
+        """The change under forces and gaps, those of ``residual`` and ``load_derivative``."""
+        return self.change(-solve(right), load)
 
     def residual(self, evaluation: Evaluation) -> Array:
         """``(force_factor r, Phi)`` of the free equations."""
@@ -181,7 +185,7 @@ class Equations:
         return np.sum(parts, axis=0)
 
     def stresses_ahead(self, evaluation: Evaluation, d: Array) -> list[Any]:
-        """Stresses of all batches after increments ``d`` (N,), extrapolated linearly."""
+        """Stresses of all batches after increments, the first ``(N,)`` of ``d``, extrapolated linearly."""
         triples = zip(self.system.batches, evaluation.contexts, self.system.components, strict=True)
         return [batch.stress_ahead(context, d[rows]) for batch, context, rows in triples]
 
@@ -238,45 +242,11 @@ def negative_pivots(equations: Equations, evaluation: Evaluation, stored: Array)
     return UNKNOWN if (lu.perm_r != lu.perm_c).any() else int((lu.U.diagonal() < 0.0).sum())
 
 
-class Direction(NamedTuple):
-    """A direction of increments, multipliers and load factor."""
-
-    D: Array
-    multipliers: Array
-    load: float
-
-    @classmethod
-    def none(cls, system: System) -> Direction:
-        """No change."""
-        return cls(np.zeros(system.N), np.zeros(system.m), 0.0)
-
-    def times(self, factor: float) -> Direction:
-        """The direction times a number."""
-        return Direction(factor * self.D, factor * self.multipliers, factor * self.load)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """Length of a direction, of which the square is ``sum(weight D^2) + load_weight load^2``."""
-
-    weight: Array
-    """``(N,)`` weights of increments, or zeros: then the length is the change of the load factor."""
-    load_weight: float
-
-    def product(self, a: Direction, b: Direction) -> float:
-        """Scalar product."""
-        return float((self.weight * a.D * b.D).sum() + self.load_weight * a.load * b.load)
-
-    def unit(self, a: Direction) -> Direction:
-        """The direction of length one."""
-        return a.times(1.0 / np.sqrt(self.product(a, a)))
-
-
 class PathUnknown(NamedTuple):
     """A trial step."""
 
-    increment: Direction
-    """Increments from the last equilibrium; multipliers and load factor themselves."""
+    change: Array
+    """From the last equilibrium, ``(N + m + 1,)``, in contact with the forces there."""
     stresses: list[Any]
 
 
@@ -292,14 +262,14 @@ class PathLinearization(NamedTuple):
 
     solve: Solve
     T_inv: Array
-    per_load: tuple[Array, Array] | None
+    per_load: Array | None
 
 
 class Arc(NamedTuple):
-    """How far to go: a length along a tangent of length one."""
+    """How far to go: a length along a tangent of length one, of which the square is ``sum(weight change^2)``."""
 
-    metric: Metric
-    tangent: Direction
+    weight: Array
+    tangent: Array
     length: float
 
 
@@ -313,15 +283,16 @@ class StepProblem:
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 
-    def guess(self, evaluation: Evaluation, ahead: Direction) -> PathUnknown:
-        """A first guess a step ahead of the base, where the equations are ``evaluation``."""
-        increment = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
-        return PathUnknown(increment, self.equations.stresses_ahead(evaluation, increment.D))
+    def guess(self, evaluation: Evaluation, ahead: Array | None = None) -> PathUnknown:
+        """A first guess a change ``ahead`` of the base, where the equations are ``evaluation``."""
+        if ahead is None:
+            ahead = np.zeros(self.equations.system.N + self.equations.system.m + 1)
+        return PathUnknown(ahead, self.equations.stresses_ahead(evaluation, ahead))
 
     def solve(
-        self, evaluation: Evaluation, ahead: Direction, newton: Newton
+        self, evaluation: Evaluation, newton: Newton, ahead: Array | None = None
     ) -> tuple[PathUnknown, PathResidual, Report]:
-        """The equilibrium near a step ahead, with the equations there and how it was found."""
+        """The equilibrium near a change ahead, with the equations there and how it was found."""
         unknown, reached, report = self.solved(self.guess(evaluation, ahead), newton)
         return unknown, PathResidual(*self.equations.settled(*reached)), report
 
@@ -335,7 +306,7 @@ class StepProblem:
 
     def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""
-        point = self.base.moved(*unknown.increment)
+        point = self.base.moved(unknown.change)
         return PathResidual(point, self.equations.evaluate(point))
 
     def size(self, trial: PathResidual) -> tuple[float, float]:
@@ -351,54 +322,43 @@ class StepProblem:
             evaluation = self.equations.with_stresses(evaluation, unknown.stresses)
         solve = self.equations.factor(evaluation)
         if self.arc is not None:
-            per_load = self.equations.response(solve, self.equations.load_derivative(trial.point))
+            per_load = self.equations.response(solve, self.equations.load_derivative(trial.point), 1.0)
         return PathLinearization(solve, self.inverse_tangent(unknown), per_load)
 
-    def correction(self, unknown: PathUnknown, trial: PathResidual, linearization: PathLinearization) -> Direction:
-        """Increments, multipliers and load factor that solve the linear equations."""
-        load_change = 0.0
-        d, multipliers = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
-        if self.arc is not None and linearization.per_load is not None:
-            load_change = self._load_change(self.arc, unknown.increment, linearization, d)
-            d = d + load_change * linearization.per_load[0]
-            multipliers = multipliers + load_change * linearization.per_load[1]
-        return Direction(d, multipliers, load_change)
+    def correction(self, unknown: PathUnknown, trial: PathResidual, linearization: PathLinearization) -> Array:
+        """The change, in body increments at the trial step, that solves the linear equations.
 
-    def length(self, correction: Direction) -> float:
+        With a length given, the change of the load factor is eliminated by it.
+        """
+        change = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
+        if self.arc is not None and linearization.per_load is not None:
+            T_inv, along = linearization.T_inv, self.arc.weight * self.arc.tangent
+            missing = self.arc.length - along @ (unknown.change + self._increment(T_inv, change))
+            change += missing / (along @ self._increment(T_inv, linearization.per_load)) * linearization.per_load
+        return change
+
+    def length(self, correction: Array) -> float:
         """Largest increment of the configuration, weighted."""
-        return float(np.abs(correction.D * self.equations.system.weight).max())
+        weight = self.equations.system.weight
+        return float(np.abs(correction[: len(weight)] * weight).max(initial=0.0))
 
     def corrected(
         self,
         unknown: PathUnknown,
         trial: PathResidual,
         linearization: PathLinearization,
-        correction: Direction,
+        correction: Array,
         step_length: float,
     ) -> PathUnknown:
         """The unknowns after a correction times a step length."""
-        increment, (d, multipliers, load_change) = unknown.increment, correction
-        moved = Direction(
-            increment.D + step_length * self._increment(linearization.T_inv, d),
-            increment.multipliers + step_length * multipliers,
-            increment.load + step_length * load_change,
-        )
-        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, step_length * d))
-
-    def _load_change(self, arc: Arc, increment: Direction, linearization: PathLinearization, d: Array) -> float:
-        """Change of the load factor with which the corrected step has its length: that equation is eliminated."""
-        assert linearization.per_load is not None
-        T_inv = linearization.T_inv
-        rate = increment._replace(D=self._increment(T_inv, linearization.per_load[0]), load=1.0)
-        reached = increment._replace(D=increment.D + self._increment(T_inv, d), load=increment.load - self.base.load)
-        missing = arc.length - arc.metric.product(arc.tangent, reached)
-        return missing / arc.metric.product(arc.tangent, rate)
+        moved = unknown.change + step_length * self._increment(linearization.T_inv, correction)
+        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, step_length * correction))
 
     def inverse_tangent(self, unknown: PathUnknown) -> Array:
         """Inverse tangent operators ``(n, 6, 6)`` at a trial step."""
-        return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.increment.D))
+        return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.change))
 
-    def _increment(self, T_inv: Array, d: Array) -> Array:
-        """The change ``(N,)`` of ``D`` that moves the configuration by ``d`` (N,)."""
-        system = self.equations.system
-        return np.append(np.matvec(T_inv, system.nodes_of(d)), system.own_of(d))
+    def _increment(self, T_inv: Array, change: Array) -> Array:
+        """A change by body increments at the trial step as one of ``D``."""
+        nodes = np.matvec(T_inv, self.equations.system.nodes_of(change)).ravel()
+        return np.append(nodes, change[len(nodes) :])

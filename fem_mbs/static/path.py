@@ -31,9 +31,7 @@ from fem_mbs.static.equations import (
     NEUTRAL,
     UNKNOWN,
     Arc,
-    Direction,
     Equations,
-    Metric,
     Point,
     StepProblem,
     negative_pivots,
@@ -121,8 +119,8 @@ class PathStep(NamedTuple):
 
     point: Point
     evaluation: Evaluation
-    increment: Direction
-    """What led there."""
+    change: Array
+    """What led there, ``(N + m + 1,)``."""
     report: Report
 
 
@@ -131,8 +129,8 @@ class PathPoint(NamedTuple):
 
     point: Point
     evaluation: Evaluation
-    tangent: Direction
-    """Where the path goes on, in the sense in which it came."""
+    tangent: Array
+    """Where the path goes on, in the sense in which it came, ``(N + m + 1,)``."""
     unstable: int
     """Number of unstable motions, -1 if unknown."""
 
@@ -165,9 +163,12 @@ class EquilibriumPath:
         self.equations, self.newton, self.arc_length, self.step = equations, newton, arc_length, step
         system, self.range = equations.system, equations.range
         weight = np.where(system.equation >= 0, system.weight**2, 0.0) / system.n
-        self.distance = Metric(weight, 0.0)
-        self.metric = Metric(weight if arc_length else np.zeros_like(weight), (self.range or 1.0) ** -2)
-        ahead = Direction(np.zeros_like(weight), np.empty(0), equations.loading.end - equations.loading.start)
+        self.distance = np.append(weight, np.zeros(system.m + 1))
+        """Weights of the squares of a change that make its distance, and its length along the path."""
+        self.metric = arc_length * self.distance
+        self.metric[-1] = (self.range or 1.0) ** -2
+        ahead = np.zeros_like(self.metric)
+        ahead[-1] = equations.loading.end - equations.loading.start
         self.here = self.first = self._place(point, equations.evaluate(point), ahead)
         self.length = self.shortest = FIRST if step is None else step
         self.failed = 0
@@ -231,7 +232,7 @@ class EquilibriumPath:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
         # no node turns too far in it
         planned = length = min(self.length, AIMED / max(self._turn(self.here.tangent), AIMED / self.length))
-        if not self.arc_length and (stop := self._stop(stops, self.here.tangent.load * length)) is not None:
+        if not self.arc_length and (stop := self._stop(stops, self.here.tangent[-1] * length)) is not None:
             length = abs(stop - self.here.point.load) / self.range
         tried = length
         while True:
@@ -256,20 +257,19 @@ class EquilibriumPath:
 
     def _attempt(self, length: float, stops: Array) -> tuple[PathPoint, Report, int]:
         """The equilibrium a length ahead or at a stop before, how it was found, and the iterations a length ahead."""
-        ahead = self.here.tangent.times(length)
+        ahead = length * self.here.tangent
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
         iterations = step.report.iterations
-        missed = step.increment._replace(D=step.increment.D - ahead.D)
-        deviation, moved = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
+        deviation, moved = (float(np.sqrt(self.distance @ part**2)) for part in (step.change - ahead, step.change))
         if (self.arc_length or self.step is None) and deviation > (allowed := DEVIATION * moved + NOTHING):
             if not self._bends(step, length, allowed):
                 raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
-        if (stop := self._stop(stops, step.increment.load)) is not None:
+        if (stop := self._stop(stops, step.change[-1])) is not None:
             step = self._at(step, stop)
         end = step.point
         self.equations.system.check_end(self.here.point.load, end.load, end.R, end.u, end.multipliers)
-        place = self._place(step.point, step.evaluation, step.increment)
-        branches = place.tangent.load * self.here.tangent.load > 0.0 and self._branches(place)
+        place = self._place(step.point, step.evaluation, step.change)
+        branches = place.tangent[-1] * self.here.tangent[-1] > 0.0 and self._branches(place)
         if self.step is None and length > CAREFUL and branches:
             raise NotConvergedError("the path may branch on the way", step.report, step)
         if branches and place.unstable == UNKNOWN:
@@ -280,23 +280,21 @@ class EquilibriumPath:
         """Whether a step went a part along the tangent before it and the rest along that after it: a law has a kink."""
         if not self.equations.system.watched:
             return False
-        before, after = self.here.tangent, self._place(step.point, step.evaluation, step.increment).tangent
-        share = self.metric.product(before, after)
+        before, after = self.here.tangent, self._place(step.point, step.evaluation, step.change).tangent
+        share = float((self.metric * before) @ after)
         if share <= 0.0:
             return False
-        missed = step.increment._replace(D=step.increment.D - length * before.D)
-        turned = step.increment._replace(D=length * (after.D / share - before.D))
-        part = self.distance.product(turned, missed) / (self.distance.product(turned, turned) or 1.0)
-        rest = missed._replace(D=missed.D - min(max(part, 0.0), 1.0) * turned.D)
-        return bool(np.sqrt(self.distance.product(rest, rest)) <= allowed)
+        missed, turned = step.change - length * before, length * (after / share - before)
+        part = float((self.distance * turned) @ missed / ((self.distance @ turned**2) or 1.0))
+        rest = missed - min(max(part, 0.0), 1.0) * turned
+        return bool(np.sqrt(self.distance @ rest**2) <= allowed)
 
     def _laws(self) -> str:
         """Elements whose laws pass kinks just ahead, and those that may, in words."""
         equations, here, passed = self.equations, self.here, dict[str, None]()
         system = equations.system
         if system.kinked:
-            D, multipliers, load = here.tangent.times(BEYOND * self.shortest)
-            point = here.point.moved(D, here.point.multipliers + multipliers, here.point.load + load)
+            point = here.point.moved(BEYOND * self.shortest * here.tangent)
             with suppress(*FAILURES):
                 changed = system.branches(here.evaluation) != system.branches(equations.evaluate(point))
                 owners = owners_of_branches(system, here.evaluation)
@@ -324,34 +322,31 @@ class EquilibriumPath:
 
     def _at(self, step: PathStep, load: float) -> PathStep:
         """The equilibrium at a load factor on the way of a step."""
-        share = (load - self.here.point.load) / step.increment.load
+        share = (load - self.here.point.load) / step.change[-1]
         if abs(share - 1.0) > SAME_LOAD:
-            step = self._solve(step.increment.times(share), None)
+            step = self._solve(share * step.change, None)
         return step._replace(point=step.point._replace(load=load))
 
-    def _solve(self, ahead: Direction, arc: Arc | None) -> PathStep:
+    def _solve(self, ahead: Array, arc: Arc | None) -> PathStep:
         """The equilibrium near a step ahead, at its load factor or at the length of an arc."""
         problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
-        unknown, (point, evaluation), report = problem.solve(self.here.evaluation, ahead, self.newton)
-        here = self.here.point
-        increment = Direction(unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
-        if (turn := self._turn(increment)) > TURN:
+        unknown, (point, evaluation), report = problem.solve(self.here.evaluation, self.newton, ahead)
+        if (turn := self._turn(unknown.change)) > TURN:
             raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", report)
-        return PathStep(point, evaluation, increment, report)
+        return PathStep(point, evaluation, unknown.change, report)
 
-    def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> PathPoint:
+    def _place(self, point: Point, evaluation: Evaluation, came: Array) -> PathPoint:
         """A place on the path to which ``came`` led."""
         equations = self.equations
         stored = equations.stored(evaluation)
         unstable = negative_pivots(equations, evaluation, stored)  # before a solver factors them in their place
         if self.range == 0.0:  # which leads nowhere
             return PathPoint(point, evaluation, came, unstable)
-        rate = equations.response(equations.system.solver.factor(stored).solve, equations.load_derivative(point))
-        tangent = self.metric.unit(Direction(*rate, 1.0))
-        if self.metric.product(tangent, came) < 0.0:
-            tangent = tangent.times(-1.0)
+        solve = equations.system.solver.factor(stored).solve
+        rate = equations.response(solve, equations.load_derivative(point), 1.0)
+        tangent = rate / np.copysign(np.sqrt(self.metric @ rate**2), (self.metric * rate) @ came)
         return PathPoint(point, evaluation, tangent, unstable)
 
-    def _turn(self, increment: Direction) -> float:
+    def _turn(self, change: Array) -> float:
         """Largest rotation of a node."""
-        return float(np.linalg.norm(self.equations.system.nodes_of(increment.D)[:, 3:], axis=1).max())
+        return float(np.linalg.norm(self.equations.system.nodes_of(change)[:, 3:], axis=1).max())

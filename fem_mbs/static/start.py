@@ -14,7 +14,6 @@ from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_m
 from fem_mbs.modal.steady_axes import turning_speeds
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.static.equations import (
-    Direction,
     Equations,
     PathLinearization,
     PathResidual,
@@ -88,9 +87,8 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
     reached: Point | None = None
     failure: Exception | None = None
     for problem, options in _attempts(equations, point, newton):
-        guess = problem.guess(equations.evaluate(point), Direction.none(equations.system))
         try:
-            reached = problem.solved(guess, options)[1].point
+            reached = problem.solved(problem.guess(equations.evaluate(point)), options)[1].point
         except LawError:
             raise
         except FAILURES as error:
@@ -152,7 +150,7 @@ class SettleProblem(StepProblem):
         weight = np.where(system.orders == 2, system.weight, 0.0)
         for _ in range(TRIALS):
             solve = system.solver.factorized(entries).solve
-            d, _ = equations.response(solve, right)
+            d = equations.response(solve, right)[: system.N]
             if not np.abs(d * weight).max() > self.move or shift == 0.0:
                 break
             entries[forces] += (MORE - 1.0) * shift * mass

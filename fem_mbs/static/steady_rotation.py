@@ -26,7 +26,7 @@ from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import nearest
-from fem_mbs.static.equations import Direction, Point, StepProblem, unstable_motions
+from fem_mbs.static.equations import Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import SpinningEquations, TurningEquations, refuse_unsteady, refuse_unsteady_start
@@ -217,9 +217,9 @@ def _shape(
     ConvergenceError
         If none is found.
     """
-    problem, still = StepProblem(equations, first, None, not newton.line_search), Direction.none(equations.system)
+    problem = StepProblem(equations, first, None, not newton.line_search)
     try:
-        _, (shape, _), report = problem.solve(equations.evaluate(first), still, newton)
+        _, (shape, _), report = problem.solve(equations.evaluate(first), newton)
     except LawError:
         raise
     except FAILURES as failure:

@@ -15,7 +15,7 @@ from fem_mbs.contact.touching import touching_of
 from fem_mbs.elements import Bushing, Force
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.contacts import ContactPathProblem
-from fem_mbs.static.equations import Arc, Direction, Equations, Loading, Metric, PathUnknown, Point, StepProblem
+from fem_mbs.static.equations import Arc, Equations, Loading, PathUnknown, Point, StepProblem
 
 RIGID = (
     "rope",
@@ -59,10 +59,11 @@ def test_a_correction_solves_the_linearised_equations(names: list[str], arc_leng
     equations, point, D = equations_of(on_springs(names))
     system, rng, arc = equations.system, np.random.default_rng(4), None
     if arc_length:
-        metric = Metric(system.weight**2 / system.n, 1.0 / 1.5**2)
-        arc = Arc(metric, metric.unit(Direction(0.3 * D, np.zeros(system.m), 0.7)), 0.2)
+        weight = np.concatenate([system.weight**2 / system.n, np.zeros(system.m), [1.0 / 1.5**2]])
+        tangent = np.concatenate([0.3 * D, np.zeros(system.m), [0.7]])
+        arc = Arc(weight, tangent / np.sqrt(weight @ tangent**2), 0.2)
     problem = StepProblem(equations, point, arc, mixed=False)
-    unknown = PathUnknown(Direction(D, rng.normal(size=system.m), 0.6), [])
+    unknown = PathUnknown(np.concatenate([D, rng.normal(size=system.m) - point.multipliers, [0.2]]), [])
     trial = problem.evaluate(unknown)
     linearization = problem.linearize(unknown, trial)
     correction = problem.correction(unknown, trial, linearization)
@@ -72,10 +73,9 @@ def test_a_correction_solves_the_linearised_equations(names: list[str], arc_leng
         residual = equations.residual(problem.evaluate(there).evaluation)
         if arc is None:
             return residual
-        moved = there.increment._replace(load=there.increment.load - point.load)
-        return np.append(residual, arc.metric.product(arc.tangent, moved) - arc.length)
+        return np.append(residual, (arc.weight * arc.tangent) @ there.change - arc.length)
 
-    by = SHIFT / np.abs(correction.D).max()
+    by = SHIFT / np.abs(correction[: system.N]).max()
     here, slope = left(0.0), (left(by) - left(-by)) / (2.0 * by)
     np.testing.assert_allclose(slope, -here, rtol=0, atol=1e-6 * np.abs(here).max())
 
@@ -89,9 +89,10 @@ def test_derivatives_of_statics_in_contact(name: str, shift: float) -> None:
     system, rng, kappa = equations.system, np.random.default_rng(5), 7.0
     touching = touching_of(contacts, np.ones(contacts.count, bool))
     problem = ContactPathProblem(equations, point, touching, kappa, shift)
-    multipliers = np.append(rng.normal(size=system.m), 3.0 * rng.normal(size=3 * touching.k))
-    stresses = equations.stresses_ahead(equations.evaluate(point.moved(D, multipliers[: system.m], 0.6)), 0.0 * D)
-    unknown = PathUnknown(Direction(D, multipliers, 0.6), stresses)
+    joints, pushes = rng.normal(size=system.m) - point.multipliers, 3.0 * rng.normal(size=3 * touching.k)
+    change = np.concatenate([D, joints, [0.2]])
+    stresses = equations.stresses_ahead(equations.evaluate(point.moved(change)), 0.0 * D)
+    unknown = PathUnknown(np.append(change, pushes), stresses)
     trial = problem.evaluate(unknown)
     lin: Any = problem.linearize(unknown, trial)
     d, P, push = (
@@ -102,8 +103,8 @@ def test_derivatives_of_statics_in_contact(name: str, shift: float) -> None:
     way = np.append(np.matvec(lin.T_inv, system.nodes_of(d)), system.own_of(d))
 
     def at(share: float) -> Any:
-        moved = Direction(D + share * way, multipliers + share * np.append(push, P), 0.6)
-        return problem.evaluate(PathUnknown(moved, stresses))
+        more = share * np.concatenate([way, push, [0.0], P])
+        return problem.evaluate(PathUnknown(unknown.change + more, stresses))
 
     before, after = at(-SHIFT), at(SHIFT)
     force, closing, rates = (

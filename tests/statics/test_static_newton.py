@@ -24,7 +24,7 @@ from fem_mbs.elements import (
     SphericalJoint,
 )
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.equations import Arc, Direction, Equations, Loading, Metric, PathUnknown, StepProblem
+from fem_mbs.static.equations import Arc, Equations, Loading, PathUnknown, StepProblem
 from fem_mbs.static.path import EquilibriumPath
 
 
@@ -58,12 +58,17 @@ def random_step(model: mbs.Model, arc: bool) -> tuple[PathUnknown, StepProblem]:
     equations = Equations(system, Loading(proportional, 0.0, 2.0))
     free = np.zeros(system.N)
     free[system.free_rows] = 1.0
-    base = equations.as_built().moved(0.15 * free * rng.normal(size=system.N), rng.normal(size=system.m), 0.7)
-    metric = Metric(free * rng.uniform(0.5, 2.0, system.N), 1.3)
-    tangent = metric.unit(Direction(rng.normal(size=system.N), np.empty(0), 0.4))
-    problem = StepProblem(equations, base, Arc(metric, tangent, 0.3) if arc else None, mixed=False)
-    D = 0.15 * free * rng.normal(size=system.N)
-    return problem, problem.guess(equations.evaluate(base), Direction(D, rng.normal(size=system.m), 0.2))
+
+    def change(D: Array, load: float) -> Array:
+        return np.concatenate([D, rng.normal(size=system.m), [load]])
+
+    base = equations.as_built().moved(change(0.15 * free * rng.normal(size=system.N), 0.7))
+    weight = np.concatenate([free * rng.uniform(0.5, 2.0, system.N), np.zeros(system.m), [1.3]])
+    tangent = change(rng.normal(size=system.N), 0.4)
+    tangent /= np.sqrt(weight @ tangent**2)
+    problem = StepProblem(equations, base, Arc(weight, tangent, 0.3) if arc else None, mixed=False)
+    ahead = change(0.15 * free * rng.normal(size=system.N), 0.2)
+    return problem, problem.guess(equations.evaluate(base), ahead)
 
 
 def equations_of(problem: StepProblem, unknown: PathUnknown) -> Array:
@@ -71,8 +76,8 @@ def equations_of(problem: StepProblem, unknown: PathUnknown) -> Array:
     values = problem.equations.residual(problem.evaluate(unknown).evaluation)
     if problem.arc is None:
         return values
-    way = unknown.increment._replace(load=unknown.increment.load - problem.base.load)
-    return np.append(values, problem.arc.metric.product(problem.arc.tangent, way) - problem.arc.length)
+    along = problem.arc.weight * problem.arc.tangent
+    return np.append(values, along @ unknown.change - problem.arc.length)
 
 
 @pytest.mark.parametrize("arc", [False, True], ids=["load", "arc length"])
@@ -103,10 +108,10 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
     path = EquilibriumPath(equations, built, mbs.Newton(), arc, length)
     tangent = path.here.tangent
     problem = StepProblem(equations, built, Arc(path.metric, tangent, length) if arc else None, mixed=True)
-    unknown = problem.guess(path.here.evaluation, tangent.times(length))
+    unknown = problem.guess(path.here.evaluation, length * tangent)
     iterates = []
     for _ in range(9):
-        iterates.append(np.append(unknown.increment.D, unknown.increment.load / load_end))
+        iterates.append(np.append(unknown.change[: system.N], unknown.change[-1] / load_end))
         trial = problem.evaluate(unknown)
         linearization = problem.linearize(unknown, trial)
         correction = problem.correction(unknown, trial, linearization)

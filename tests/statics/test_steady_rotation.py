@@ -352,15 +352,14 @@ def test_the_stiffness_is_the_derivative(group: str) -> None:
     equations = TurningEquations(system, np.array([3.0, 5.0, 7.0]), np.array([0.1, 0.2, 0.3]), system.free.any(1), None)
     built = equations.as_built()
     u = 0.1 * rng.normal(size=system.k)
-    start = Point(built.x, built.R, u, rng.normal(size=system.m), 0.8).moved(
-        system.spread(0.1 * rng.normal(size=system.n_free)), rng.normal(size=system.m), 0.8
-    )
+    D, none = system.spread(0.1 * rng.normal(size=system.n_free)), np.zeros(system.m + 1)
+    start = Point(built.x, built.R, u, rng.normal(size=system.m), 0.8).moved(np.append(D, none))
     evaluation = equations.evaluate(start)
     values = system.solver.stored(equations.entries(evaluation))
     matrix = system.solver.matrix(values).toarray()
     h, columns = 1e-6, []
     for k in range(system.n_free):
         d = system.spread(h * np.eye(system.n_free)[k])
-        ends = [equations.evaluate(start.moved(s * d, start.multipliers, 0.8)) for s in (1.0, -1.0)]
+        ends = [equations.evaluate(start.moved(np.append(s * d, none))) for s in (1.0, -1.0)]
         columns.append((system.residual(ends[0], 1.0) - system.residual(ends[1], 1.0)) / (2 * h))
     np.testing.assert_allclose(matrix[:, : system.n_free], np.transpose(columns), atol=1e-6 * np.abs(matrix).max())
