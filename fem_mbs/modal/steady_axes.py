@@ -82,10 +82,15 @@ def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first:
 
 def _balanced(system: System, evaluation: Evaluation, speeds: Array) -> bool:
     """Whether forces and moments are in balance, against the largest and what inertia would put up."""
-    mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
-    inertia = mass * (system.length, 1.0) * (speeds[0] @ speeds[0])
     left = system.nodes_of(system.spread(system.at_free(evaluation.force))).reshape(-1, 2, 3)
-    return bool((np.abs(left).max(axis=(0, 2)) <= BALANCED * (evaluation.scale + inertia)).all())
+    scale = evaluation.scale + inertia_forces(system, speeds[0])
+    return bool((np.abs(left).max(axis=(0, 2)) <= BALANCED * scale).all())
+
+
+def inertia_forces(system: System, omega: Array) -> Array:
+    """The largest force and moment that inertia would put up at an angular velocity, ``(2,)``."""
+    mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
+    return np.asarray(mass * (system.length, 1.0) * (omega @ omega))
 
 
 def turning_speeds(system: System, motion: Motion) -> Array:

@@ -18,7 +18,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Element, Motion, State, none
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.modal.steady_axes import ANGLES
+from fem_mbs.modal.steady_axes import ANGLES, inertia_forces
 from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, deviations
 from fem_mbs.newton import Newton
 from fem_mbs.static.equations import Equations, Loading, Point
@@ -82,10 +82,8 @@ class TurningEquations(Equations):
 
     def scale(self, evaluation: Evaluation) -> Array:
         """What forces and moments are judged by, ``(2,)``: the largest that act, or inertia would put up."""
-        mass = self.system.nodes_of(self.system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
         # of a body that turns about a principal axis there is no force at all
-        inertia: Array = mass * (self.system.length, 1.0) * (self.omega @ self.omega)
-        return evaluation.scale + inertia
+        return evaluation.scale + inertia_forces(self.system, self.omega)
 
     def motion(self, point: Point) -> Turning:
         """The motion of a configuration that turns with the share of the speed squared that the load factor is."""

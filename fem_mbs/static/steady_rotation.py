@@ -19,7 +19,7 @@ from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked,
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system, refuse_contacts
-from fem_mbs.modal.linear_model import linearize
+from fem_mbs.modal.linear_model import linear_equations
 from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
@@ -100,10 +100,9 @@ def steady_rotation(
     begun, system = time.perf_counter(), System(model)
     given = None if initial is None else from_user(system, initial, "steady_rotation: initial")
     omega, at = np.asarray(angular_velocity, float), np.asarray(point, float) - system.origin
-    rows = turning_rows(system, turning, "steady_rotation")
-    equations = TurningEquations(system, omega, at, rows, given)
+    equations = TurningEquations(system, omega, at, turning_rows(system, turning, "steady_rotation"), given)
     refuse_unsteady_start(equations)
-    return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
+    return steady(equations, given, newton, begun)
 
 
 @checked
@@ -150,12 +149,12 @@ def steady_spin(
     given = None if initial is None else from_user(system, initial, "steady_spin: initial")
     rows = turning_rows(system, turning, "steady_spin")
     equations = SpinningEquations(system, speed, np.asarray(axis), rows, given)
-    return steady(model, equations, given, newton or Newton(max_iterations=ITERATIONS), begun)
+    return steady(equations, given, newton, begun)
 
 
-def steady(model: Model, equations: TurningEquations, given: State | None, newton: Newton, begun: float) -> Solution:
+def steady(equations: TurningEquations, given: State | None, newton: Newton | None, begun: float) -> Solution:
     """The state that solves the equations near the one given, or the model as built, and goes on solving them."""
-    system = equations.system
+    system, newton = equations.system, newton or Newton(max_iterations=ITERATIONS)
     check_system(system, equations.label)
     refuse_contacts(system, equations.label, "replace closed contacts by joints, and leave open ones out")
     first = (equations.as_built() if given is None else Point.of(given))._replace(load=1.0)
@@ -163,7 +162,7 @@ def steady(model: Model, equations: TurningEquations, given: State | None, newto
     handle_repeated(system, evaluation, equations.stored(evaluation), "at the start")
     equations.hold_free_motions(first)
     _refuse_torque(equations, first)
-    shape, report = _shape(model, equations, first, newton, begun)
+    shape, report = _shape(equations, first, newton, begun)
     _refuse_torque(equations, shape)
     refuse_unsteady(equations, shape)
     return _solution(equations, shape, Outcome.FINISHED, report, begun, given)
@@ -201,21 +200,10 @@ def _refuse_torque(equations: TurningEquations, point: Point) -> None:
         )
 
 
-def _shape(
-    model: Model, equations: TurningEquations, first: Point, newton: Newton, begun: float
-) -> tuple[Point, Report]:
+def _shape(equations: TurningEquations, first: Point, newton: Newton, begun: float) -> tuple[Point, Report]:
     """The solution near a configuration by Newton's method at the full speed, or else one found on other ways.
 
     Where that is unstable, the one that the model comes to from rest, if that is not.
-
-    Raises
-    ------
-    ModelError
-        If there is none since the rotation cannot be steady.
-    SingularSystemError
-        If it is not unique.
-    ConvergenceError
-        If none is found.
     """
     problem = StepProblem(equations, first, None, not newton.line_search)
     try:
@@ -228,11 +216,11 @@ def _shape(
     if report.iterations and (text := equations.mechanism(shape, f"in {equations.what}")):
         refuse_unsteady(equations, shape)
         raise SingularSystemError(text)
-    if not _runs_away(model, equations, shape):
+    if not _runs_away(equations, shape):
         return shape, report
     try:
         from_rest, its_report = _end(_from_rest(equations, newton))
-        if not _runs_away(model, equations, from_rest):
+        if not _runs_away(equations, from_rest):
             return from_rest, its_report
     except FemMbsError as failure:
         LOG.info("%s: from rest no stable shape was found: %s", equations.label, failure)
@@ -245,13 +233,13 @@ def _shape(
     return shape, report
 
 
-def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
+def _runs_away(equations: TurningEquations, point: Point) -> bool:
     """Whether a motion runs away from a shape: no resistance is not enough, as gyroscopic forces may hold it."""
     if unstable_motions(equations, point) <= 0:
         return False
     try:
-        linear = linearize(model, equations.system.to_user(equations.state(point)))
-        return growing(solve_modes(linear)) > 0
+        state = equations.system.to_user(equations.state(point))
+        return growing(solve_modes(linear_equations(equations.system, state))) > 0
     except FemMbsError as failure:
         LOG.info("%s: whether the shape is stable is not known: %s", equations.label, failure)
         return False
