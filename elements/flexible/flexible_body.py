@@ -162,8 +162,7 @@ class FlexibleBody(ReducedBody):
                     "about which nodes do not tell how the mesh is turned; give its rotation"
                 )
             self.rotation = Rotation.align_vectors(at - at.mean(axis=0), arms)[0].as_matrix()
-        result: Array = at.mean(axis=0) - self.rotation @ own.mean(axis=0)
-        return result
+        return at.mean(axis=0) - self.rotation @ own.mean(axis=0)
 
     def _check_places(self) -> None:
         at = self.position + (self.reduction.center + self.reduction.places) @ self.rotation.T
@@ -204,7 +203,7 @@ class FlexibleBody(ReducedBody):
         angular_velocity : (3,)
             At t = 0, axes of the mesh.
         """
-        return cls._placed(model, reduction, np.asarray(position), rotation, velocity, angular_velocity, [], name)
+        return cls._row(model, {name: reduction}, position, rotation, velocity, angular_velocity)[0]
 
     @classmethod
     @checked
@@ -234,45 +233,38 @@ class FlexibleBody(ReducedBody):
         position, rotation, velocity, angular_velocity
             Of the first mesh, as of :meth:`place`; all turn alike.
         """
-        R = np.eye(3) if rotation is None else np.asarray(rotation)
-        spin, at = R @ np.asarray(angular_velocity, dtype=float), np.asarray(position, dtype=float)
-        shared: list[Node] = []
-        bodies: list[FlexibleBody] = []
-        for k, own in enumerate(reductions):
-            if bodies:
-                at = bodies[-1].nodes[-1].position - R @ (own.center + own.places[0])
-            moves = velocity + np.cross(spin, at - position)
-            called = f"{name} {k + 1}"
-            bodies.append(cls._placed(model, own, at, rotation, moves, angular_velocity, shared, called))
-        return bodies
+        named = {f"{name} {k + 1}": own for k, own in enumerate(reductions)}
+        return cls._row(model, named, position, rotation, velocity, angular_velocity)
 
     @classmethod
-    def _placed(
+    def _row(
         cls,
         model: ModelDescription,
-        reduction: Reduction,
-        origin: Array,
+        named: Mapping[str, Reduction],
+        position: Any,
         rotation: Any,
         velocity: Any,
         angular_velocity: Any,
-        shared: list[Node],
-        name: str,
-    ) -> FlexibleBody:
-        """A body on nodes that are there already, which are ``shared``, and new ones."""
+    ) -> list[FlexibleBody]:
+        """Bodies in a row, on nodes that those before have, and new ones."""
         R = np.eye(3) if rotation is None else np.asarray(rotation)
-        spin, nodes = R @ np.asarray(angular_velocity, dtype=float), []
-        places = (reduction.center + reduction.places) @ R.T
-        places[np.abs(places) < ROUNDING * reduction.size] = 0.0
-        for interface, at in zip(reduction.names, places, strict=True):
-            near = (node for node in shared if np.linalg.norm(node.position - origin - at) < AWAY * reduction.size)
-            moves = velocity + np.cross(spin, at)
-            new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
-            nodes.append(next(near, None) or model.add_node(origin + at, R, **new))
-            vars(nodes[-1]).setdefault("made_for", f"{cls.__name__} '{name}'")
-        shared += [node for node in nodes if node not in shared]
-        body = cls(nodes, reduction, position=origin, rotation=rotation)
-        body.default_name = name
-        return body
+        spin, position = R @ np.asarray(angular_velocity, dtype=float), np.asarray(position, dtype=float)
+        there: list[Node] = []
+        bodies: list[FlexibleBody] = []
+        for name, own in named.items():
+            places, nodes = (own.center + own.places) @ R.T, []
+            places[np.abs(places) < ROUNDING * own.size] = 0.0
+            origin = bodies[-1].nodes[-1].position - R @ (own.center + own.places[0]) if bodies else position
+            for interface, at in zip(own.names, origin + places, strict=True):
+                near = (node for node in there if np.linalg.norm(node.position - at) < AWAY * own.size)
+                moves = velocity + np.cross(spin, at - position)
+                new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
+                nodes.append(next(near, None) or model.add_node(at, R, **new))
+                vars(nodes[-1]).setdefault("made_for", f"{cls.__name__} '{name}'")
+            there += nodes
+            bodies.append(cls(nodes, own, position=origin, rotation=rotation))
+            bodies[-1].default_name = name
+        return bodies
 
     @checked
     def node(self, interface: Name) -> Node:

@@ -181,22 +181,20 @@ class ParameterDerivatives:
 def smooth_variations(parameters: ParameterSet, system: System) -> list[Variation]:
     """Models beside, so near that the equations at the start follow each number by a line, where that can be."""
     result = parameters.variations(system)
-    for k, bend in enumerate(_bends(system, result)):
-        tried = [result[k]]
+    for k, bend in enumerate(_bends(system, result).tolist()):
+        own = result[k]
         for _ in range(SHRINKS if bend > SMOOTH else 0):
-            tried = nearer(tried, np.array([bend]))
-            (bend,) = _bends(system, tried)
+            own = nearer(own, bend)
+            (bend,) = _bends(system, [own]).tolist()
             if bend <= SMOOTH:
-                (result[k],) = tried
+                result[k] = own
                 break
     return result
 
 
-def nearer(variations: Sequence[Variation], bends: Array) -> list[Variation]:
-    """The same, over less where they bend."""
-    shares = np.where(bends > SMOOTH, np.maximum(LEAST, 0.5 * SMOOTH / np.maximum(bends, SMOOTH)), 1.0)
-    pairs = zip(variations, shares.tolist(), strict=True)
-    return [own if share == 1.0 else own.again(share * own.step) for own, share in pairs]
+def nearer(own: Variation, bend: float) -> Variation:
+    """The same over less, if it bends."""
+    return own.again(max(LEAST, 0.5 * SMOOTH / bend) * own.step) if bend > SMOOTH else own
 
 
 def _bends(system: System, varied: list[Variation]) -> Array:

@@ -149,8 +149,7 @@ class KeptSteps(TimeIntegration):
     @property
     def taken(self) -> TakenStep:
         """The last step that was accepted."""
-        taken: TakenStep = self._stepper.taken
-        return taken
+        return self._stepper.taken
 
     @property
     def has_jumped(self) -> bool:

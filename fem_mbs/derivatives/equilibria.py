@@ -63,8 +63,7 @@ def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
         system.length + equations.response(solve, own.residual(own.evaluate(place)))[: system.N]
         for own, place in [(equations, point), *residuals_beside(equations, variation, point)[0]]
     )
-    bend = variation.bend(here, values, 1e-9)
-    return nearer([variation], np.array([bend]))[0]
+    return nearer(variation, variation.bend(here, values, 1e-9))
 
 
 def _place(system: System, instant: Instant, state: State) -> tuple[Equations, Point]:
@@ -162,7 +161,6 @@ def limits_beside(
     refuse_what_has_none(solution)
     instant, span = solution.history.instant or proportional, (float(t.min()), float(t.max()))
     found = [_Limit(system, instant, span, solution.history.state(int(k))) for k in turns]
-
     none = np.full(len(found), -1)
     beside = [_solutions(solution, each, [own.beside(each) for own in found], none) for each in variations]
     here = [limit.point.state() for limit in found]
@@ -213,8 +211,7 @@ class _Limit:
 
     def _along(self, equations: Equations, point: Point) -> Array:
         """Tangent of the path, with the motion ``c`` at the rate 1."""
-        result: Array = self._solver(equations, point).solve(np.append(np.zeros(self.system.size), 1.0))
-        return result
+        return self._solver(equations, point).solve(np.append(np.zeros(self.system.size), 1.0))
 
     def _on_path(self, point: Point) -> tuple[Point, Array]:
         """The equilibrium with the same share of ``c``, and the tangent there."""

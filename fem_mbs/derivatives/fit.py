@@ -71,15 +71,13 @@ class Fit(Public):
     @property
     def deviations(self) -> Array:
         """Standard deviations ``(P,)`` of the numbers."""
-        result: Array = np.sqrt(np.diag(self.covariance))
-        return result
+        return np.sqrt(np.diag(self.covariance))
 
     @property
     def correlation(self) -> Array:
         """Correlations ``(P, P)``."""
         sizes = np.where(self.deviations > 0.0, self.deviations, 1.0)
-        result: Array = self.covariance / np.outer(sizes, sizes)
-        return result
+        return self.covariance / np.outer(sizes, sizes)
 
     @checked
     def interval(self, level: UnitInterval = 0.95) -> dict[str, tuple[float, float]]:

@@ -57,11 +57,9 @@ class Final(Goal):
     signal: Signal
 
     def value(self, t: Array, y: Array) -> float:
-        """``y(t_end)``."""
         return float(np.sum(y[-1]))
 
     def slope(self, t: Array, y: Array) -> Array:
-        """1 at the end."""
         result = np.zeros_like(y)
         result[-1] = 1.0
         return result
@@ -79,11 +77,9 @@ class Integral(Goal):
     signal: Signal
 
     def value(self, t: Array, y: Array) -> float:
-        """The integral of ``y``."""
         return float(np.sum(_shares(t, y) * y))
 
     def slope(self, t: Array, y: Array) -> Array:
-        """The share of time of each instant."""
         return _shares(t, y)
 
 
@@ -102,13 +98,11 @@ class KS(Goal):
     def slope(self, t: Array, y: Array) -> Array:
         """Shares of the mean."""
         terms = self._terms(t, y)
-        result: Array = terms / terms.sum()
-        return result
+        return terms / terms.sum()
 
     def _terms(self, t: Array, y: Array) -> Array:
         shares = _shares(t, y)
-        result: Array = shares / shares.sum() * np.exp(self.rho * (y - y.max()))
-        return result
+        return shares / shares.sum() * np.exp(self.rho * (y - y.max()))
 
 
 @checked
@@ -120,19 +114,16 @@ class PNorm(Goal):
     p: Positive
 
     def value(self, t: Array, y: Array) -> float:
-        """The norm."""
         largest, shares = np.abs(y).max() or 1.0, _shares(t, y)
         mean = np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p)
         return float(largest * mean ** (1.0 / self.p))
 
     def slope(self, t: Array, y: Array) -> Array:
-        """Against each value."""
         norm = self.value(t, y)
         if norm == 0.0:
             raise ModelError("PNorm: the signal is zero at all times, where the norm has no derivative")
         shares = _shares(t, y)
-        result: Array = shares / shares.sum() * np.sign(y) * (np.abs(y) / norm) ** (self.p - 1.0)
-        return result
+        return shares / shares.sum() * np.sign(y) * (np.abs(y) / norm) ** (self.p - 1.0)
 
 
 def _series(value: Any, label: object) -> Array:
@@ -179,12 +170,10 @@ class Misfit(Goal):
             )
 
     def value(self, t: Array, y: Array) -> float:
-        """Half the sum of squares."""
         r = self.residuals(t, y)
         return 0.5 * float(np.sum(r * r))
 
     def slope(self, t: Array, y: Array) -> Array:
-        """Against each value."""
         weighted = self.residuals(t, y) / self.sigma
         return np.asarray(self._shares(t).T @ weighted.reshape(len(weighted), -1)).reshape(y.shape)
 
@@ -196,8 +185,7 @@ class Misfit(Goal):
                 f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is "
                 "the same"
             )
-        result: Array = (between - self.data) / self.sigma
-        return result
+        return (between - self.data) / self.sigma
 
     def _shares(self, t: Array) -> csr_array:
         """Of the steps at the times, ``(k, nt)``."""

@@ -129,7 +129,7 @@ def gradients(
             v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
             now = entry._replace(v=v, lead=vdot)
     if not last and (run.explicit.bends > SMOOTH).any():
-        return gradients(integration, nearer(variations, run.explicit.bends), goals, last=True)
+        return gradients(integration, list(map(nearer, variations, run.explicit.bends)), goals, last=True)
     # before it, derivatives go forwards
     start = DirectIntegration(system, integration.alpha, integration.length, integration.t_end, variations)
     start.to_step(integration.first)

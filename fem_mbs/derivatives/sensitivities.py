@@ -303,7 +303,8 @@ def _direct(own: ParameterSet, run: DirectIntegration) -> Sensitivities:
     """Of a run, by linear equations in every step; where forces bend over the variations, once more over less."""
     solution = run.finished()
     if (run.bends > SMOOTH).any():
-        run = DirectIntegration(run.system, run.method, run.length, run.t_end, nearer(run.varied, run.bends))
+        closer = list(map(nearer, run.varied, run.bends))
+        run = DirectIntegration(run.system, run.method, run.length, run.t_end, closer)
         solution = run.finished()
     moved = _along(run, solution)
     states_beside = [(each, moved(each)) for each in run.varied]

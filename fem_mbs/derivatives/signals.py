@@ -162,8 +162,7 @@ class GoalSlopes:
         noise = np.abs(ahead * slope).reshape(len(times), -1).sum(axis=1)
         told = 2.0 * found * way[self._known]
         beyond = np.abs(change - told.sum(axis=1)) > UNTOLD * np.abs(told).sum(axis=1) + ROUNDING * noise
-        result: IntArray = times[beyond]
-        return result
+        return times[beyond]
 
     def _support(self, times: IntArray) -> IntArray:
         """Components on which the signal depends at any of some instants."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array
@@ -53,24 +53,14 @@ CONSISTENT = 1e-9
 """Rate of a gap against the largest speed that is no violation."""
 
 
-class Pose(NamedTuple):
-    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes, internal variables ``(k,)``."""
-
-    x: Array
-    R: Array
-    u: Array
-
-
-def built_pose(system: System) -> Pose:
-    """Where a model is built."""
-    return Pose(system.x0, system.R0, system.u0)
-
-
 class Closing:
-    """The joints of a system and what may move to close them: nodes that are not held, and places of the joints."""
+    """The joints of a system and what may move to close them: nodes that are not held, and places of the joints.
+
+    A pose is the motion of the system at rest there, without weight.
+    """
 
     def __init__(self, system: System, held: list[int]) -> None:
-        self.system = system
+        self.system, self.built = system, replace(system.at_rest(), gravity=np.zeros(3))
         free = system.free.copy()
         free[held] = False
         pairs = zip(system.internal_variables, system.order, strict=True)
@@ -79,16 +69,16 @@ class Closing:
         self.columns = system.equation[self.components]
         self.rows = np.flatnonzero(~system.velocity_level)
         self.units = 1.0 / system.weight[self.components]
-        stiffness = self._stiffness(built_pose(system))
+        stiffness = self._stiffness(self.built)
         largest = abs(stiffness).max() if stiffness.nnz else 0.0
         self.weight = SOLID / largest if largest > 0.0 else 0.0
         self.solid = self.weight * stiffness
 
-    def gap(self, pose: Pose) -> float:
+    def gap(self, pose: Motion) -> float:
         """Largest gap, lengths against the extent of the model."""
         return float(np.abs(self._gaps(self._evaluate(pose))).max(initial=0.0))
 
-    def close(self, pose: Pose) -> Pose:
+    def close(self, pose: Motion) -> Motion:
         """Closed joints near a place.
 
         Raises
@@ -102,15 +92,14 @@ class Closing:
             if size <= CLOSED:
                 return pose
             d = self._correction(evaluation, size**2, none)
-            closer = self._closer(pose, d, size)
-            if closer is None:
+            if (closer := self._closer(pose, d, size)) is None:
                 break
             pose, evaluation = closer
         if np.abs(self._gaps(evaluation)).max() <= GAP:
             return pose
         raise ModelError(self._open(evaluation))
 
-    def smallest(self, pose: Pose) -> Pose:
+    def smallest(self, pose: Motion) -> Motion:
         """Closed joints nearest to where the model is built, from closed joints."""
         size, built = self._size(pose), self.solid
         for _ in range(IMPROVEMENTS):
@@ -124,7 +113,7 @@ class Closing:
                 break
         return pose
 
-    def _nearer(self, pose: Pose, size: float, solid: csc_array) -> tuple[Pose, float, float] | None:
+    def _nearer(self, pose: Motion, size: float, solid: csc_array) -> tuple[Motion, float, float] | None:
         """Closed joints nearer by a correction with this stiffness, how near, and the correction."""
         self.solid = solid
         d = self._correction(self._evaluate(pose), CLOSED, self._half_gradient(pose))
@@ -135,26 +124,22 @@ class Closing:
                     return moved, nearer, float(np.abs(d).max())
         return None
 
-    def _evaluate(self, pose: Pose) -> Evaluation:
-        return self.system.evaluate(self._motion(pose), np.zeros(self.system.m), self.system.prescribe(0.0))
-
-    def _motion(self, pose: Pose) -> Motion:
-        """At rest and without weight."""
-        still, none = np.zeros((self.system.n, 6)), np.zeros(self.system.k)
-        return Motion(0.0, pose.x, pose.R, still, still, np.zeros(3), pose.u, none, none)
+    def _evaluate(self, pose: Motion) -> Evaluation:
+        return self.system.evaluate(pose, np.zeros(self.system.m), self.system.prescribe(0.0))
 
     def _gaps(self, evaluation: Evaluation) -> Array:
         """Dimensionless gaps of the equations of positions."""
         return (evaluation.constraint * self.system.constraint_weight)[self.rows]
 
-    def _moved(self, pose: Pose, d: Array, share: float) -> Pose:
+    def _moved(self, pose: Motion, d: Array, share: float) -> Motion:
         """The pose after a share of a dimensionless correction."""
         body = np.zeros(self.system.N)
         body[self.components] = share * self.units * d
         moved, turned = np.split(self.system.nodes_of(body), 2, axis=1)
-        return Pose(pose.x + np.matvec(pose.R, moved), pose.R @ so3.exp(turned), pose.u + self.system.own_of(body))
+        x, R = pose.x + np.matvec(pose.R, moved), pose.R @ so3.exp(turned)
+        return replace(pose, x=x, R=R, u=pose.u + self.system.own_of(body))
 
-    def _closer(self, pose: Pose, d: Array, size: float) -> tuple[Pose, Evaluation] | None:
+    def _closer(self, pose: Motion, d: Array, size: float) -> tuple[Motion, Evaluation] | None:
         """The largest of halved corrections that lessens the gaps, and the equations there."""
         for share in _shares(d):
             with suppress(MotionError):
@@ -172,29 +157,29 @@ class Closing:
         right = np.append(half_gradient, self._gaps(evaluation))
         return np.asarray(-splu(matrix).solve(right)[: len(self.units)])
 
-    def _half_gradient(self, pose: Pose) -> Array:
+    def _half_gradient(self, pose: Motion) -> Array:
         """Half the derivative of :meth:`_size` against dimensionless increments."""
-        system, motion = self.system, self._motion(pose)
+        system = self.system
         moved = np.vecmat(pose.x - system.x0, pose.R) / system.length**2, so3.log(system.R0.mT @ pose.R)
         whole = np.append(np.concatenate(moved, axis=1), np.zeros(system.k))
         for batch, data, rows in zip(system.batches, system.prescribe(0.0).elements, system.components, strict=True):
-            force, context = batch.force(motion, data)
+            force, context = batch.force(pose, data)
             if _is_solid(batch, context):
                 sums = force.reshape(len(force), -1, rows.shape[1]).sum(axis=1)
                 whole += self.weight * np.bincount(rows.ravel(), sums.ravel(), system.N)
         return np.asarray(whole[self.components] * self.units)
 
-    def _size(self, pose: Pose) -> float:
+    def _size(self, pose: Motion) -> float:
         """What is to be least."""
-        system, motion = self.system, self._motion(pose)
+        system = self.system
         moved, turned = pose.x - system.x0, so3.log(system.R0.mT @ pose.R)
         size = np.square(moved / system.length).sum() + np.square(turned).sum()
         for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
-            if _is_solid(batch, batch.force(motion, data)[1]):
-                size += 2.0 * self.weight * batch.energy(motion).summed().strain
+            if _is_solid(batch, batch.force(pose, data)[1]):
+                size += 2.0 * self.weight * batch.energy(pose).summed().strain
         return float(size)
 
-    def _stiffness(self, pose: Pose) -> csc_array:
+    def _stiffness(self, pose: Motion) -> csc_array:
         """Half the tangent of beams and bodies, dimensionless, which in body components goes along."""
         system, evaluation = self.system, self._evaluate(pose)
         blocks = [
@@ -294,7 +279,7 @@ def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
         if node not in rows:
             raise ModelError(f"Model.assemble: hold: {node} belongs to another model")
     closing = Closing(system, [rows[node] for node in held])
-    start, velocities = built_pose(system), _velocities(model)
+    start, velocities = closing.built, _velocities(model)
     before = closing.gap(start)
     pose = start if before <= CLOSED else closing.smallest(closing.close(start))
     built = [(node.position, node.rotation) for node in model.nodes]

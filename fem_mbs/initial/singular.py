@@ -36,7 +36,6 @@ from fem_mbs.system.batch_checks import not_finite
 from fem_mbs.system.matrices import leading_matrix
 from fem_mbs.system.system import Evaluation, System
 
-_NONE = np.empty(0, np.intp)
 DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
 
@@ -57,7 +56,7 @@ def explain_singular(system: System, evaluation: Evaluation, when: str, of_react
         raise SingularSystemError(text)
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     if moving := _move_without_mass(system, causes, when):
-        raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
+        raise SingularSystemError(_lines(moving, name_joints(system, causes, when)))
     if handle_redundant(system, evaluation, causes, when):
         values = leading_matrix(system, evaluation)  # the system has another pattern
         if of_reactions:
@@ -70,10 +69,8 @@ def explain_singular(system: System, evaluation: Evaluation, when: str, of_react
 def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
     """Have joints that repeat each other handled in the equations of rest, with the values as below."""
     if system.m:
-        causes = _causes(
-            system, system.solver.matrix(values), largest_gap(system, evaluation.constraint), definite=False
-        )
-        if handle_redundant(system, evaluation, causes, when):
+        gap = largest_gap(system, evaluation.constraint)
+        if handle_redundant(system, evaluation, _causes(system, system.solver.matrix(values), gap, False), when):
             say_redundant(system, resting=evaluation)
 
 
@@ -83,7 +80,7 @@ def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         return text
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
-    return "\n".join(filter(None, (_move_without_mass(system, causes, when), more_joints(system, causes, when))))
+    return _lines(_move_without_mass(system, causes, when), more_joints(system, causes, when))
 
 
 def describe_mechanism(system: System, values: Array, R: Array, when: str) -> str:
@@ -97,8 +94,7 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
     causes = _causes(system, matrix, 0.0, definite=False)
     if text and not causes.motions[: 6 * system.n].any() and not (causes.idle < 6 * system.n).any():
         return text if causes.motions.any() or len(causes.idle) else ""
-    moving = _move_without_resistance(system, causes, R, when)
-    return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
+    return _lines(_move_without_resistance(system, causes, R, when), more_joints(system, causes, when))
 
 
 def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str, str]:
@@ -106,10 +102,14 @@ def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str,
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     count = surplus(causes)
-    repeated = name_joints(system, causes, "as built") if count else ""
     leans = describe_leaning(system, leaning(system, sharing_equations(system, causes)))
-    repeated = "\n".join(filter(None, (repeated, leans)))
+    repeated = _lines(name_joints(system, causes, "as built"), leans)
     return count, repeated, _move_without_mass(system, causes, "as built")
+
+
+def _lines(*texts: str) -> str:
+    """Those that say something, one below the other."""
+    return "\n".join(filter(None, texts))
 
 
 def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
@@ -175,15 +175,11 @@ def _first_order(system: System) -> IntArray:
     return system.equation[6 * system.n + internal]
 
 
-def _dense(matrix: csc_array | Array) -> Array:
-    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-
-
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic variables follow from the others, but for integrators at rest
     lower = _first_order(system)
     if not definite and len(_loose(matrix, lower)):
-        lower = _NONE
+        lower = lower[:0]
     rest = np.delete(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE
@@ -191,9 +187,8 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
         matrix = matrix.toarray()
     M = _part(matrix, rest, rest)
     if len(lower) and not definite:
-        M = M - matrix[rest][:, lower] @ np.linalg.solve(
-            _dense(matrix[lower][:, lower]), _dense(matrix[lower][:, rest])
-        )
+        inner, outer = (own if small else own.toarray() for own in (matrix[lower][:, lower], matrix[lower][:, rest]))
+        M = M - matrix[rest][:, lower] @ np.linalg.solve(inner, outer)
         M = M if small else csc_array(M)
     M = scaled(M, scale, scale)
     B = _part(matrix, np.arange(system.n_free, matrix.shape[0]), rest)
@@ -253,12 +248,11 @@ def _move_without_mass(system: System, causes: Causes, when: str) -> str:
         node, ways = system.nodes[row], _ways(system.R0[row], motion, "translation", "rotation", ", ")
         names.append(f"{node} ({ways if node in used else node.unused})")
     unused = any(system.nodes[row] not in used for row in moving)
+    more = ". What a script makes becomes part of the model by model.add(...)" if unused else ""
     return (
         f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
-        "model.fix(node, translation=..., rotation=...)"
-        + ". What a script makes becomes part of the model by model.add(...)"
-        * unused
+        f"model.fix(node, translation=..., rotation=...){more}"
     )
 
 
@@ -323,11 +317,9 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         if text := not_finite(system, evaluation):
             return "\n  ".join(filter(None, [*lines, text, _controlled(system)]))
         lines.append(f"worst equations: {worst_equations(system, evaluation)}")
-        moved = moved_most(system, system.motion(last), evaluation.motion)
-        lines.append(
-            f"changed most: {'; '.join([moved, *what_changed(system, last, evaluation.motion.t, evaluation.motion)])}"
-        )
-        lines.append(advice)
+        changes = [moved_most(system, system.motion(last), evaluation.motion)]
+        changes += what_changed(system, last, evaluation.motion.t, evaluation.motion)
+        lines += [f"changed most: {'; '.join(changes)}", advice]
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
@@ -389,10 +381,8 @@ def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:
     """Largest force or moment of each element."""
     sizes: dict[str, float] = {}
     for batch, data in zip(system.batches, system.prescribe(t).elements, strict=True):
-        force = (
-            np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1).max(axis=1, initial=0.0)
-        )
-        for owner, size in zip(batch.owners, force.tolist(), strict=True):
+        force = np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1)
+        for owner, size in zip(batch.owners, force.max(axis=1, initial=0.0).tolist(), strict=True):
             sizes[str(owner)] = max(sizes.get(str(owner), 0.0), size)
     return sizes
 

@@ -250,8 +250,7 @@ def steady_precession(system: System, motion: Motion) -> Array:
 def _exponential(A: Array) -> Array:
     from scipy.linalg import expm  # which takes long to import
 
-    result: Array = expm(A)
-    return result
+    return expm(A)
 
 
 def circling(v: Array, a: Array) -> Array:
