@@ -23,7 +23,7 @@ from fem_mbs.elements import (
     RigidBody,
     SphericalJoint,
 )
-from fem_mbs.initial.assembly import Closing, Pose
+from fem_mbs.initial.assembly import Closing
 from fem_mbs.lie import so3
 
 GROUPS = {"R3xSO3": ("R3xSO3",) * 3, "SE3": ("SE3",) * 3, "mixed": ("SE3", "R3xSO3", "SE3")}
@@ -104,7 +104,7 @@ def test_the_change_grows_as_its_gradient_says(beams: int) -> None:
     for _ in range(beams):
         Beam.line(model, (0, 0, 1), (1, 0, 1), BeamSection.circle(0.1, 1e6, 0.3, 1e3), 2)
     closing, h = Closing(mbs.System(model), []), 1e-5
-    built = Pose(closing.system.x0, closing.system.R0, closing.system.u0)
+    built = closing.built
     pose, d = closing._moved(built, rng.normal(size=len(closing.units)), 0.1), rng.normal(size=len(closing.units))
     ahead, back = (closing._size(closing._moved(pose, d, side * h)) for side in (1, -1))
     assert 2.0 * closing._half_gradient(pose) @ d == pytest.approx((ahead - back) / (2 * h), rel=1e-6)
