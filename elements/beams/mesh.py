@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, instance, real, shown
+from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, checked, choice, instance, is_of, real, shown
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
 from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
@@ -101,24 +101,18 @@ def trusses_of_sets(trusses: Collection[Any] | bool, sections: Mapping[Any, Prof
     return {key: instance(sections[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in keys}
 
 
-def add_along(
+def _add_along(
     model: ModelDescription,
     name: str,
     ends: list[Node],
-    *,
-    y_axis: YAxis | None,
-    elements: int,
+    places: Array,
     free: Release,
-    section: Profile,
-    interpolation: str,
-    order: int,
+    make: Callable[[list[Node]], Beam],
 ) -> Beam:
     """Add a beam along lines between nodes of a mesh, with the nodes inside, released at its ends."""
-    places, y_axis = _subdivided(ends, section, y_axis, elements, order)
     per_line = (len(places) - 1) // (len(ends) - 1)
     given = {k * per_line: node for k, node in enumerate(ends)}
     welded = {k: node for k, node in given.items() if not (free[0] and k == 0 or free[1] and k == len(places) - 1)}
-    make = partial(Beam, section=section, y_axis=y_axis, interpolation=interpolation, order=order)
     released = {"start": (free[0], ends[0]), "end": (free[1], ends[-1])}
     return add_beam(model, name, places, welded, released=released, make=make)
 
@@ -146,25 +140,8 @@ QUERIES = {"displacement": "displacement", "rotation": "rotation_vector"}
 FORCES = "section forces, first point", "section forces, second point"
 
 
-@runtime_checkable
-class Results(Protocol):
-    """What is asked of a solution."""
-
-    def displacement(self, node: Node) -> Array:
-        """Displacements ``(nt, 3)``."""
-        ...
-
-    def rotation_vector(self, node: Node) -> Array:
-        """Rotation vectors ``(nt, 3)``."""
-        ...
-
-    def section_forces(self, beam: Element) -> Array:
-        """Section forces ``(nt, k, 6)``."""
-        ...
-
-
 def _solution(value: Any, label: object) -> Any:
-    if not isinstance(value, Results):
+    if not is_of(value, "fem_mbs.solution.queries", "Queries"):
         raise ModelError(f"{label} must be a Solution of the model with the structure, received {shown(value)}")
     return value
 
@@ -335,13 +312,9 @@ def beams_from_mesh(
         for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
             key = keys[group[~is_bar][first]]
             ends, free = [nodes[point] for point in points], releases.get(key, (None, None))
-            kind: dict[str, Any] = {
-                "section": chosen[key],
-                "interpolation": interpolation,
-                "order": order,
-                "elements": elements,
-            }
-            beam = add_along(model, f"{name} beam {k}", ends, y_axis=y_axes.get(key), free=free, **kind)
+            places, own_axis = _subdivided(ends, chosen[key], y_axes.get(key), elements, order)
+            make = partial(Beam, section=chosen[key], y_axis=own_axis, interpolation=interpolation, order=order)
+            beam = _add_along(model, f"{name} beam {k}", ends, places, free, make)
             members.append(Member(key, points, beam))
         for k, (which, (a, b)) in enumerate(zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)):
             bar = model.add(Truss(nodes[a], nodes[b], bars[keys[which]]), f"{name} truss {k}")

@@ -131,7 +131,8 @@ class BeamSection(Public):
         about = _strains_at(np.append(0.0, shear_center))
         shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
         coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
-        self._set(coupled, mass, np.diag(j), np.zeros(3), shape)
+        self._set(stiffness=coupled, mass=mass, inertia=np.diag(j), center=np.zeros(3), outline=shape)
+        self._set(damping=np.zeros((6, 6)))
         self._remember("BeamSection", EA, GA, GJ, EI, mass, inertia, outline, shear_center)
 
     def __repr__(self) -> str:
@@ -142,15 +143,14 @@ class BeamSection(Public):
             f"mass={self.mass:.6g}, inertia=({j[0]:.6g}, {j[1]:.6g}, {j[2]:.6g}))"
         )
 
-    def _set(self, stiffness: Array, mass: float, inertia: Array, center: Array, outline: Array) -> None:
-        values = (stiffness, mass, inertia, np.zeros((6, 6)), center, outline)
-        for name, value in zip(("stiffness", "mass", "inertia", "damping", "center", "outline"), values, strict=True):
+    def _set(self, **values: Any) -> BeamSection:
+        for name, value in values.items():
             object.__setattr__(self, name, value)
+        return self
 
     def _remember(self, step: str, *values: Any) -> BeamSection:
         """The section itself, made in one step."""
-        object.__setattr__(self, "recipe", ((step, values),))
-        return self
+        return self._set(recipe=((step, values),))
 
     @classmethod
     @checked
@@ -218,10 +218,9 @@ class BeamSection(Public):
                 "BeamSection.general: the inertia about the mass centre, J + m c~ c~, must be positive definite, "
                 f"received\n{inertia}"
             )
-        section = cls.__new__(cls)
-        radius = np.sqrt(2 * inertia[0, 0] / m)
-        section._set(K, m, inertia, center, _circle(radius) + center[1:])
-        return section._remember("general", K, M)
+        outline = _circle(np.sqrt(2 * inertia[0, 0] / m)) + center[1:]
+        section = cls.__new__(cls)._set(stiffness=K, mass=m, inertia=inertia, center=center, outline=outline)
+        return section._set(damping=np.zeros((6, 6)))._remember("general", K, M)
 
     @checked
     def with_damping(self, damping: ArrayLike | float) -> BeamSection:
@@ -269,10 +268,7 @@ class BeamSection(Public):
         )
 
     def _changed(self, step: str, arguments: tuple[Any, ...], **values: Array) -> BeamSection:
-        section = copy(self)
-        for name, value in (("recipe", (*self.recipe, (step, arguments))), *values.items()):
-            object.__setattr__(section, name, value)
-        return section
+        return copy(self)._set(recipe=(*self.recipe, (step, arguments)), **values)
 
 
 def _strains_at(offset: Array) -> Array:

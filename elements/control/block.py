@@ -177,9 +177,8 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     t, x, u = arguments
     shapes = [(size,), ()] if size == 1 else [(size,)]
     where = partial(" at t = {:.6g} s, x = {}, u = {}".format, t, x, u)
-    return answer(
-        block, f"its function {name}", law, (t, x.copy(), u.copy()), shapes, where=where, largest=LARGEST
-    ).reshape(size)
+    what = f"its function {name}" + (f", with outputs = {size}," if name in ("g", "output") else "")
+    return answer(block, what, law, (t, x.copy(), u.copy()), shapes, where=where, largest=LARGEST).reshape(size)
 
 
 NEAR = 1e-9

@@ -8,7 +8,6 @@ motion at all, are found and named.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -95,17 +94,11 @@ class CoordinateConstraint(Constraint):
     __repr__ = __str__
 
 
-class Imposed:
-    """What laws say at a time; their derivatives, if they are asked for."""
+class Imposed(NamedTuple):
+    """What laws say at a time."""
 
-    def __init__(self, batch: CouplingBatch, t: float, value: Array) -> None:
-        self.batch, self.t, self.value = batch, t, value
-
-    @cached_property
-    def rates(self) -> tuple[Array, Array]:
-        """First and second time derivatives ``(n,)``."""
-        first, second = self.batch.given.rates(self.t, self.batch.number.end)
-        return first, second
+    t: float
+    value: Array
 
 
 class Group(NamedTuple):
@@ -190,10 +183,10 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
     def at(self, t: float) -> Imposed:
-        return Imposed(self, t, self.given.at(t))
+        return Imposed(t, self.given.at(t))
 
     def met(self, motion: Motion) -> Imposed:
-        return Imposed(self, motion.t, np.zeros(len(self.owners)))
+        return Imposed(motion.t, np.zeros(len(self.owners)))
 
     def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
         """``sum f q - law`` and ``sum f G``."""
@@ -228,7 +221,7 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
     def rates(self, context: CoordinateConstraintContext) -> Rates | None:
         if not self.given.laws:
             return None
-        first, second = context.prescribed.rates
+        first, second = self.given.rates(context.prescribed.t, self.number.end)
         return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
 
     def accept(self, context: CoordinateConstraintContext) -> Array:
@@ -305,18 +298,17 @@ class Coupling(CoordinateConstraint):
         names = [None] * len(joints) if coordinates is None else list(coordinates)
         if len(names) != len(joints):
             raise ModelError(f"Coupling: coordinates must name one of each of the {len(joints)} joints")
-        terms = [_term(*given) for given in zip(joints, names, factors, strict=True)]
-        for k, term in enumerate(terms):
-            if term[:2] in [other[:2] for other in terms[:k]]:
-                raise ModelError(f"Coupling: '{term.coordinate}' of {term.joint} is given twice; add up its factors")
+        terms: list[Term] = []
+        for joint, given, factor in zip(joints, names, factors, strict=True):
+            name = chosen(joint, given, "Coupling")
+            if factor == 0.0:
+                raise ModelError(
+                    f"Coupling: the factor, or ratio, of '{name}' of {joint} is 0, which couples nothing to it"
+                )
+            if (joint, name) in [term[:2] for term in terms]:
+                raise ModelError(f"Coupling: '{name}' of {joint} is given twice; add up its factors")
+            terms.append(Term(joint, name, factor))
         self._close(terms)
-
-
-def _term(joint: Constraint, coordinate: str | None, factor: float) -> Term:
-    name = chosen(joint, coordinate, "Coupling")
-    if factor == 0.0:
-        raise ModelError(f"Coupling: the factor, or ratio, of '{name}' of {joint} is 0, which couples nothing to it")
-    return Term(joint, name, factor)
 
 
 @checked

@@ -145,10 +145,8 @@ class RelativeJoint(Constraint):
         closed = (*self.closes, *self.driven)
         self.positions = tuple(k for k, name in enumerate(TRANSLATIONS) if name in closed)
         self.cosines = self._cosines()
-        self.equations = (
-            *(TRANSLATIONS[k] for k in self.positions),
-            *(ROTATIONS[3 - i - j] for i, j in self.cosines),
-        )
+        rotations = (ROTATIONS[3 - i - j] for i, j in self.cosines)
+        self.equations = (*(TRANSLATIONS[k] for k in self.positions), *rotations)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:  # type: ignore[override]
@@ -182,7 +180,20 @@ class RelativeJoint(Constraint):
         return kind(joints, measured, number)
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        return shapes_of(self, size)
+        """Shapes on both nodes, about as large as ``size`` in m.
+
+        What follows shows the free rotations, what it moves on the free translations: a ball turns freely, a cross
+        about two axes, a cylinder about one, a cube not at all; it slides on a rail or on a plate.
+        """
+        (a, b), (axes_a, axes_b, point_a, point_b) = self.nodes, self.frame
+        slides = [k for k, name in enumerate(TRANSLATIONS) if name not in self.closes]
+        turns = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
+        placed = [Placed(a, base) for base in _base(slides, axes_a, point_a, size)]
+        if len(turns) == 2:
+            ((first, second),) = self.cosines
+            pins = (a, axes_a[:, first], point_a), (b, axes_b[:, second], point_b)
+            return placed + [Placed(node, Cylinder(0.2 * size, 2.0 * size, axis, center=at)) for node, axis, at in pins]
+        return [*placed, Placed(b, _follower(slides, turns, axes_b, point_b, size))]
 
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
@@ -259,26 +270,6 @@ class RelativeJoint(Constraint):
         if self.drive is None or self.driven[0] in ROTATIONS:
             return None
         return self.axes[0][:, [TRANSLATIONS.index(self.driven[0])]], self.drive, None
-
-
-def shapes_of(joint: RelativeJoint, size: float) -> list[Placed]:
-    """Shapes on both nodes of a joint, about as large as ``size`` in m.
-
-    What follows shows the free rotations, what it moves on the free translations: a ball turns freely, a cross about
-    two axes, a cylinder about one, a cube not at all; it slides on a rail or on a plate.
-    """
-    a, b = joint.nodes
-    axes_a, axes_b, point_a, point_b = joint.frame
-    slides, turns = (
-        [k for k, axis in enumerate(AXES) if f"{kind} {axis}" not in joint.closes]
-        for kind in ("translation", "rotation")
-    )
-    placed = [Placed(a, base) for base in _base(slides, axes_a, point_a, size)]
-    if len(turns) == 2:
-        ((first, second),) = joint.cosines
-        pins = (a, axes_a[:, first], point_a), (b, axes_b[:, second], point_b)
-        return placed + [Placed(node, Cylinder(0.2 * size, 2.0 * size, axis, center=at)) for node, axis, at in pins]
-    return [*placed, Placed(b, _follower(slides, turns, axes_b, point_b, size))]
 
 
 def _base(slides: list[int], axes: Array, point: Array, size: float) -> list[Shape]:

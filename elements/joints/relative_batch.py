@@ -237,8 +237,6 @@ class DrivenBatch(RelativeBatch):
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         super().__init__(joints, number)
         self._end = number.end
-        self._known: tuple[float, Array, Array] | None = None
-        """The derivatives of laws at one instant, for which they are asked several times."""
         self._last: tuple[RelativeContext, Rates] | None = None
         """What was asked for last, by a residual, and will be by the matrix there."""
         self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.is_driven], np.intp)
@@ -325,15 +323,12 @@ class DrivenBatch(RelativeBatch):
     def row_rates(self, t: float, angles: Array) -> tuple[Array, Array]:
         """First and second time derivative ``(n, m, 13)`` of the rows at driven ``angles`` (k,)."""
         first, second = np.zeros((2, *self._built.shape))
-        if self._known is None or self._known[0] != t:
-            self._known = t, self._angles.rates(t, self._end), self._moved.rates(t, self._end)
-        _, turning, moving = self._known
-        speed, acceleration = turning[..., None, None]
+        speed, acceleration = self._angles.rates(t, self._end)[..., None, None]
         c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
         along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
         first[self.driven_joints] = speed * across
         second[self.driven_joints] = acceleration * across - speed**2 * along
-        for rows, values in zip((first, second), moving, strict=True):
+        for rows, values in zip((first, second), self._moved.rates(t, self._end), strict=True):
             rows[self.driven_joints, : self._p, 12] -= values
         return first, second
 

@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     lever,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine_of, of_rotations
-from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, axes_about, bend_along
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, axes_about, bend_along, two_nodes
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -81,10 +81,7 @@ class RollingDisc(Constraint):
         *,
         center: Vector3 | None = None,
     ) -> None:
-        self.nodes, self.radius = (a, b), radius
-        label = f"RollingDisc on {a}, {b}"
-        if a is b:
-            raise ModelError(f"RollingDisc: {a} cannot roll on itself; give the nodes of the plane and of the disc")
+        self.nodes, self.radius = two_nodes(type(self), a, b), radius
         n, m = np.asarray(normal), np.asarray(axis)
         place = b.position if center is None else np.asarray(center)
         self.center, self.axis = lever(b, place), b.rotation.T @ m
@@ -93,7 +90,7 @@ class RollingDisc(Constraint):
         """The normal and two directions of the plane, as columns, in the frame of node a."""
         sine = np.linalg.norm(np.cross(n, m))
         if sine < FLAT:
-            raise ModelError(f"{label}: the disc lies flat on the plane: axis {m} is along normal {n}")
+            raise ModelError(f"RollingDisc on {a}, {b}: the disc lies flat on the plane: axis {m} is along normal {n}")
         steepest = (n - (n @ m) * m) / sine
         across = (m - (n @ m) * n) / sine
         axes = np.stack([across, np.cross(n, across), n], -1), np.stack([steepest, np.cross(m, steepest), m], -1)

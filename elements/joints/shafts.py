@@ -264,8 +264,5 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
         R = end.R
         S = R[self.nodes[:, 0]].mT @ R[self.nodes[:, 1]]
         cosines = np.vecdot(self._frame.axes_a[..., 2], np.matvec(S, self._frame.axes_b[..., 2]))
-        return (
-            ""
-            if np.minimum.reduce(cosines) > 0.0
-            else f"{self.owners[int(cosines.argmin())]}: it has turned over in one step"
-        )
+        k = int(cosines.argmin())
+        return "" if cosines[k] > 0.0 else f"{self.owners[k]}: it has turned over in one step"

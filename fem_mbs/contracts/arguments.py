@@ -94,16 +94,13 @@ def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what
         shape = "" if result is None else f" of shape {result.shape}"
         raise ModelError(f"{label} must be {expected}, received {shown(value)}{shape}")
     # of a few numbers, a list tells faster
-    small = result.size < FEW
-    if all(-LARGEST <= own <= LARGEST for own in result.ravel().tolist()) if small else _bounded(result):
+    if result.size < FEW and all(-LARGEST <= own <= LARGEST for own in result.ravel().tolist()):
+        return result
+    if (np.abs(result) <= LARGEST).all():
         return result
     if np.isfinite(result).all():
         raise ModelError(f"{label} must not be larger than {LARGEST:g}, received {shown(result)}; look at the units")
     raise ModelError(f"{label} must be finite, received {shown(result)}; look for a division by zero in the script")
-
-
-def _bounded(array: Array) -> bool:
-    return bool((np.abs(array) <= LARGEST).all())
 
 
 def _fits(array: Array, expected: tuple[int | None, ...]) -> bool:

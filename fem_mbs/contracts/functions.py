@@ -90,6 +90,8 @@ class GivenValues:
     def __init__(self, *shape: int) -> None:
         self.constant = np.zeros(shape)
         self.laws: list[tuple[Any, Any, object, int | None, int | None, Any]] = []
+        self._known: tuple[float, Array] | None = None
+        """The derivatives at one instant, for which they are asked several times."""
 
     def put(
         self,
@@ -117,11 +119,13 @@ class GivenValues:
 
     def rates(self, t: float, end: float) -> Array:
         """Their first and second derivatives ``(2, ...)``; functions are not asked after ``end``."""
-        rates = np.zeros((2, *self.constant.shape))
-        for place, law, owner, size, _, spread in self.laws:
-            for own, value in zip(rates, derivatives(law, t, owner, size, end), strict=True):
-                own[place] = spread(value)
-        return rates
+        if self._known is None or self._known[0] != t:
+            rates = np.zeros((2, *self.constant.shape))
+            for place, law, owner, size, _, spread in self.laws:
+                for own, value in zip(rates, derivatives(law, t, owner, size, end), strict=True):
+                    own[place] = spread(value)
+            self._known = t, rates
+        return self._known[1]
 
     def next_jump(self, t: float) -> float:
         """When one of the functions jumps next."""

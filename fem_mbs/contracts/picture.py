@@ -28,6 +28,7 @@ class Kind(IntEnum):
     JOINT_SHAPE = 6
     BODY_SHAPE = 7
     CONTACT = 8
+    LINK = 9
 
 
 class Cells(NamedTuple):

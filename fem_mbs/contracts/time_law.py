@@ -27,7 +27,7 @@ class TimeLaw(Public):
     array of times ``(...)`` arrays ``(...)``, or ``(..., 3)``. To write one, define these three, or
     ``derivative(k, t)`` of order ``k`` from 0 to 2 where all have one form; and ``size = 3`` if they return vectors.
     Laws, numbers and vectors of three numbers are put together by ``+``, ``-`` and ``*``, and divided by numbers;
-    ``law.after(2.0)`` begins two seconds later.
+    signals of controllers know how to add a law. ``law.after(2.0)`` begins two seconds later.
 
     Attributes
     ----------
@@ -63,19 +63,19 @@ class TimeLaw(Public):
         return Delayed(self, delay)
 
     def __add__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return NotImplemented if _is_signal(other) else Sum(self, _law(other, f"{self} + other"))
+        return NotImplemented if isinstance(other, Combines) else Sum(self, _law(other, f"{self} + other"))
 
     def __radd__(self, other: ArrayLike) -> TimeLaw:
         return Sum(_law(other, f"other + {self}"), self)
 
     def __sub__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return NotImplemented if _is_signal(other) else Sum(self, -_law(other, f"{self} - other"))
+        return NotImplemented if isinstance(other, Combines) else Sum(self, -_law(other, f"{self} - other"))
 
     def __rsub__(self, other: ArrayLike) -> TimeLaw:
         return Sum(_law(other, f"other - {self}"), -self)
 
     def __mul__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return NotImplemented if _is_signal(other) else Product(self, _law(other, f"{self} * other"))
+        return NotImplemented if isinstance(other, Combines) else Product(self, _law(other, f"{self} * other"))
 
     def __rmul__(self, other: ArrayLike) -> TimeLaw:
         return Product(_law(other, f"other * {self}"), self)
@@ -106,11 +106,6 @@ def _of(law: TimeLaw, k: int, t: float) -> Any:
 def _still(law: TimeLaw) -> Any:
     """A derivative of a law that does not change."""
     return 0.0 if law.size is None else np.zeros(law.size)
-
-
-def _is_signal(value: object) -> bool:
-    """Whether something is a signal of a controller, which knows how to add a law."""
-    return isinstance(value, Combines)
 
 
 def _number_or_vector(value: object, label: object) -> Any:

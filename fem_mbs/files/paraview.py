@@ -72,22 +72,9 @@ def to_paraview(
 
     Notes
     -----
-    The cell data ``part`` tells lines of beams and trusses (0), beam surfaces (1), nodes (2), bodies (3), joints (4),
-    springs and actuators (5), the shapes of joints (6) and of bodies (7), and points of contact (8) apart. Point data,
-    all in the world frame but for the section forces:
-
-    ``displacement``, ``velocity``, ``angular_velocity``
-        Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
-        linear and the velocity exact for rigid motions; the mesh of a body has the angular velocity of its frame, and
-        points of contact have none.
-    ``e1``, ``e2``, ``e3``
-        Axes of the section, of the node or body, or of the joint on its node b (``e3`` along a hinge).
-    ``section_force`` (N, V_y, V_z), ``section_moment`` (T, M_y, M_z)
-        In the section frame, positive on the face that looks to the end of the beam; one value an element.
-    ``reaction_force``, ``reaction_moment``
-        What a joint puts on its node b, at the joint.
-    ``contact_force``
-        What a contact puts on its node b, at its point.
+    The cell data ``part`` tells lines of beams (0), beam surfaces (1), nodes (2), bodies (3), joints (4), springs (5),
+    shapes of joints (6) and of bodies (7), points of contact (8) and links (9) apart. Point data are displacements,
+    velocities, axes, section forces, reactions and contact forces; docs/paraview.md, "What the files contain".
     """
     begun = time.perf_counter()
     last = len(solution.t) - 1

@@ -29,7 +29,8 @@ from fem_mbs.system.system import System
 
 FINENESS = ((20, 24), (100, 12), (500, 6))
 """Up to how many shapes a circle has how many sides; the more there are, the smaller each is on the screen."""
-COARSEST = 4
+COARSEST, SIDES = 4, 8
+"""Sides where there are more; of circles that a box is put around."""
 MOST_CONTACTS = 2000
 """Points of contact above which none are shown."""
 SHARE, NEAR = 0.04, 0.4
@@ -161,6 +162,33 @@ class ShapePicture:
         return _attached(motion, self._rows, self._points)
 
 
+class LinkPicture:
+    """Lines from mass centres to points of joints that are outside the shapes of the bodies, of symbols of a size."""
+
+    def __init__(self, system: System, size: float) -> None:
+        bodies = {element.nodes[0]: element for element in system.elements if element.center_of_mass is not None}
+        rows, ends = [], []
+        for joint in system.number.equations:
+            for node, offset in zip(joint.nodes, joint.offsets, strict=False):
+                if node in bodies and not _inside(bodies[node], offset, size):
+                    rows += 2 * [system.number(node)]
+                    ends += [bodies[node].center_of_mass, offset]
+        self.rows, self._ends = np.array(rows, np.intp), np.reshape(ends, (-1, 3))
+        numbers = {"part": np.full(len(rows) // 2, Kind.LINK), "node_id": self.rows[::2]}
+        self.cells = [Cells("line", np.arange(len(rows)).reshape(-1, 2), numbers)]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Points and their velocities."""
+        return _attached(motion, self.rows, self._ends)
+
+
+def _inside(body: Any, point: Array, size: float) -> bool:
+    """Whether a point is in the box around the shapes of a body."""
+    shapes = [placed.shape.faces(SIDES).points for placed in body.shapes(size)]
+    corners = np.concatenate([*shapes, [body.center_of_mass]])
+    return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
+
+
 def symbol_size(points: Array, joints: Array) -> float:
     """How large symbols may be that are at ``joints`` (n, 3) of a model that has ``points`` (m, 3)."""
     from scipy.spatial import cKDTree  # which takes long to import
@@ -262,7 +290,7 @@ def _pictures(owners: Sequence[Element | Constraint], system: System, stations: 
 
 
 def _shape_pictures(system: System, joints: list[Constraint], size: float) -> list[Picture]:
-    """What bodies and joints look like; a body of no given shape that touches others does not look like its inertia."""
+    """What bodies and joints look like, and links between these; a body that touches others is not drawn by inertia."""
     touching = {placed.node for element in system.elements if element.contacts for placed in element.shapes(size)}
     shown = [
         element
@@ -272,4 +300,6 @@ def _shape_pictures(system: System, joints: list[Constraint], size: float) -> li
     bodies = [(placed, int(system.number(placed.node))) for element in shown for placed in element.shapes(size)]
     symbols = [(placed, number) for number, joint in enumerate(joints) for placed in joint.shapes(size)]
     kinds = (bodies, Kind.BODY_SHAPE, "node_id"), (symbols, Kind.JOINT_SHAPE, "joint_id")
-    return [ShapePicture(system, items, kind, numbered) for items, kind, numbered in kinds if items]
+    made: list[Picture] = [ShapePicture(system, items, kind, numbered) for items, kind, numbered in kinds if items]
+    links = LinkPicture(system, size)
+    return [*made, *([links] if links.rows.size else [])]

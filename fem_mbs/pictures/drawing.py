@@ -15,8 +15,7 @@ from fem_mbs.system.system import System
 
 CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8).T
 FACES = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
-SIDES = 8
-NO_FACES, NO_LINES = np.empty((0, 4), np.intp), np.empty((0, 2), np.intp)
+NO_LINES = np.empty((0, 2), np.intp)
 STATIONS = 5
 COLORS = {
     Kind.SURFACE: "#4a90c4",
@@ -26,52 +25,16 @@ COLORS = {
     Kind.LINE: "#1f4e79",
     Kind.NODE: "#202020",
     Kind.BODY: "#202020",
+    Kind.LINK: "#7a838b",
 }
 """Joints are shown by their shapes, and not as points beside."""
-FORCE, MOMENT, SHADOW, LINK = "#c2185b", "#9467bd", "#9a9a9a", "#7a838b"
+FORCE, MOMENT, SHADOW = "#c2185b", "#9467bd", "#9a9a9a"
 AXES = ("#d62728", "#2ca02c", "#1f77b4")
 MOST_AXES, MOST_NAMES = 60, 15
 LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
 """Arrows, and axes of nodes, against the diagonal of the model."""
 LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
-
-
-class Fixed(NamedTuple):
-    """Points ``(n, 3)`` in the frames of nodes ``rows`` (n,), and quads ``(m, 4)`` and lines ``(m, 2)`` of them."""
-
-    kind: Kind
-    rows: IntArray
-    offsets: Array
-    quads: IntArray = NO_FACES
-    lines: IntArray = NO_LINES
-
-
-def _held(rows: IntArray, size: float) -> Fixed:
-    """A cube on each node, other than the ground, that is fixed in all directions."""
-    cubes = np.tile(size * CORNERS, (len(rows), 1))
-    faces = (8 * np.arange(len(rows))[:, None, None] + FACES).reshape(-1, 4)
-    return Fixed(Kind.JOINT_SHAPE, np.repeat(rows, 8), cubes, quads=faces)
-
-
-def _links(system: System, size: float) -> Fixed:
-    """Lines from mass centres to points of joints that are outside the shapes of the bodies."""
-    bodies = {element.nodes[0]: element for element in system.elements if element.center_of_mass is not None}
-    rows, ends = [], []
-    for joint in system.number.equations:
-        for node, offset in zip(joint.nodes, joint.offsets, strict=False):
-            if node in bodies and not _inside(bodies[node], offset, size):
-                rows += 2 * [system.number(node)]
-                ends += [bodies[node].center_of_mass, offset]
-    lines = np.arange(len(rows)).reshape(-1, 2)
-    return Fixed(Kind.BODY_SHAPE, np.array(rows, np.intp), np.reshape(ends, (-1, 3)), lines=lines)
-
-
-def _inside(body: Any, point: Array, size: float) -> bool:
-    """Whether a point is in the box around the shapes of a body."""
-    shapes = [placed.shape.faces(SIDES).points for placed in body.shapes(size)]
-    corners = np.concatenate([*shapes, [body.center_of_mass]])
-    return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
 
 
 class Layer(NamedTuple):
@@ -112,22 +75,19 @@ class Drawing:
         built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
         self.touches = any(element.contacts for element in system.elements)
-        held = np.array(
-            [k for k, own in enumerate(system.nodes) if k and own.fixed_translation and own.fixed_rotation], int
-        )
-        symbols = symbol_size(built, system.x0[held])
-        self._skeleton = [own for own in (_held(held, symbols), _links(system, symbols)) if len(own.rows)]
-        first = len(built)
-        for fixed in self._skeleton:
-            rows, polygons = first + np.arange(len(fixed.rows)), [fixed.quads] if len(fixed.quads) else []
-            color = LINK if len(fixed.lines) else COLORS[fixed.kind]
-            self.layers.append(Layer(fixed.kind, color, rows, polygons, fixed.lines, fixed.lines[:0, :1]))
-            first += len(rows)
+        # a cube on each node, other than the ground, that is fixed in all directions
+        held = [k for k, own in enumerate(system.nodes) if k and own.fixed_translation and own.fixed_rotation]
+        self._held = np.repeat(np.array(held, np.intp), 8)
+        self._cubes = np.tile(symbol_size(built, system.x0[held]) * CORNERS, (len(held), 1))
+        if held:
+            rows, faces = len(built) + np.arange(8 * len(held)), 8 * np.arange(len(held))[:, None, None] + FACES
+            kind = Kind.JOINT_SHAPE
+            self.layers.append(Layer(kind, COLORS[kind], rows, [faces.reshape(-1, 4)], NO_LINES, NO_LINES[:, :1]))
         self._shadow = np.empty((0, 3))
         lines = self._layer(Kind.LINE)
         if shadow is not None and lines is not None:
             self._shadow = self._scene.frame(shadow, np.zeros(system.m))[0][lines.points]
-            rows = first + np.arange(len(lines.points))
+            rows = len(built) + len(self._held) + np.arange(len(lines.points))
             self.layers.append(lines._replace(color=SHADOW, points=rows, dots=lines.dots[:0]))
 
     def frame(self, motion: Motion, multipliers: Array) -> Frame:
@@ -135,8 +95,7 @@ class Drawing:
         points, _ = self._scene.frame(motion, multipliers)
         arrows = [*self._axes(motion), *self._acting(motion)]
         rows, offsets, names = self._named
-        skeleton = [self._world(motion, fixed.rows, fixed.offsets) for fixed in self._skeleton]
-        points = np.concatenate([points, *skeleton, self._shadow])
+        points = np.concatenate([points, self._world(motion, self._held, self._cubes), self._shadow])
         return Frame(points, arrows, names, self._world(motion, rows, offsets))
 
     def _world(self, motion: Motion, rows: IntArray, offsets: Array) -> Array:
@@ -153,7 +112,7 @@ class Drawing:
             return None
         points = np.unique(np.concatenate([chosen.ravel() for parts in blocks.values() for chosen in parts]))
         place = {corners: np.searchsorted(points, np.concatenate(parts)) for corners, parts in blocks.items()}
-        dots, lines = place.pop(1, np.empty((0, 1), np.intp)), place.pop(2, np.empty((0, 2), np.intp))
+        dots, lines = place.pop(1, NO_LINES[:, :1]), place.pop(2, NO_LINES)
         return Layer(kind, COLORS[kind], points, list(place.values()), lines, dots)
 
     @cached_property

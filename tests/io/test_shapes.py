@@ -219,6 +219,18 @@ def test_a_rod_joins_its_points(tmp_path: Path) -> None:
     assert Kind.JOINT_SHAPE not in draw(solution, tmp_path, shapes=False)["part"]
 
 
+def test_a_link_leads_from_a_body_to_a_joint_that_is_off_it(tmp_path: Path) -> None:
+    model = mbs.Model()
+    bob, plate = model.add_node((3, 0, 0)), model.add_node((0, 2, 0))
+    model.add(RigidBody(bob, 1.0, (1e-6, 1e-6, 1e-6)))
+    model.add(RigidBody(plate, 1.0, (1, 1, 1)))
+    for node, point in ((bob, (0, 0, 0)), (plate, (0, 2, 0.1))):
+        model.add(SphericalJoint(model.ground, node, point))
+    links = only(draw(still(model, np.array([[0.0, 0, 0], [0, 0, 3], [0, 2, 0]])), tmp_path), Kind.LINK)
+    close(links.points, [(0, 0, 3), (-3, 0, 3)])
+    assert links["node_id"].tolist() == [1]
+
+
 def test_a_joint_of_constant_velocity_shows_both_shafts(tmp_path: Path) -> None:
     model = mbs.Model()
     a, b = model.add_node((-1, 0, 0)), model.add_node((1, 1, 0), TURN)
