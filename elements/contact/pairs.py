@@ -64,8 +64,7 @@ def length(v: Array) -> Array:
 
 def turned(R: Array, points: Array) -> Array:
     """Vectors ``(n, r, 3)`` of bodies with ``R`` (n, 3, 3) in the world."""
-    points_in_world: Array = np.einsum("nij,nrj->nri", R, points)
-    return points_in_world
+    return np.asarray(points @ R.mT)
 
 
 def clamped(value: Array, low: Array | float, high: Array | float) -> Array:
@@ -98,9 +97,9 @@ class PlaneData(NamedTuple):
 
 def plane_points(d: Array, R_a: Array, R_b: Array, of: PlaneData) -> Nearest:
     """Balls, ends of capsules and corners above a plane."""
-    n = np.einsum("nij,nj->ni", R_a, of.normal)[:, None]
+    n = np.matvec(R_a, of.normal)[:, None]
     c = turned(R_b, of.centers)
-    w = d[:, None] + c - np.einsum("nij,nj->ni", R_a, of.point)[:, None]
+    w = d[:, None] + c - np.matvec(R_a, of.point)[:, None]
     height = dot(n, w)
     n = np.broadcast_to(n, w.shape)
     b = c - of.radius[..., None] * n

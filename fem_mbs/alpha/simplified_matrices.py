@@ -69,7 +69,7 @@ def _not_applied(
     D, (_, second, _) = residual.place.D, residual.place.node_rates
     acceleration, by_position = chart.frozen(D, second)
     body = kinematics.to_body(R, acceleration)
-    wrench = mass_product(system, evaluation, np.append(body, evaluation.motion.uddot))
+    wrench = mass_product(system, evaluation, np.append(body, evaluation.motion.uddot) if system.k else body.ravel())
     wrench += constraints.gradient_transpose_product(system, evaluation.gradients, evaluation.multipliers)
     f = system.nodes_of(wrench)
     of_inertia = _turned(kinematics, body, by_position @ T_inv)

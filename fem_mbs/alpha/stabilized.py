@@ -79,7 +79,7 @@ class StabilizedEquations(StepEquations):
         if not np.any(unknown.Z):
             return motion
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
-        udot = motion.udot + system.own_of(unknown.Z) / self.h
+        udot = motion.udot + system.own_of(unknown.Z) / self.h if system.k else motion.udot
         return replace(motion, V=V, udot=udot, momentum=motion)
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:

@@ -73,8 +73,8 @@ def _step(
     last = before.error * (h / memory.h) ** 3
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
     solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
-    new, a, predictor, local = lines.end(solution.unknown, state, h, missed.h)
     report = solution.report
+    new, a, predictor, local, report.speeds = lines.end(solution.unknown, state, h, missed.h)
     report.end_checked = lines.end_checked
     sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
     errors = memory.errors
@@ -398,8 +398,10 @@ class StepLines:
 
     # the end of a step
 
-    def end(self, rows: Array, state: State, h: float, before: float) -> tuple[State, Array, PredictorHistory, float]:
-        """The state that a solution leads to, the algorithmic accelerations, what guesses missed, the local error.
+    def end(
+        self, rows: Array, state: State, h: float, before: float
+    ) -> tuple[State, Array, PredictorHistory, float, tuple[float, float]]:
+        """The state that a solution leads to, the algorithmic accelerations, what guesses missed, error and speeds.
 
         ``before`` is the length of the last step.
         """
@@ -407,11 +409,11 @@ class StepLines:
         self._usual = self._asked if alike and len(rows) < SMALL else 0
         if not self._done or rows is not self._rows[self._done]:
             self._run(self._end, rows)
-        *squares, local = self._judged.tolist()
+        *squares, local, led, turned = self._judged.tolist()
         x, R, v, vdot, multipliers, a, D, missed = [part.copy() for part in self._parts]
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        return new, a, PredictorHistory(h, before, D, missed, squares.index(min(squares))), local
+        return new, a, PredictorHistory(h, before, D, missed, squares.index(min(squares))), local, (led, turned)
 
     def kept(self) -> tuple[Array, ...]:
         """The factors of the last matrix, for a step of another length."""

@@ -58,9 +58,8 @@ class Contacts:
         every_way = np.concatenate([np.zeros((0, 2), np.bool_), *moved])
         # one for all where they are alike
         ways, turns = self._moved = (every_way[:1] if (every_way == every_way[:1]).all() else every_way).T
-        self._per_rate = np.tile([1.0, 1.0, 1.0, *3 * [system.length]], system.n)
-        kinds = ~turns, turns & ~ways, turns & ways
-        self._kinds = [own if 0 < own.sum() < len(own) else slice(None if own.all() else 0) for own in kinds]
+        kinds = enumerate([~turns, turns & ~ways, turns & ways])
+        self._kinds = [(k, slice(None) if own.all() else own) for k, own in kinds if own.any()]
         self._following = [b for b in self._wholes if b.follows.size]
         self.stepped = copy(self.open)
         """The same for steps that are not compiled as a whole: contacts may touch in them."""
@@ -162,23 +161,20 @@ class Contacts:
         ways, turns = self._moved
         return np.asarray(led * ways + turned * turns)
 
-    def squares(self, state: State) -> float:
-        """The sum of those of all speeds: of nodes, and of turns at the end of the extent of the model, m/s."""
-        speeds = state.v.ravel() * self._per_rate
-        return speeds.dot(speeds)
-
     def least(self, clear: Array) -> tuple[float, float, float]:
         """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
-        least = (float(clear[own].min(initial=np.inf)) for own in self._kinds)
-        ways, turns, both = (path - SLACK * self.system.length for path in least)
+        least = [np.inf, np.inf, np.inf]
+        for k, own in self._kinds:
+            least[k] = float(np.minimum.reduce(clear[own])) - SLACK * self.system.length
+        ways, turns, both = least
         return ways, turns, both
 
     def closing(self, first: State, last: State, near: BoolArray) -> Array:
         """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""
         result, motion = np.zeros(self.count), self.system.motion(last)
         # half the change of a velocity is four times what a steady acceleration adds to the path
-        speeds = (np.linalg.norm(v.reshape(-1, 2, 3), axis=-1) for v in (first.v, last.v, last.v - first.v))
-        before, after, change = speeds
+        v = np.array([first.v, last.v, last.v - first.v]).reshape(3, -1, 2, 3)
+        before, after, change = np.sqrt(np.vecdot(v, v))
         ways = (last.t - first.t) * (np.maximum(before, after) + 0.5 * change)
         for part in self.of(near):
             result[part.numbers] = part.batch.closing(motion, *ways.T).sum(axis=0)[:, None]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.memory import AlphaMemory, named
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.energy import Balance, EnergyAt
@@ -32,9 +32,6 @@ class Watch(NamedTuple):
     """At the state ``(C,)``, without end of what is not near; None where nothing is."""
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
-    until: float = -math.inf
-    """No gap closes up to then, for which paths are gone already, while squares of all speeds add up to at most"""
-    limit: float = 0.0
 
     def closes(self, ways: float, turns: float, both: float) -> bool:
         """Whether paths may close any gap: of what only ways of nodes close, of what only turns do, and of the rest."""
@@ -65,8 +62,6 @@ class ContactMemory(NamedTuple):
 
 def from_file(memory: ContactMemory) -> ContactMemory:
     """A memory whose parts are plain tuples, with their names."""
-    if type(memory.alpha) is not tuple:
-        return memory
     balance = Balance(*memory.balance)
     if balance.energy is not None:
         balance = balance._replace(energy=EnergyAt(*balance.energy))
@@ -101,8 +96,8 @@ class Smooth(NamedTuple):
 
 def fastest(system: System, state: State) -> tuple[float, float]:
     """The largest speed of a node, and that of turns at the end of the extent of the model, m/s."""
-    x, y, z, *angular = np.maximum.reduce(np.abs(state.v)).tolist()
-    return math.hypot(x, y, z), system.length * math.hypot(*angular)
+    led, turned = worst(system, state.v.ravel()).tolist()
+    return led, system.length * turned
 
 
 def farthest(system: System, first: State, last: State) -> tuple[float, float]:

@@ -169,9 +169,12 @@ class NonsmoothAlpha(Method):
 
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact where something is near."""
-        contacts, begin = contacts_of(system), Standing(state, from_file(memory))
+        contacts = contacts_of(system)
+        if type(memory.alpha) is tuple:
+            memory = from_file(memory)
         try:
-            return far_step(contacts, self.smooth_method, begin, h) or self._in_parts(contacts, begin, h)
+            far = far_step(contacts, self.smooth_method, state, h, memory)
+            return far or self._in_parts(contacts, Standing(state, memory), h)
         except NotConvergedError as failure:  # its equations may be those of another system
             raise NotConvergedError(str(failure), failure.report) from None
 

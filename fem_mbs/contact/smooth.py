@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from math import isclose
 
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors
+from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
 from fem_mbs.contact.energy import gained
@@ -60,20 +62,28 @@ def smooth_part(
     return smooth._replace(point=Standing(state, memory._replace(damped=memory.damped + 1)), damped=True)
 
 
-def far_step(contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float) -> Step | None:
+def far_step(
+    contacts: Contacts, method: GeneralizedAlpha, first: State, h: float, memory: ContactMemory
+) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
-    first, (alpha, touches, approach, watch, balance, steps, longest, *counts) = point
-    if not first.t < watch.until and (watch.gap is not None or watch.closes(0.0, 0.0, 0.0) or touches.any()):
+    alpha, touches, approach, watch, balance, steps, longest, unlocated, damped = memory
+    if watch.gap is not None or not min(watch.least) > 0.0:
         return None
     if alpha.before is not None or h > max(GROWTH * alpha.h, alpha.resolves):
         return None
-    step = method.inner_step(contacts.open, contacts.without(first), h, alpha)
-    state, watch = watched(contacts, watch, first, contacts.carry_on(first, step.state))
+    if not contacts.open.k and isclose(h, alpha.h, rel_tol=SAME):  # what contacts carry passes through
+        step = method.inner_step(contacts.open, first, h, alpha)
+        state = step.state
+    else:
+        step = method.inner_step(contacts.open, contacts.without(first), h, alpha)
+        state = contacts.carry_on(first, step.state)
+    state, watch = watched(contacts, watch, first, state, step.report.speeds)
     if watch.gap is not None:
         return None
-    balance = balance if balance.energy is None else balance._replace(energy=None)
+    if balance.energy is not None:
+        balance = balance._replace(energy=None)
     longest = longest if h <= longest else h
-    memory = ContactMemory(step.memory, touches, approach, watch, balance, steps + 1, longest, *counts)
+    memory = ContactMemory(step.memory, touches, approach, watch, balance, steps + 1, longest, unlocated, damped)
     return Step(state, memory, contacts.report(step.report), step.error or 0.0)
 
 
@@ -98,7 +108,9 @@ def part_of(
         step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
         step, state, anew = _open(contacts, method, point, h, damped, impulsive)
-    state, watch = watched(contacts, memory.watch, point.state, state)
+    state, watch = watched(contacts, memory.watch, point.state, state, step.report.speeds)
+    if touches.any():  # however little may move it
+        watch = watch._replace(least=(0.0, 0.0, 0.0))
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
     new = ContactMemory(step.memory, memory.touches, memory.approach, watch, balance, *memory[5:])
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)

@@ -5,8 +5,7 @@ While the fastest point of the model moves less than any gap allows, nothing is 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,11 +22,6 @@ LONGER, BESIDE = 1.25, 1.6
 """Path of a point in a part, at most, over that at the larger speed of both ends: Newmark's formulas take the mean of
 these, but for some thousandths of the change of the acceleration. Such paths up to which what was near stays so:
 vibrations that contacts have set off have not ended as these open."""
-FASTER, FROM_REST, SPENT = 1.2, 0.1, 0.7
-"""Speeds up to which steps are not looked at, over those before, or with which all of these lead through a share of the
-room; what is spent of that at most."""
-FEWEST, MOST, BOTH = 2, 32, math.sqrt(2.0)
-"""Numbers of such steps; a sum of two speeds over the root of the sum of their squares."""
 AWAY = 1e6
 """Way in a part, over the extent of the model, that is no motion."""
 DEEP = 1e-11
@@ -46,22 +40,23 @@ SOONEST = 0.9
 """Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
 
-def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tuple[State, Watch]:
+def watched(
+    contacts: Contacts, before: Watch, first: State, state: State, speeds: Sequence[float] | None = None
+) -> tuple[State, Watch]:
     """The state after a part from one to another, and the gaps of what may have closed in it.
 
-    Where anything is measured, turns count.
+    Where anything is measured, turns count. ``speeds`` are those of the fastest node and turn, where they are known.
     """
-    if state.t <= before.until and contacts.squares(state) <= before.limit:
-        return state, before
-    system, speed, h = contacts.system, fastest(contacts.system, state), state.t - first.t
-    path, turn = LONGER * h * max(speed[0], before.speed[0]), LONGER * h * max(speed[1], before.speed[1])
-    gone = ways, turns = before.gone[0] + path, before.gone[1] + turn
-    paths = path, turn, path + turn
+    system, h, (led, turned) = contacts.system, state.t - first.t, before.speed
+    speed = way, turn = fastest(system, state) if speeds is None else (speeds[0], system.length * speeds[1])
+    way, turn = LONGER * h * (way if way > led else led), LONGER * h * (turn if turn > turned else turned)
+    gone = ways, turns = before.gone[0] + way, before.gone[1] + turn
+    paths = way, turn, way + turn
     if was_near := before.gap is not None or before.closes(0.0, 0.0, 0.0):
-        longest = BESIDE * (path + turn)
+        longest = BESIDE * (way + turn)
         paths = longest, longest, longest
     if not (before.closes(*paths) if was_near else before.closes(ways, turns, ways + turns)):
-        return state, _sparing(contacts, Watch(before.clear, before.least, gone, speed), state, h)
+        return state, Watch(before.clear, before.least, gone, speed)
     if not h * sum(speed) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
     state = contacts.followed(first, state)
@@ -71,7 +66,7 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
     contacts.put_clearance(clear, motion, gap, near)
     after = Watch(clear, contacts.least(clear), speed=speed)
     if not after.closes(*paths):
-        return state, _sparing(contacts, after, state, h)
+        return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
     own = np.flatnonzero(gap < np.inf)
     pushed = max(SLACK * system.length, -2.0 * float(gap[own].min(initial=0.0)))
@@ -81,23 +76,6 @@ def watched(contacts: Contacts, before: Watch, first: State, state: State) -> tu
         return state, after
     gap[own[~near[contacts.element_of[own]]]] = np.inf
     return state, after._replace(gap=gap, near=near)
-
-
-def _sparing(contacts: Contacts, watch: Watch, state: State, h: float) -> Watch:
-    """With steps that need not be looked at, where there is room for a few: what they may lead along is gone then.
-
-    Speeds may grow in them, from rest to what leads through a part of the room; none is above the root of all squares.
-    """
-    (ways, turns), least = watch.gone, watch.least
-    room = min(least[0] - ways, least[1] - turns, (least[2] - ways - turns) / BOTH)
-    if not FEWEST * LONGER * h * FASTER * math.hypot(*watch.speed) < SPENT * room < math.inf:
-        return watch
-    speed = max(FASTER * math.sqrt(contacts.squares(state)), FROM_REST * room / (LONGER * MOST * h))
-    time = min(MOST * h, SPENT * room / (LONGER * speed))
-    if time < FEWEST * h:
-        return watch
-    path = LONGER * speed * time
-    return Watch(watch.clear, least, (ways + path, turns + path), (speed, speed), until=state.t + time, limit=speed**2)
 
 
 def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array | None:

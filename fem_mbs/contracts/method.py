@@ -6,7 +6,7 @@ returns new ones; the same call twice gives the same answer. The driver knows no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -60,6 +60,8 @@ class Report:
     """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
     local_error: Array | None = None
     """Where there may be kinks, the local error ``(N,)`` of the step in group components."""
+    speeds: Sequence[float] | None = None
+    """Largest velocity of a node at the end, and largest angular one, where the method knows them."""
     end_checked: bool = False
     """Whether the method has asked ``system.check_end`` itself."""
 

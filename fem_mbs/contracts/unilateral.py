@@ -69,7 +69,7 @@ class UnilateralBatch(ElementBatch):
     sifts: bool = False
     friction: Array
     restitution: Array
-    reach: Array | float = math.inf
+    reach: Array = np.full((1, 2), math.inf)
     """Of points that turns of the first and of the last node move: largest distance in m from it, ``(n, 2)``; infinite
     where not known."""
     carried: IntArray
@@ -107,17 +107,17 @@ class UnilateralBatch(ElementBatch):
 
     def moved_by(self, motion: Motion, moving: BoolArray, turning: BoolArray) -> BoolArray:
         """Whether ways, and turns, of nodes that are free to do so, ``(N,)`` each, ever change gaps, ``(n, 2)``."""
-        turns = (self._of_ends(turning) > 0.0) & (np.broadcast_to(self.reach, (len(self.nodes), 2)) > 0.0)
+        turns = (self._of_ends(turning) > 0.0) & (self.reach > 0.0)
         return np.stack([moving[self.nodes].any(axis=1), turns.any(axis=1)], axis=1)
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By how much gaps may close ``(2, n)`` as nodes move by ``linear`` (N,) m, and turn by ``turn`` (N,) rad."""
-        apart = motion.x[self.nodes[:, -1]] - motion.x[self.nodes[:, 0]]
-        reach, way = np.broadcast_to(self.reach, (len(apart), 2)).T, linear.take(self.nodes.T)
+        nodes = self.nodes.T
+        apart, reach, way = motion.x[nodes[-1]] - motion.x[nodes[0]], self.reach.T, linear[nodes]
         arms = np.minimum(reach, np.sqrt(np.vecdot(apart, apart)) + reach[::-1])
-        turned = (self._of_ends(turn).T * np.minimum(arms, FARTHEST)).sum(axis=0)
-        moved = np.minimum(way.sum(axis=0), 2.0 * way.max(axis=0))
-        return np.stack([moved, np.where(np.isinf(arms).all(axis=0), np.inf, turned)])
+        turned = np.add.reduce(self._of_ends(turn).T * np.minimum(arms, FARTHEST))
+        moved = np.minimum(np.add.reduce(way), 2.0 * np.maximum.reduce(way))
+        return np.array([moved, np.where(np.minimum.reduce(arms) < np.inf, turned, np.inf)])
 
     def _of_ends(self, values: Array | BoolArray) -> Array:
         """Of the first and of the last node, ``(n, 2)``; where there are more, the largest of all for both."""
@@ -129,8 +129,8 @@ class UnilateralBatch(ElementBatch):
 
         Of nodes, those count that are ``moving``: 1 of each ``(N,)``, 0 of those that are held.
         """
-        closing = self.closing(motion, moving, moving / length).max(axis=0)
-        return np.asarray(gaps.min(axis=1) / np.maximum(closing, NEVER))
+        closing = np.maximum.reduce(self.closing(motion, moving, moving / length))
+        return np.asarray(np.minimum.reduce(gaps, axis=1) / np.maximum(closing, NEVER))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""

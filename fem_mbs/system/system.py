@@ -274,7 +274,7 @@ class System(Layout, FrozenModel):
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state; not forces of contact, which stand behind its multipliers in steps."""
-        V, A = self.kinematics.motion(state.R, np.stack([state.v, state.vdot]))
+        V, A = self.kinematics.motion(state.R, np.array([state.v, state.vdot]))
         multipliers = state.multipliers[: self.m]
         return Motion(state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot, multipliers)
 
