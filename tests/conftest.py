@@ -35,3 +35,15 @@ def mark_other_groups(items):
         other = name.replace("R3xSO3", "SE3")
         if name.count("R3xSO3") == 1 and other in quick:
             (quick[other] if crc32(name.encode()) % 2 else item).add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Contacts, however few, count as many: their matrices are sparse, and islands are solved one by one."""
+    from fem_mbs.contact import contacts
+    from fem_mbs.contact import many as rooms
+
+    for name, value in (("MANY", -1), ("FEW", -1), ("TOGETHER", 1)):
+        monkeypatch.setattr(rooms, name, value)
+        if hasattr(contacts, name):
+            monkeypatch.setattr(contacts, name, value)

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, lstsq, svd
-from scipy.sparse import bsr_array, issparse
+from scipy.sparse import eye_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.many import Matrix, block, islands, least_change
+from fem_mbs.contact.many import Matrix, block, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
 FEW, SOME, MORE, MANY = 5, 50, 250, 4000
@@ -63,7 +63,7 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
     all ``y^T A = 0``.
     """
     if issparse(A):
-        return least_change(A)(b)
+        return soft_inverse(A, K)(b)
     lu, pivots, found, info = lapack.dgesv(A, b)
     if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR:
         return found
@@ -76,10 +76,12 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
     return found - right[loose].T @ least_squares(pushed @ right[loose].T, pushed @ found)
 
 
-def regular(A: Array) -> bool:
+def regular(A: Matrix) -> bool:
     """Whether a matrix surely is not singular."""
-    if not len(A):
+    if not A.shape[0]:
         return True
+    if issparse(A):
+        return not free_part(A).any()
     lu, _, info = lapack.dgetrf(A)
     return not info and bool(lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] > REGULAR)
 
@@ -104,13 +106,8 @@ class Branch:
 
     @cached_property
     def solve(self) -> Callable[[Array], Array]:
-        """What solves with ``A``."""
-        return least_change(self.A) if issparse(self.A) else partial(solution, self.A)
-
-    @cached_property
-    def solve_alike(self) -> Callable[[Array], Array]:
-        """The same, where forces are not unique, as compliances that are alike lead to when they go to zero."""
-        return self.solve if issparse(self.A) else partial(solution, self.A, K=self.K)
+        """What solves with ``A``, where forces are not unique as compliances that are alike lead to."""
+        return soft_inverse(self.A, self.K) if issparse(self.A) else partial(solution, self.A, K=self.K)
 
     def forces(self, c: Array) -> Array:
         """``P`` (k, 3) where rates without them are ``c`` (k, 3)."""
@@ -118,11 +115,11 @@ class Branch:
 
     def nearest(self, P: Array, c: Array) -> Array:
         """The same; where they are not unique, those nearest to ``P``."""
-        return self._after(P, c, self.solve)
+        return self._after(P, c, self.solve if issparse(self.A) else partial(solution, self.A))
 
     def alike(self, P: Array, c: Array) -> Array:
         """The same; where they are not unique, those of contacts of equal compliance which come from ``P``."""
-        return self._after(P, c, self.solve_alike)
+        return self._after(P, c, self.solve)
 
     def _after(self, P: Array, c: Array, solve: Callable[[Array], Array]) -> Array:
         own, result = P[self.pushes].ravel(), np.zeros(P.shape)
@@ -193,7 +190,7 @@ def _of_island(laws: Laws, P: Array, reference: Array, guessed: bool, sweeps: in
             continue
         P, error = laws.newton(laws.sweep(P, count))
         if error <= TOLERANCE * laws.size:
-            if count == 0 and laws.k > 1 and not issparse(laws.G):
+            if count == 0 and laws.k > 1:
                 near = laws.alike(P, reference)
                 plain = laws.error(near) <= TOLERANCE * laws.size and not laws.idle(near)
                 P = near if plain else laws.nearest(P, reference, guessed=True)
@@ -295,8 +292,6 @@ class Laws:
 
     def unique(self, P: Array) -> bool:
         """Whether no other forces near the solution ``P`` obey the laws, those at the edge of a branch included."""
-        if issparse(self.G):  # they never are, and Newton's method changes no more than it must
-            return True
         return regular(self.G) or regular(self.branch(P, EDGE).A)
 
     def nearest(self, P: Array, reference: Array, *, guessed: bool = False) -> Array:
@@ -307,18 +302,17 @@ class Laws:
         A guessed ``P`` is near enough for the stiffest of them.
         """
         stiff = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min()))
-        best = P
+        best, one = P, eye_array(3 * self.k, format="csr") if issparse(self.G) else np.eye(3 * self.k)
         for near, compliances in ((P, COMPLIANCE[-1:]), (reference, COMPLIANCE))[not guessed :]:
             for compliance in stiff * compliances:
-                G, c = self.G + compliance * np.eye(3 * self.k), self.c - compliance * reference
-                soft = Laws(G, c, self.mu, self.along)
+                soft = Laws(self.G + compliance * one, self.c - compliance * reference, self.mu, self.along)
                 trial, error = soft.newton(near)
                 if error > ROUNDING * soft.size:
                     trial, error = soft.newton(soft.sweep(near, SOME))
                 if error > ROUNDING * soft.size:
                     break
                 near = trial
-            found = self.alike(near, reference)
+            found = self.alike(self.alike(near, reference), reference)  # directions of slip have turned
             error = self.error(found)
             if error > TOLERANCE * self.size:
                 found, error = self.newton(near)
@@ -347,8 +341,7 @@ class Laws:
         p = np.flatnonzero(pushes)
         n, rows = len(p), (3 * p[:, None] + np.arange(3)).ravel()
         if issparse(self.G):
-            blocks = (bsr_array((part[p], np.arange(n), np.arange(n + 1)), (3 * n, 3 * n)) for part in (K, own))
-            K_all, own_all = (part.tocsr() for part in blocks)
+            K_all, own_all = (diagonal(part[p]).tocsr() for part in (K, own))
             return Branch(pushes, K_all @ self.G[rows][:, rows] + own_all, K[p])
         A = (K[p] @ self.G[np.ix_(rows, rows)].reshape(n, 3, 3 * n)).reshape(n, 3, n, 3)
         A[np.arange(n), :, np.arange(n)] += own[p]

@@ -13,8 +13,8 @@ stands too, the motion is ``d = d_0 - W P`` for new forces ``P``, ``S (W, .) = (
     xi = c + E W P,    c = (gap, h G_T v) - E d_0,    E = (G_N, d(h G_T v)/dq),
 
 and the laws are a problem of complementarity for ``P``, which ``complementarity.py`` solves: what pushes, sticks and
-slides is found anew in each iteration, for all contacts at once. Of forces that are not unique, such as those of the
-corners of a box, these are the nearest to the last ones.
+slides is found anew in each iteration, for all contacts at once. Forces that are not unique, such as those of the
+corners of a box, are those of contacts of equal compliance.
 """
 
 from __future__ import annotations

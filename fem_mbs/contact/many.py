@@ -3,7 +3,7 @@
 What forces along the gradients of contacts do follows from the matrix of a model, which falls apart into islands: what
 no element or joint connects. A column of the right-hand side may have a gradient's part in each of them, so that
 as many solutions as an island has contacts tell of all. Equations of forces may be singular, as forces of many contacts
-are not unique: a little is added to the diagonal, which iterative refinement takes away again, but for what no equation
+are not unique: a little compliance is added, which iterative refinement takes away again, but for what no equation
 tells.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, eye_array, issparse
+from scipy.sparse import bsr_array, csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
@@ -31,8 +31,10 @@ FEW, TOGETHER = 12, 60
 """Contacts up to which they are not, and up to which islands are solved together."""
 SURPLUS = 1e-10
 """Singular values, over the largest, of constraints that say the same."""
-ADDED, REFINEMENTS = 1e-9, 8
+ADDED, REFINEMENTS = 1e-6, 8
 """What is added to the diagonal, over its largest entry; how often that is taken away at most."""
+FREE = 1e-6
+"""Free part of forces at random that is rounding."""
 HELD = 1e-12
 """What a push moves, over what it would without joints, that is rounding."""
 
@@ -40,6 +42,12 @@ HELD = 1e-12
 def dense(A: Matrix) -> Array:
     """As an array."""
     return A.toarray() if issparse(A) else A
+
+
+def diagonal(blocks: Array) -> bsr_array:
+    """The matrix ``(3k, 3k)`` of blocks ``(k, 3, 3)``."""
+    k = len(blocks)
+    return bsr_array((blocks, np.arange(k), np.arange(k + 1)), (3 * k, 3 * k))
 
 
 def per_mass(system: System, G: Matrix) -> Array:
@@ -113,11 +121,17 @@ def effects(system: System, factors: Factors, G: csr_array) -> tuple[csr_array, 
     return moved, csr_array((data[joint], (places[joint] - n, of_row[every[joint]])), shapes[1])
 
 
-def least_change(A: csr_array) -> Callable[[Array], Array]:
-    """What solves ``A x = b``, where a solution may not be unique: what no equation tells of is left at nothing."""
-    added = ADDED * float(np.abs(A.diagonal()).max()) or 1.0
+def soft_inverse(A: csr_array, K: Array | None = None) -> Callable[[Array], Array]:
+    """What solves ``A x = b``, where a solution may not be unique as compliances ``e K`` (k, 3, 3) or ``e`` lead to.
+
+    They are taken away again by iterative refinement, which leaves ``y^T K x`` alone for all ``y^T A = 0``.
+    """
+    if K is None:
+        added = ADDED * (float(np.abs(A.diagonal()).max()) or 1.0) * eye_array(A.shape[0])
+    else:
+        added = ADDED / float(K[:, 0, 0].min()) * diagonal(K)
     try:
-        factors = splu((A + added * eye_array(A.shape[0])).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
+        factors = splu((A + added).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
     except RuntimeError as error:
         raise NotConvergedError("the equations of contacts are singular") from error
 
@@ -138,13 +152,20 @@ def least_change(A: csr_array) -> Callable[[Array], Array]:
     return solve
 
 
+def free_part(A: csr_array) -> Array:
+    """Of forces at random what ``A x`` tells nothing of; zero where they are unique."""
+    some = np.random.default_rng(0).normal(size=A.shape[1])
+    free: Array = some - soft_inverse(A)(A @ some)
+    return free if np.abs(free).max(initial=0.0) > FREE else np.zeros_like(free)
+
+
 def closing(system: System, rows: Matrix, factors: Factors) -> Callable[[Array], Array]:
     """What closes constraints of gradients ``(r, N)`` after increments ``(N,)``."""
     if not rows.shape[0]:
         return np.zeros_like
     if issparse(rows):
         moves = effects(system, factors, rows)[0]
-        back = least_change((rows @ moves).tocsr())
+        back = soft_inverse((rows @ moves).tocsr())
     else:
         moves = np.array([solve_with_constraints(system, factors, row, None)[0] for row in rows]).T
         back = np.linalg.pinv(rows @ moves, rcond=SURPLUS).__matmul__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,19 +17,23 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
+from fem_mbs.contact.shared_loads import describe, leaning_contacts
 from fem_mbs.contracts import (
     Constraint,
     ControlElement,
     Element,
     ModelContext,
     Public,
+    State,
     TimeLaw,
     in_degrees,
     listed,
     same,
 )
 from fem_mbs.errors import FemMbsError
-from fem_mbs.initial.singular import free_motions, surplus_equations
+from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
 from fem_mbs.initial.state_point import (
     PLACED,
     apart,
@@ -349,8 +354,20 @@ def _look_at_equations(system: System, check: Check) -> None:
         check.findings.append(Finding(repeated))
     if without_mass:
         check.findings.append(Finding(without_mass, refused=True))
-    else:
-        check.free_motions, check.moving = free_motions(system, evaluation)
+        return
+    check.free_motions, check.moving = free_motions(system, evaluation)
+    if check.contacts and not any(finding.refused for finding in check.findings):
+        check.findings += look_at_loads(system)
+
+
+def look_at_loads(system: System) -> Iterator[Finding]:
+    """Contacts whose friction leans on loads that are not unique, where a run would start so."""
+    place, none = as_built(system), np.zeros((system.n, 6))
+    start = State(*place[:4], none, np.zeros(system.m), place.u, place.udot, np.zeros(system.k))
+    with suppress(FemMbsError):  # which a run would tell
+        explain_singular(system, without_accelerations(system, place), "at the start", of_reactions=False)
+        if leaning := leaning_contacts(contacts_of(system), NonsmoothAlpha().settle(system, start)):
+            yield Finding(describe(leaning))
 
 
 def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], Array | None]:

@@ -11,8 +11,6 @@ from catalogue import ELEMENTS, GROUPS, build
 import fem_mbs as mbs
 from fem_mbs.alpha.step import Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contact import contacts as all_contacts
-from fem_mbs.contact import many as many_contacts
 from fem_mbs.contact.complementarity import Laws, projected
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization
@@ -67,15 +65,6 @@ def derivatives_hold(equations: ContactEquations, unknown: Unknowns) -> ContactL
     ):
         np.testing.assert_allclose(matrix @ d, rates.ravel(), rtol=0, atol=1e-7 * np.abs(rates).max())
     return lin
-
-
-@pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Contacts, however few, count as many: their matrices are sparse, and islands are solved one by one."""
-    for name, value in (("MANY", -1), ("FEW", -1), ("TOGETHER", 1)):
-        monkeypatch.setattr(many_contacts, name, value)
-        if hasattr(all_contacts, name):
-            monkeypatch.setattr(all_contacts, name, value)
 
 
 @pytest.mark.parametrize(("group", "sparse"), [*((group, False) for group in GROUPS), ("mixed", True)])

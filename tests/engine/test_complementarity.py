@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contact.complementarity import Laws, push
+from fem_mbs.contact.complementarity import Laws, held, push
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
 
@@ -68,6 +68,24 @@ def test_laws_hold_with_friction_and_with_redundant_contacts(seed: int) -> None:
     found = push(B @ B.T, c, mu)
     assert found.solved
     laws_hold(B @ B.T, c, mu, found.P)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_loads_of_many_feet_are_those_of_few(seed: int, request: pytest.FixtureRequest) -> None:
+    """Of a table on some twenty feet that is pulled and turned, which slide in part: arrays, and sparse matrices."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(15, 30))
+    points, load = np.column_stack([rng.uniform(-1, 1, (k, 2)), np.full(k, -0.2)]), np.array([0, 0, -9.81, 0, 0, 0])
+    load[[0, 1, 3, 4, 5]] = rng.normal(size=5) * [2, 2, 0.3, 0.3, 0.3]
+    G, c = of_body(points, np.tile([0, 0, 1.0], (k, 1)), np.array([1, 1, 1, 2, 3, 4.0]), load)
+    mu = np.full(k, 0.3)
+    few = push(G, c, mu)
+    last = held(few.P, mu)
+    request.getfixturevalue("many")
+    for given in ({}, {"guess": few.P + [0.01, 0.0, 0.0], "last": last}):
+        found = push(csr_array(G), c, mu, **given)
+        assert found.solved
+        np.testing.assert_allclose(found.P, few.P, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
