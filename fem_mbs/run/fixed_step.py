@@ -10,7 +10,7 @@ from zlib import crc32
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import Hardness, Kinks, Plan, easy
+from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl, easy
 
 MAX_HALVINGS, OF_START = 8, 12
 """Of a step without a solution, and of a hard start."""
@@ -82,7 +82,7 @@ def _number(branches: Array | None) -> int:
 
 
 @dataclass(frozen=True)
-class FixedStep(Public):
+class FixedStep(Public, StepControl):
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
@@ -107,9 +107,6 @@ class FixedStep(Public):
 
     h: float
     narrow: bool = False
-
-    def allowed(self, method: Method) -> None:
-        """Every step passes."""
 
     def begin(
         self, method: Method, t: float, t_end: float, branches: Array | None = None
@@ -224,7 +221,6 @@ class FixedStep(Public):
         return True, changes | {"crept": crept}
 
     def across_kink(self, memory: FixedStepMemory) -> bool:
-        """Whether the last step was one across a kink, or a part of it."""
         return memory.rough
 
     def creeps(self, memory: FixedStepMemory) -> str:

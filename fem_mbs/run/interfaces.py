@@ -14,7 +14,7 @@ from fem_mbs.contact.equations import relative_force
 from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, UnilateralBatch, function
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.newton import FAILURES
-from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome
+from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import constraints
 from fem_mbs.system.pattern import flat
@@ -128,6 +128,7 @@ class StepControl(Protocol):
 
     def allowed(self, method: Method) -> float | None:
         """Largest local error of a step that passes, as a method measures it; None if all pass."""
+        return None
 
     def begin(self, method: Method, t: float, t_end: float, branches: Array | None = None) -> tuple[Any, float]:
         """The memory at the start of a run, and the first step; ``branches`` are the sides of kinks there."""
@@ -148,9 +149,11 @@ class StepControl(Protocol):
 
     def across_kink(self, memory: Any) -> bool:
         """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""
+        return False
 
     def creeps(self, memory: Any) -> str:
         """What is to be said, and at once, of steps that stay far shorter than they should; empty for nothing."""
+        return ""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
@@ -168,15 +171,8 @@ class Recorder(Protocol):
     def add(self, step: AcceptedStep) -> None:
         """Keep what is to be kept of a step."""
 
-    def solution(
-        self,
-        outcome: Outcome,
-        failed: int,
-        rejected: int,
-        events: Sequence[list[State]],
-        error: Accuracy = NOT_ESTIMATED,
-    ) -> Solution:
-        """The solution so far."""
+    def solution(self, outcome: Outcome, steps: StepSequence, events: Sequence[list[State]]) -> Solution:
+        """The solution so far, of these steps."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ import numpy as np
 from fem_mbs.alpha.local_error import looked_at, looks_within, unlike_parabola
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.passed import deep_between, motions_between
-from fem_mbs.contracts import Constraint, ElementBatch, State, UnilateralBatch, continued
+from fem_mbs.contracts import Constraint, ElementBatch, State, continued
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.initial.redundant import listed
 from fem_mbs.run.interfaces import StepSequence
@@ -141,11 +141,6 @@ ROUNDING = 1e-9
 """Ways, in rad and against the extent of the model, that are none."""
 
 
-def driven(system: System) -> list[Constraint]:
-    """Joints with drives."""
-    return [joint for joint in dict.fromkeys(joint for joint, _ in system.constraint_owner) if joint.driven]
-
-
 class DrivesWithinSteps:
     """Looks for drives whose acceleration goes up and down within steps: their ends do not tell of it.
 
@@ -187,10 +182,11 @@ class DrivesWithinSteps:
 class DriveJumps:
     """Looks for jumps of the coordinates that joints drive from step to step, and within steps if there are none."""
 
-    def __init__(self, system: System, joints: list[Constraint], state: State) -> None:
+    def __init__(self, system: System, state: State) -> None:
         self._system, self._states = system, [state]
         self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
-        self._left, self._told, self._begins = joints, list[str](), True
+        self._left = [joint for joint in dict.fromkeys(joint for joint, _ in system.constraint_owner) if joint.driven]
+        self._told, self._begins = list[str](), True
         self._within, self._fine = DrivesWithinSteps(system), ""
 
     def after_step(self, state: State) -> None:
@@ -249,11 +245,6 @@ class DriveJumps:
         found[:-1] = rates[:-1] > SUDDEN * np.maximum(before, rates[1:])
         found[0] &= self._begins
         return found
-
-
-def passing(system: System) -> list[ElementBatch]:
-    """Contacts that may be passed through, and that no method watches."""
-    return [batch for batch in system.batches if batch.passes and not isinstance(batch, UnilateralBatch)]
 
 
 class PassedThrough:

@@ -28,7 +28,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import AcceptedStep, Between, Selection
+from fem_mbs.run.interfaces import AcceptedStep, Between, Selection, StepSequence
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, begun
@@ -155,14 +155,7 @@ class MemoryRecorder:
         if self._turns is not None:
             self._turns.add(selected, state)
 
-    def solution(
-        self,
-        outcome: Outcome,
-        failed: int,
-        rejected: int,
-        events: Sequence[list[State]],
-        error: Accuracy = NOT_ESTIMATED,
-    ) -> Solution:
+    def solution(self, outcome: Outcome, steps: StepSequence, events: Sequence[list[State]]) -> Solution:
         """The solution so far; a run that ended before it should has its last state, selected or not."""
         if outcome is not Outcome.FINISHED and not (self._states and self._states[-1] is self._last):
             self._states.append(self._last)
@@ -173,11 +166,11 @@ class MemoryRecorder:
             read_only(np.array(self._iterations, np.intp)),
             self._evaluations,
             self._factorizations,
-            failed,
-            rejected,
+            steps.failed,
+            steps.rejected,
             read_only(np.array(self._sizes)),
             time.perf_counter() - self._started,
-            error,
+            steps.error,
             compiled=self._system.compiled,
             solver=self._system.solver.kind,
         )

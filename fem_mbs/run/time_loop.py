@@ -44,7 +44,7 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import CoarseMeshes, CutSteps, DriveJumps, PassedThrough, driven, passing
+from fem_mbs.run.monitors import CoarseMeshes, CutSteps, DriveJumps, PassedThrough
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -75,8 +75,7 @@ def run_to_end(
     """Go to the end, or to where an event or the callback ends the run; ``error.solution`` has all steps so far."""
 
     def solution() -> Solution:
-        states = () if events is None else events.states
-        return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
+        return recorder.solution(outcome, steps, () if events is None else events.states)
 
     outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
     watches, said = _watches(steps), list[str]()
@@ -129,14 +128,18 @@ def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
 
 def _watches(steps: StepSequence) -> list[StateWatch]:
     """What looks at the states of this model, beside the loop."""
-    watches: list[StateWatch] = [CoarseMeshes(steps)] if steps.system.coarse else []
-    if isinstance(steps, TimeIntegration) and any(batch.driven for batch in steps.system.constraint_batches):
-        watches.append(DriveJumps(steps.system, driven(steps.system), steps.state))
-    if isinstance(steps, TimeIntegration) and (batches := passing(steps.system)):
-        watches.append(PassedThrough(steps.system, batches, steps.state))
-    rigid = [batch.whole for batch in steps.system.batches if isinstance(batch, UnilateralBatch)]
-    if isinstance(steps, TimeIntegration) and any(batch.friction.any() for batch in rigid):
-        watches.append(SharedLoads(steps.system, steps.where, steps.state))
+    system = steps.system
+    watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
+    if not isinstance(steps, TimeIntegration):
+        return watches
+    if any(batch.driven for batch in system.constraint_batches):
+        watches.append(DriveJumps(system, steps.state))
+    rigid = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]
+    # contacts that may be passed through, and that no method watches
+    if passing := [own for own in system.batches if own.passes and not isinstance(own, UnilateralBatch)]:
+        watches.append(PassedThrough(system, passing, steps.state))
+    if any(batch.friction.any() for batch in rigid):
+        watches.append(SharedLoads(system, steps.where, steps.state))
     return watches
 
 

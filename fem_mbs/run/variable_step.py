@@ -10,7 +10,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.runge_kutta import WITH_ESTIMATE
-from fem_mbs.run.interfaces import Hardness, Kinks, Plan, easy
+from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl, easy
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
@@ -60,7 +60,7 @@ class VariableStepMemory(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class VariableStep(Public):
+class VariableStep(Public, StepControl):
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
     The tolerance is the largest error of the result, within a factor of about 3 (docs/variable_steps.md, "What the
@@ -95,7 +95,6 @@ class VariableStep(Public):
     local_error: Positive | None = None
 
     def allowed(self, method: Method) -> float:
-        """Largest local error of a step, as a method measures it."""
         if method.error_order is None:
             raise ModelError(
                 f"VariableStep: {method} does not estimate its local error, so that steps cannot follow a tolerance; "
@@ -192,14 +191,6 @@ class VariableStep(Public):
         needed = memory.needed + error ** (1.0 / power)
         steps = memory.steps + 1
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=steps, needed=needed)
-
-    def across_kink(self, memory: VariableStepMemory) -> bool:
-        """Steps follow the error across kinks as elsewhere."""
-        return False
-
-    def creeps(self, memory: VariableStepMemory) -> str:
-        """Steps have a smallest length, and a largest number."""
-        return ""
 
     def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.

@@ -23,11 +23,11 @@ from fem_mbs.files.store.values import Writer, record
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import NO_STATS, Events
-from fem_mbs.run.interfaces import AcceptedStep, Callback, check_checkpoint
+from fem_mbs.run.interfaces import AcceptedStep, Callback, StepSequence, check_checkpoint
 from fem_mbs.run.recorder import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.channels import parse
-from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome
+from fem_mbs.solution.history import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, begun, turning_joints
 from fem_mbs.system.states import from_user
@@ -111,14 +111,7 @@ class FileRecorder:
             ) from error
         self._flushed = time.perf_counter()
 
-    def solution(
-        self,
-        outcome: Outcome,
-        failed: int,
-        rejected: int,
-        events: Sequence[list[State]],
-        error: Accuracy = NOT_ESTIMATED,
-    ) -> Solution:
+    def solution(self, outcome: Outcome, steps: StepSequence, events: Sequence[list[State]]) -> Solution:
         """The solution so far, read from the file where it is asked for."""
         self._wall, self._started = self._time(), math.nan
         # where a step is not in the file, the last checkpoint stays
