@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
@@ -65,12 +65,11 @@ class HeldMesh:
         self.mesh, self.rest, self.G = mesh, attached.rest, attached.seen
         K, self.M = (csc_array(self.rest.T @ own @ self.rest) for own in (mesh.K, mesh.M))
         self.weights = csr_array(diags_array(mesh.weights) @ self.rest)
-        N, self.K, self._ground = K.shape[0], K, ground
-        stiff = K.diagonal()[ground]
-        spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
-        springs = coo_array((spring, (ground, ground)), K.shape)
+        self.K, self._ground, stiff = K, ground, K.diagonal()
+        self._spring = np.where(stiff[ground] > 0.0, stiff[ground], stiff.max())
+        E = csc_array((np.ones(len(ground)), ground, np.arange(len(ground) + 1)), (len(stiff), len(ground)))
         try:
-            self._solve = solve(csc_array(K + csc_array(springs)))
+            self._solve = solve(csc_array(K + E @ diags_array(self._spring) @ E.T))
         except FemMbsError:
             raise
         except Exception as error:
@@ -79,10 +78,7 @@ class HeldMesh:
             raise ModelError(
                 f"Reduction: solve must return a function that solves for columns, received {shown(self._solve)}"
             )
-        self._spring = spring
-        self._E = np.zeros((N, len(ground)))
-        self._E[ground, range(len(ground))] = 1.0
-        self._springs = self.grounded(self._E)
+        self._springs = self.grounded(E.toarray())
         self._held: dict[int, tuple[Array, Array, Array]] = {}
 
     def grounded(self, f: Array) -> Array:
@@ -127,10 +123,14 @@ class HeldMesh:
         n = self.G.shape[0]
         return self.answer(np.zeros((self.K.shape[0], n)), n, np.eye(n))
 
+    def answer_held(self, f: Array) -> Array:
+        """Displacements under loads ``f`` (N, k) with all interfaces held."""
+        n = self.G.shape[0]
+        return self.answer(f, n, np.zeros((n, f.shape[1])))
+
     def fixed_modes(self, count: int) -> tuple[Array, Array]:
         """Lowest angular frequencies and modes ``(N, count)`` with interfaces held."""
-        n = self.G.shape[0]
-        return self._modes(count, lambda f: self.answer(f, n, np.zeros((n, f.shape[1]))), n)
+        return self._modes(count, self.answer_held, self.G.shape[0])
 
     def free_modes(self, count: int, rigid: Array) -> tuple[Array, Array]:
         """Lowest ones that deform the free body, whose rigid motions are ``rigid`` (N, 6), of unit mass."""
@@ -248,12 +248,11 @@ class ReductionPlan(NamedTuple):
 
 def basis_of(held: HeldMesh, plan: ReductionPlan, loads: Array) -> tuple[ReducedBasis, float]:
     """Shapes, with those of ``loads`` (n, L), and the first angular frequency left out, 0 if it is not known."""
-    n = held.G.shape[0]
     basis, left_out = _modal_basis(held, plan)
     if not loads.shape[1]:
         return basis, left_out
     f = held.rest.T @ loads
-    answers = held.answer(f, n, np.zeros((n, loads.shape[1])))
+    answers = held.answer_held(f)
     # a load as interfaces bear it deforms nothing beside them: what is left is rounding
     free = held.grounded(f)
     deforms = (answers**2).sum(axis=0) > DEPENDENT**1.5 * (free**2).sum(axis=0)

@@ -119,8 +119,6 @@ def _number(text: str) -> float:
 
 
 SHORT = 65536
-
-
 Part = tuple[int, int, Array]
 """Column and first row, from 1, and values; of complex ones real and imaginary parts in turn."""
 

@@ -64,15 +64,16 @@ class SecondOrderField:
     def _with_second(self, q: Array) -> Array:
         return np.concatenate([q, 0.5 * np.matvec(self._along(q), q)], axis=1)
 
+    def _rates(self, q: Array, q_dot: Array, change: Moved, factor: float) -> Moved:
+        """``change`` with the rates of ``p``: ``Z q q'``, and ``Z q q''`` beside so many times ``Z q' q'``."""
+        along = self._along(q)
+        p_dot = np.matvec(along, change.q_dot)
+        p_ddot = np.matvec(along, change.q_ddot) + factor * np.matvec(self._along(q_dot), change.q_dot)
+        rates, accelerations = np.append(change.q_dot, p_dot, 1), np.append(change.q_ddot, p_ddot, 1)
+        return change._replace(q_dot=rates, q_ddot=accelerations)
+
     def _moved(self, moved: Moved) -> Moved:
-        along, rate = self._along(moved.q), self._along(moved.q_dot)
-        p_dot = np.matvec(along, moved.q_dot)
-        p_ddot = np.matvec(along, moved.q_ddot) + np.matvec(rate, moved.q_dot)
-        return moved._replace(
-            q=self._with_second(moved.q),
-            q_dot=np.concatenate([moved.q_dot, p_dot], axis=1),
-            q_ddot=np.concatenate([moved.q_ddot, p_ddot], axis=1),
-        )
+        return self._rates(moved.q, moved.q_dot, moved, 1.0)._replace(q=self._with_second(moved.q))
 
     def first_moment(self, q: Array) -> Array:
         """``int Y dm``, ``(n, 3)``."""
@@ -86,11 +87,7 @@ class SecondOrderField:
 
     def rate_forces(self, moved: Moved, change: Moved) -> InertiaForces:
         """How the forces change with accelerations and rates, those of ``change``, at the same coordinates."""
-        along, rate = self._along(moved.q), self._along(moved.q_dot)
-        p_dot = np.matvec(along, change.q_dot)
-        p_ddot = np.matvec(along, change.q_ddot) + 2.0 * np.matvec(rate, change.q_dot)
-        q_dot, q_ddot = (np.concatenate(both, axis=1) for both in ((change.q_dot, p_dot), (change.q_ddot, p_ddot)))
-        wide = self._field.rate_forces(self._moved(moved), change._replace(q_dot=q_dot, q_ddot=q_ddot))
+        wide = self._field.rate_forces(self._moved(moved), self._rates(moved.q, moved.q_dot, change, 2.0))
         return InertiaForces(wide.frame, self._on_own(wide, moved.q), None)
 
     def _on_own(self, wide: InertiaForces, q: Array) -> Array:
@@ -175,9 +172,9 @@ def second_order_forms(
     for a in range(3):
         fields[3 + 3 * a + np.arange(3), :, np.arange(3)] = X[:, a]
     f = mesh.M @ fields[:, dofs[:, 0], dofs[:, 1]].T
-    n = held.G.shape[0]
-    u = rest @ held.answer(rest.T @ f, n, np.zeros((n, CASES)))
+    u = rest @ held.answer_held(rest.T @ f)
     if len(interfaces) > 1:
+        n = held.G.shape[0]
         u, f = np.concatenate([u, T[:, :n]], axis=1), np.pad(f, ((0, 0), (0, n)))
     Z = -geometric(u, T)
     on_nodes = np.zeros((len(Z), len(X), 6))

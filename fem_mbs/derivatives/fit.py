@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, shown
+from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, real, shown
 from fem_mbs.derivatives.goals import Misfit
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
@@ -287,7 +287,8 @@ def _pairs(template: ParameterSet, given: Mapping[str, ArrayLike], usual: tuple[
     """Two numbers for each parameter, ``(2, P)``, where none are given the usual ones."""
     result = {name: np.stack([np.full(value.shape, own) for own in usual]) for name, value in template.values.items()}
     for name, pair in given.items():
-        if name not in result or len(np.shape(pair)) != 1 or len(np.asarray(pair)) != 2:
+        values = real(pair)
+        if name not in result or values is None or values.shape != (2,):
             raise ModelError(f"fit: {what} of one of {', '.join(result)}, received {name!r}: {shown(pair)}")
-        result[name][...] = np.asarray(pair, float).reshape((2,) + (1,) * (result[name].ndim - 1))
+        result[name][...] = values.reshape((2,) + (1,) * (result[name].ndim - 1))
     return np.concatenate([own.reshape(2, -1) for own in result.values()], axis=1)

@@ -63,7 +63,7 @@ class Rotor:
 
     def __init__(self, model: Model, turning: Iterable[NodeOrName] | None, axis: Array, label: str) -> None:
         self.model, self.axis, self.label = model, axis, label
-        self._turning = None if turning is None else list(turning)
+        self.turning = None if turning is None else list(turning)
         self._last: State | None = None
         """Where it was at the speed before."""
         self._told: set[tuple[str, str]] = set()
@@ -111,7 +111,7 @@ class Rotor:
 
     def _state(self, speed: float) -> State:
         """How it turns as a whole; where loads that stand still bend it, how it spins about its bent line."""
-        turning = self._turning
+        turning = self.turning
         try:
             return steady_rotation(self.model, speed * self.axis, turning=turning).state(-1)
         except ModelError as failure:

@@ -19,6 +19,7 @@ from fem_mbs.modal.turned import TurnedModel
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pyvista_canvas import need
 from fem_mbs.static.campbell import Rotor, Speeds, over_speed
+from fem_mbs.static.steady_rotation import turning_rows
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
@@ -49,13 +50,13 @@ def unbalance_response(
     Raises
     ------
     ModelError
-        As :func:`campbell`, and if a node does not exist or a speed is zero.
+        As :func:`campbell`, and if a node does not exist or does not turn, or a speed is zero.
 
     Notes
     -----
     ``(K + i w C - w^2 M) x = m e w^2 (u - i v)`` in axes that stand still, ``u x v`` along the rotation.
     """
-    label = "unbalance_response"
+    label, system = "unbalance_response", System(model)
     rotor, given = Rotor(model, turning, np.asarray(axis), label), np.asarray(speeds)
     if not given.all():
         raise ModelError(f"{label}: speeds must not be zero, received {shown(speeds)}")
@@ -63,16 +64,19 @@ def unbalance_response(
         raise ModelError(
             f"{label}: unbalance must be a dict of nodes with m e or (m e, angle), received {shown(unbalance)}"
         )
-    pushes = {node: _complex(value, f"{label}: unbalance[{node!r}]") for node, value in unbalance.items()}
+    turns, pushes = turning_rows(system, rotor.turning, label), np.zeros((system.n, 1), complex)
+    for node, value in unbalance.items():
+        if not turns[row := system.row(node, f"{label}: unbalance")]:
+            raise ModelError(f"{label}: unbalance: {system.nodes[row]} does not turn; name nodes of the rotor")
+        pushes[row] += _complex(value, f"{label}: unbalance[{node!r}]")
     u, v = _across(rotor.axis)
     answers, loads = [], []
     for speed in given:
         linear, w = rotor.at(float(speed)), abs(float(speed))
-        worlds = {node: push * w**2 * (u - 1j * np.sign(speed) * v) for node, push in pushes.items()}
-        d = _answer(linear, worlds, w)
+        d = _answer(linear, pushes * w**2 * (u - 1j * np.sign(speed) * v), w)
         answers.append(linear.node_motions(d))
         loads.append(_at_shafts(linear, d, w))
-    return UnbalanceResponse(given, np.array(answers), u, v, System(model), tuple(loads))
+    return UnbalanceResponse(given, np.array(answers), u, v, system, tuple(loads))
 
 
 def _across(axis: Array) -> tuple[Array, Array]:
@@ -83,13 +87,11 @@ def _across(axis: Array) -> tuple[Array, Array]:
     return u, np.cross(axis, u)
 
 
-def _answer(linear: LinearModel, forces: Mapping[str, Array], w: float) -> Array:
-    """``d`` (n_free,) of the motion ``d exp(i w t)`` under ``force exp(i w t)`` on nodes, ``(3,)`` in the world."""
+def _answer(linear: LinearModel, forces: Array, w: float) -> Array:
+    """``d`` (n_free,) of the motion ``d exp(i w t)`` under ``forces exp(i w t)`` (n, 3) on nodes, world frame."""
     system = linear.system
     rows, force = independent(system), np.zeros(system.N, complex)
-    for node, own in forces.items():
-        row = system.row(node, "unbalance_response: unbalance")
-        force[6 * row : 6 * row + 3] += linear.state.R[row].T @ own
+    system.nodes_of(force)[:, :3] = np.matvec(linear.state.R.mT, forces)
     force = force[system.free_rows]
     A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
     B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])

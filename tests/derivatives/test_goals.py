@@ -343,6 +343,7 @@ def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptur
     for bounds, words in (
         ((0.5, 1.0), "damping must start within its bounds, 0.5 to 1"),
         ((1.0, 0.5), "must be in order"),
+        (("a", 0.5), "bounds must be the least and the largest value of one of damping"),
     ):
         with pytest.raises(mbs.ModelError, match=words):
             mbs.fit(oscillator, {"damping": 0.4}, data, 1.0, 0.05, bounds={"damping": bounds})

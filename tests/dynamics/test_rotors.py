@@ -563,6 +563,8 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="unbalance_response: unbalance.*nothing in the model is called 'disk'"):
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
+    with pytest.raises(mbs.ModelError, match="unbalance: node 'ground' does not turn; name nodes of the rotor"):
+        mbs.unbalance_response(model, [1.0], {"ground": 1.0})
 
 
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
