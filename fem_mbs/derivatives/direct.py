@@ -24,14 +24,7 @@ from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.matrices import RunDerivative, Weights
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.step import (
-    Derivatives,
-    NoDerivativeError,
-    TakenStep,
-    displaced,
-    linearised,
-    taken_increment,
-)
+from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, displaced, linearised, taken_increment
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.fixed_step import FixedStep

@@ -39,15 +39,7 @@ from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.static.equations import (
-    UNKNOWN,
-    Equations,
-    Loading,
-    PathUnknown,
-    Point,
-    StepProblem,
-    unstable_motions,
-)
+from fem_mbs.static.equations import UNKNOWN, Equations, Loading, PathUnknown, Point, StepProblem, unstable_motions
 from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, growth_after, not_found
 from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent

@@ -27,15 +27,7 @@ from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.monitors import owners_of_branches
 from fem_mbs.solution.history import proportional
-from fem_mbs.static.equations import (
-    NEUTRAL,
-    UNKNOWN,
-    Arc,
-    Equations,
-    Point,
-    StepProblem,
-    negative_pivots,
-)
+from fem_mbs.static.equations import NEUTRAL, UNKNOWN, Arc, Equations, Point, StepProblem, negative_pivots
 from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
