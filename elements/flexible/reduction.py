@@ -260,15 +260,7 @@ class Reduction(Public):
     @classmethod
     @checked
     def solid(
-        cls,
-        mesh: Any,
-        E: Any,
-        nu: Any,
-        rho: Any,
-        interfaces: Interfaces,
-        *,
-        stiffening: bool = False,
-        **options: Any,
+        cls, mesh: Any, E: Any, nu: Any, rho: Any, interfaces: Interfaces, *, stiffening: bool = False, **options: Any
     ) -> Reduction:
         """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
 
@@ -310,13 +302,7 @@ class Reduction(Public):
     @classmethod
     @checked
     def calculix(
-        cls,
-        stiffness: Path,
-        mass: Path,
-        unknowns: Path,
-        deck: Path,
-        interfaces: Interfaces,
-        **options: Any,
+        cls, stiffness: Path, mass: Path, unknowns: Path, deck: Path, interfaces: Interfaces, **options: Any
     ) -> Reduction:
         """A body of matrices that CalculiX wrote by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, without supports.
 
@@ -355,13 +341,7 @@ class Reduction(Public):
     @classmethod
     @checked
     def ansys(
-        cls,
-        stiffness: Path,
-        mass: Path,
-        mapping: Path,
-        nodes: Path,
-        interfaces: Interfaces,
-        **options: Any,
+        cls, stiffness: Path, mass: Path, mapping: Path, nodes: Path, interfaces: Interfaces, **options: Any
     ) -> Reduction:
         """A body of matrices that Ansys wrote by ``HBMAT`` as text, without supports.
 

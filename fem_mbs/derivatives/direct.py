@@ -156,12 +156,7 @@ class DirectIntegration(KeptSteps):
     asked = "sensitivities: how='direct'"
 
     def __init__(
-        self,
-        system: System,
-        method: Method,
-        step: float | VariableStep,
-        t_end: float,
-        variations: list[Variation],
+        self, system: System, method: Method, step: float | VariableStep, t_end: float, variations: list[Variation]
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations

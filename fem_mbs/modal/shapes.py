@@ -124,12 +124,7 @@ class ShapesOfMotion(Public):
 
     @checked
     def plot(
-        self,
-        mode: Index = 0,
-        file: Path | None = None,
-        *,
-        amplitude: Positive | None = None,
-        size: Size = SIZE,
+        self, mode: Index = 0, file: Path | None = None, *, amplitude: Positive | None = None, size: Size = SIZE
     ) -> View:
         """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
 

@@ -182,12 +182,7 @@ class PathSequence:
     rejected, error = 0, NOT_ESTIMATED
 
     def __init__(
-        self,
-        system: System,
-        path: EquilibriumPath | ContactPath,
-        loading: Loading,
-        stops: Array,
-        max_steps: int,
+        self, system: System, path: EquilibriumPath | ContactPath, loading: Loading, stops: Array, max_steps: int
     ) -> None:
         self.system, self.path, self.end, self.stops, self.max_steps = system, path, loading.end, stops, max_steps
         self.loads = [loading.start]
