@@ -155,7 +155,7 @@ class Misfit(Goal):
     data : (k,) or (k, ...)
         What was measured, as the signal gives it.
     sigma : float or array
-        Standard deviations of the data, in its shape or one for all.
+        Standard deviations of the data, in its shape, one for all, or one for each of several signals.
     """
 
     signal: Signal
@@ -167,6 +167,11 @@ class Misfit(Goal):
         if self.times.ndim != 1 or self.data.ndim > 2 or len(self.data) != len(self.times):
             raise ModelError(
                 f"Misfit: data must have an entry for each of the {len(self.times)} times, received {shown(self.data)}"
+            )
+        if self.sigma.shape not in ((), self.data.shape, self.data.shape[1:]):
+            raise ModelError(
+                f"Misfit: sigma must be a number, or have the shape of data, {self.data.shape}, received "
+                f"{shown(self.sigma)}"
             )
 
     def value(self, t: Array, y: Array) -> float:

@@ -377,6 +377,7 @@ def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
         (lambda: mbs.Misfit(angle, [0.1], [[0.0, 1.0]], 1.0), "data has the shape \\(1, 2\\), the signal"),
         (lambda: mbs.Misfit(angle, [0.1], [0.0], 0.0), "sigma must be positive"),
         (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0, 0.0], [1, [2]]), "sigma must be an array of numbers"),  # type: ignore[list-item]
+        (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0, 0.0], [[1.0], [2.0]]), "sigma must be .* shape of data, \\(2,\\)"),
     ],
 )
 def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
