@@ -20,8 +20,8 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
 from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.elements.flexible.free_mesh import FreeMesh
-from fem_mbs.elements.flexible.interfaces import Attached
-from fem_mbs.errors import FemMbsError, LawError, ModelError
+from fem_mbs.elements.flexible.interfaces import Attached, called
+from fem_mbs.errors import ModelError
 
 COLUMNS = 12
 """Right-hand sides that are solved together."""
@@ -68,12 +68,7 @@ class HeldMesh:
         self.K, self._ground, stiff = K, ground, K.diagonal()
         self._spring = np.where(stiff[ground] > 0.0, stiff[ground], stiff.max())
         E = csc_array((np.ones(len(ground)), ground, np.arange(len(ground) + 1)), (len(stiff), len(ground)))
-        try:
-            self._solve = solve(csc_array(K + E @ diags_array(self._spring) @ E.T))
-        except FemMbsError:
-            raise
-        except Exception as error:
-            raise LawError(f"Reduction: solve failed: {error!r}") from error
+        self._solve = called("Reduction: solve", solve, csc_array(K + E @ diags_array(self._spring) @ E.T))
         if not callable(self._solve):
             raise ModelError(
                 f"Reduction: solve must return a function that solves for columns, received {shown(self._solve)}"

@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import array, real, shown, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.inertia import symmetric
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, Facets, chosen
+from fem_mbs.elements.flexible.interfaces import AttachedInterface, Facets, called, chosen
 from fem_mbs.errors import ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
@@ -55,6 +55,8 @@ class FreeMesh:
         n = len(points)
         if dofs is None:
             dofs = np.stack([np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)], axis=1)
+        if len(np.unique(dofs, axis=0)) < len(dofs):
+            raise ModelError("Reduction: dofs: two rows belong to one direction of one node")
         self.dofs, (self.unit, self._mass) = dofs, UNITS[units]
         self._lengths = np.where(dofs[:, 1] > 2, self.unit, 1.0)
         self.K, self.M = self.matrix(stiffness, "stiffness"), self.matrix(mass, "mass")
@@ -135,7 +137,8 @@ class FreeMesh:
     def geometric(self, function: Callable[[Array], Any], u: Array, T: Array) -> Array:
         """``T^T K_G T`` (L, K, K) of shapes ``T`` (N, K) for all ``u`` (N, L); ``function`` has the units as given."""
         own, shapes = u / (self.unit / self._lengths)[:, None], self._lengths[:, None] * T
-        every = [self._symmetric(function(column), "what geometric returns") for column in own.T]
+        answers = (called("Reduction: geometric", function, column) for column in own.T)
+        every = [self._symmetric(answer, "what geometric returns") for answer in answers]
         return self._mass * np.array([shapes.T @ (K_G @ shapes) for K_G in every])
 
     def ground(self, given: Sequence[AttachedInterface], rest: csr_array) -> IntArray:

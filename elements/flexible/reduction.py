@@ -78,6 +78,27 @@ Unknowns = Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for ea
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
 
 
+def _whole(given: Any, least: Any, most: Any, what: str) -> IntArray:
+    """Rows of whole numbers within bounds, ``what`` says which, or a :class:`ModelError`."""
+    rows = np.asarray(given)
+    if (wrong := ((rows % 1 != 0) | (rows < least) | (rows > most)).any(axis=1)).any():
+        received = ", ".join(f"{own:g}" for own in rows[wrong][0])
+        raise ModelError(f"Reduction: {what} in each row, received {received} in row {int(wrong.argmax())}")
+    return rows.astype(np.intp)
+
+
+def _numbered(mesh: SourceMesh, dofs: Any, triangles: Any) -> SourceMesh:
+    """A mesh with rows and faces that are given beside it."""
+    last = len(mesh.points) - 1
+    if dofs is not None:
+        rows = _whole(dofs, (0, 1), (last, 6), f"dofs must be a node from 0 to {last} and 1 to 6")
+        mesh = mesh._replace(dofs=rows - (0, 1))
+    if triangles is not None:
+        faces = _whole(triangles, 0, last, f"triangles must be three nodes from 0 to {last}")
+        mesh = mesh._replace(triangles=faces)
+    return mesh
+
+
 class Skin(NamedTuple):
     """What is kept of a mesh to be seen: points, their shapes, stress, and the faces between them."""
 
@@ -198,9 +219,10 @@ class Reduction(Public):
         mesh: SourceMesh | None = None,
     ) -> None:
         begin, points = time.perf_counter(), np.asarray(points)
-        mesh = mesh or SourceMesh(points, stiffness, mass)
-        rows = mesh.dofs if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
-        free = FreeMesh(points, stiffness, mass, rows, units)
+        mesh = _numbered(mesh or SourceMesh(points, stiffness, mass), dofs, triangles)
+        if rayleigh is not None and np.ndim(damping) == 0 and damping:
+            raise ModelError("Reduction: rayleigh is in place of a damping ratio, received both")
+        free = FreeMesh(points, stiffness, mass, mesh.dofs, units)
         given = placed(interfaces, points, mesh.sets, mesh.facets, free.turns)
         sets = recovered_sets(recover, points, mesh.sets, given)
         forces = nodal_forces(loads, points, mesh.sets, mesh.facets, free.unit)
@@ -221,8 +243,8 @@ class Reduction(Public):
         self.second_order = second_order_forms(held, self.center, T, given, pulled) if pulled else none
         by_unknowns = damping if np.ndim(damping) else mesh.damping if not damping and rayleigh is None else None
         self._settle(0.0 if np.ndim(damping) else float(damping), rayleigh, free.damping(by_unknowns, T))
-        faces = mesh.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
-        self._keep(X, Y, faces, sets, mesh.stress and (lambda kept: mesh.stress(T, kept) * free.stress_unit))
+        stress = mesh.stress and (lambda kept: mesh.stress(T, kept) * free.stress_unit)
+        self._keep(X, Y, mesh.triangles, sets, stress)
         self.loaded = {name: reduced_load(own, X, Y) for name, own in forces.items()}
 
     def _shapes(self, held: HeldMesh, plan: ReductionPlan, loads: Array) -> Array:

@@ -60,6 +60,7 @@ from fem_mbs.contracts.arguments import number as number
 from fem_mbs.contracts.arguments import one_of as one_of
 from fem_mbs.contracts.arguments import or_function as or_function
 from fem_mbs.contracts.arguments import real as real
+from fem_mbs.contracts.arguments import real_or_complex as real_or_complex
 from fem_mbs.contracts.arguments import shaped as shaped
 from fem_mbs.contracts.arguments import shown as shown
 from fem_mbs.contracts.arguments import text as text

@@ -82,6 +82,15 @@ def real(value: object) -> Array | None:
         return None
 
 
+def real_or_complex(value: object) -> Array | None:
+    """The same, also of complex numbers."""
+    try:
+        result = np.array(value)
+    except Exception:  # whatever a user's class raises
+        return None
+    return result if result.dtype.kind == "c" else real(value)
+
+
 def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what: str = "") -> Array:
     """A new array of finite numbers of one of the shapes, or a :class:`ModelError` that begins with ``label``.
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
+from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_complex
 from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
@@ -103,7 +103,7 @@ class Sensitivities(Public):
         ModelError
             If the function returns no numbers, or others in number beside.
         """
-        here = _numbers(query(self.solution))
+        here = real_or_complex(query(self.solution))
         columns = [self._derivative(query, here, *own) for own in self._beside]
         rows = np.stack(columns, axis=-1)
         if relative:
@@ -117,7 +117,7 @@ class Sensitivities(Public):
         noise, again, bends = self._noise, self._again, list[float]()
 
         def difference(own: Variation, beside: Sequence[Any]) -> Any:
-            answers = [_numbers(query(solution)) for solution in beside]
+            answers: list[Any] = [real_or_complex(query(solution)) for solution in beside]
             others = answers if noise is None else [*answers, here]
             if any(answer is None or answer.shape != answers[0].shape for answer in others):
                 raise ModelError(
@@ -323,12 +323,6 @@ def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
                 "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"
             )
     return notes
-
-
-def _numbers(value: Any) -> Any:
-    """An array of real or complex numbers; None if it is not one."""
-    is_complex = isinstance(value, complex | np.ndarray | list | tuple) and np.iscomplexobj(value)
-    return np.array(value) if is_complex else real(value)
 
 
 def _copies(

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.as_joints import as_joints
-from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, real, shown
+from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, real_or_complex, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
 from fem_mbs.lie import so3
@@ -218,13 +218,8 @@ class LinearModel(Public):
 
     def _all(self, given: ArrayLike, of: str) -> Array:
         """All components ``(..., N)``, zero where held."""
-        count = self.system.n_free
-        numbers = real(given)
-        try:
-            d = np.array(given, complex) if numbers is None else numbers
-        except Exception:  # whatever a user's class raises
-            d = np.empty(0)
-        if d.shape[-1:] != (count,) or not np.isfinite(d).all():
+        count, d = self.system.n_free, real_or_complex(given)
+        if d is None or d.shape[-1:] != (count,) or not np.isfinite(d).all():
             raise ModelError(
                 f"LinearModel.{of}: d must be finite numbers (..., {count}), one for each component that is free, "
                 f"received {shown(given)}"

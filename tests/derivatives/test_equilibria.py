@@ -394,7 +394,9 @@ def test_refused() -> None:
     with pytest.raises(mbs.ModelError, match="are of runs; with of="):
         mbs.sensitivities(cantilever, {"EI": 2.0}, 1.0, 0.1, of=mbs.modes)
     with pytest.raises(mbs.ModelError, match="limits are of paths of mbs.statics"):
-        mbs.sensitivities(cantilever, {"EI": 2.0}, of=mbs.modes).limits()
+        (found := mbs.sensitivities(cantilever, {"EI": 2.0}, of=mbs.modes)).limits()
+    with pytest.raises(mbs.ModelError, match="the function must return numbers"):
+        found.of(lambda modes: [1.0, [2.0]])
     with pytest.raises(mbs.ModelError, match="needs t_end and step"):
         mbs.sensitivities(cantilever, {"EI": 2.0})
     with pytest.raises(mbs.ModelError, match="has no argument 'load_end' for a run"):

@@ -383,12 +383,22 @@ def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
         (lambda p, K, M: Reduction(p, K, -M, ENDS), "mass must be positive"),
         (lambda p, K, M: Reduction(p[1:], K, M, ENDS), "stiffness must be"),
         (lambda p, K, M: Reduction(p, K, M, ENDS, modes=999), "modes = 999 are more than"),
+        (lambda p, K, M: Reduction(p, K, M, ENDS, dofs=[(0, 1), (0, 0)]), "1 to 6 in each row, received 0, 0 in row 1"),
+        (lambda p, K, M: Reduction(p, K, M, ENDS, dofs=[(0, 1), (0, 1)]), "two rows belong to one direction"),
+        (lambda p, K, M: Reduction(p, K, M, ENDS, triangles=[(0, 1, -1)]), "triangles must be three nodes from 0"),
+        (lambda p, K, M: Reduction(p, K, M, ENDS, rayleigh=(0, 1), damping=0.1), "in place of a damping ratio"),
         (lambda p, K, M: Reduction.load("nowhere.npz"), "cannot be read as a reduction"),
     ],
 )
 def test_bad_input_is_refused(change: object, message: str) -> None:
     with pytest.raises(mbs.ModelError, match=message):
         change(*brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0))  # type: ignore[operator]
+
+
+def test_functions_that_fail_are_named() -> None:
+    for ends, more in (({"a": Interface.rigid(lambda x: x / "x")}, {}), (ENDS, {"geometric": lambda u: u / "x"})):
+        with pytest.raises(mbs.LawError, match="^Reduction: (interface 'a': the function|geometric) failed: "):
+            Reduction(*brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0), ends, **more)
 
 
 def test_nodes_that_are_elsewhere_are_refused() -> None:
