@@ -39,6 +39,7 @@ from fem_mbs.contracts import (
     number,
     or_function,
     poses,
+    shown,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
@@ -47,7 +48,7 @@ from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
 from fem_mbs.elements.shells.shell import Shell
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LawError, ModelError
 from fem_mbs.lie import so3
 
 LINEAR = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
@@ -198,7 +199,7 @@ class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
 
 def densities(force: Value, moment: Value | None, nodes: int, label: str) -> tuple[Any, Any]:
     """Checked densities of force and moment, or functions of time."""
-    what = f"three finite numbers per length, or three at each of the {nodes} nodes"
+    what = f"three finite numbers, or three at each of the {nodes} nodes"
     first, second = (
         value if callable(value) else array(value, f"{label}: {name}", (3,), (nodes, 3), what=what)
         for name, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
@@ -222,7 +223,7 @@ class CrossFlow:
         Of the fluid, kg/m^3.
     width : float or function of s
         Of the section across the flow, its diameter, in m; a function takes shares of the arc length of the beam from 0
-        to 1, (n,), and returns as many.
+        to 1, (n,), and returns as many, or one.
     coefficient, tangential : float
         Drag coefficients of the flow across and along the beam, both with the width as their length.
     """
@@ -251,7 +252,9 @@ class CrossFlow:
         return result
 
     def _factors(self, s: Array) -> Array:
-        size = np.asarray(self.width(s) if callable(self.width) else self.width + 0.0 * s)
+        size = np.broadcast_to(self.width(s) if callable(self.width) else self.width, s.shape)
+        if not (size >= 0.0).all():
+            raise LawError(f"width of CrossFlow must not be negative, received {shown(size)} at shares {shown(s)}")
         factors: Array = np.array([self.tangential, self.coefficient, self.coefficient])
         return 0.5 * self.density * size[:, None] * factors
 

@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
-from fem_mbs.elements.joints.frames import OnPoints
+from fem_mbs.elements.joints.frames import OnPoints, two_nodes
 from fem_mbs.elements.shapes import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -164,7 +164,7 @@ class LineElement(OnPoints, Element):
 
     def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
-        self.nodes = (a, b)
+        self.nodes = two_nodes(type(self), a, b)
         self.offsets: tuple[Array, ...] = (lever(a, point_a), lever(b, point_b))
         start, end = (node.at(c) for node, c in zip(self.nodes, self.offsets, strict=True))
         self.built = float(np.linalg.norm(end - start))

@@ -163,7 +163,7 @@ class Rope(Element):
         *,
         restitution: UnitInterval = 0.0,
     ) -> None:
-        self.nodes, self.length, self.restitution = (a, b), length, restitution
+        self.nodes, self.length, self.restitution = two_nodes(type(self), a, b), length, restitution
         self.offsets = lever(a, point_a), lever(b, point_b)
         built = float(np.linalg.norm(b.at(self.offsets[1]) - a.at(self.offsets[0])))
         if built > (1.0 + TOO_SHORT) * length:

@@ -266,7 +266,8 @@ def answer(
     try:
         returned = law(*given)
     except Exception as error:
-        raise LawError(f"{owner}: {what} failed{where()}: {error!r}", of_motion=True) from error
+        told = error if isinstance(error, LawError) else repr(error)  # of a law that knows what is wrong
+        raise LawError(f"{owner}: {what} failed{where()}: {told}", of_motion=True) from error
     value = real(returned)
     if value is None or value.shape not in shapes or not (np.abs(value) <= largest).all():
         first = shapes[0]

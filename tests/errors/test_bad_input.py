@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     PointMass,
     RevoluteJoint,
     RigidBody,
+    Rope,
     SphericalJoint,
     SpinUp,
 )
@@ -334,6 +335,10 @@ JOINT: dict[str, Case] = {
     "node with itself": (
         lambda w: RevoluteJoint(w.bob, w.bob, (0, 0, 1)),
         "RevoluteJoint: connects node 'bob' with itself",
+    ),
+    "line of a node with itself": (
+        lambda w: Rope(w.bob, w.bob, 1.0, point_a=(0, 0, 1)),
+        "Rope: connects node 'bob' with itself; give two nodes",
     ),
     "point a node": (lambda w: SphericalJoint(w.bob, w.tip, w.end), "point must be three numbers, received node 'end'"),
     "axis zero": (

@@ -176,7 +176,7 @@ def test_bad_loads_are_refused_by_name() -> None:
     beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), PLAIN, 2, name="spar")
     with pytest.raises(mbs.ModelError, match="DistributedLoad: beam must be a Beam or a Shell, received node"):
         DistributedLoad(beam.nodes[0], (0, 0, 1))  # type: ignore[arg-type]
-    with pytest.raises(mbs.ModelError, match="on Beam 'spar': force must be three finite numbers per length, or three"):
+    with pytest.raises(mbs.ModelError, match="on Beam 'spar': force must be three finite numbers, or three"):
         DistributedLoad(beam, 3.0)
     with pytest.raises(mbs.ModelError, match=r"each of the 3 nodes, received .* of shape \(2, 3\)"):
         DistributedLoad(beam, np.ones((2, 3)))

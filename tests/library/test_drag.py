@@ -124,6 +124,9 @@ def test_bad_input_is_refused_by_name() -> None:
     ):
         with pytest.raises(mbs.ModelError, match=message):
             call()
+    flow = CrossFlow(1.0, lambda s: 0.1 - s)
+    with pytest.raises(mbs.LawError, match=r"width of CrossFlow must not be negative, received array"):
+        flow.by_velocity(np.ones((2, 3)), np.array([0.05, 0.15]))
     model.add(Drag(beam, WATER, fluid=lambda t, x: np.ones(2)), name="gust")
     with pytest.raises(mbs.LawError, match=r"'gust': the velocity of its fluid at t = 0 s must return finite numbers"):
         mbs.simulate(model, 0.1, 0.01)
