@@ -174,7 +174,9 @@ class FixedStep(Public, StepControl):
             if not passed:
                 return False, memory._replace(halvings=0, **changes)
         if plan.end is not None or memory.beyond:  # every step comes by, and _replace takes three times as long
-            memory = FixedStepMemory(memory.begin, memory.target + 1, 0, memory.h, False, *memory[5:])
+            cut = plan.end is not None and plan.end < memory.begin + (memory.target - LEFT_OVER) * memory.h
+            target = memory.target if cut else memory.target + 1  # a run that ended within a step may go on
+            memory = FixedStepMemory(memory.begin, target, 0, memory.h, False, *memory[5:])
         elif starts and halvings and hard <= EASY:
             changes.update(halvings=halvings - 1)
         return True, memory._replace(**changes) if changes else memory

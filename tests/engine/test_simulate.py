@@ -52,6 +52,22 @@ def test_the_last_step_is_cut() -> None:
     np.testing.assert_allclose(mbs.simulate(falling(), 0.2, 0.2).t, [0.0, 0.2])
 
 
+def test_a_run_that_ended_within_a_step_goes_on_with_the_rest_of_it() -> None:
+    """Also where that is the last step, or the last one before a jump."""
+
+    def pull(t: float) -> tuple[float, float, float]:
+        return (0.0, 0.0, -1.0 if t < 0.7 else -3.0)
+
+    pull.jumps = [0.7]  # type: ignore[attr-defined]
+    model = falling(pull)
+    cut = mbs.simulate(model, 0.5, 0.3)
+    for t_end in (0.6, 1.0):
+        rest = mbs.simulate(model, t_end, 0.3, initial=cut.checkpoint)
+        assert rest.t[-1] == t_end
+        fallen = 0.5 * t_end**2 + max(t_end - 0.7, 0.0) ** 2
+        np.testing.assert_allclose(rest.position("bob")[-1], [0, 0, -fallen], rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "times"), [("t_end", (0, 0.1)), ("t_end", ("1", 0.1)), ("step", (1.0, np.nan)), ("step", (1.0, -0.1))]
 )
