@@ -12,7 +12,8 @@ which no more moments are known (docs/theory.md, "Modal body").
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, NamedTuple
+from functools import partial
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,9 +38,8 @@ from fem_mbs.contracts import (
     array,
     checked,
     consecutive,
-    is_symmetric,
     shaped,
-    shown,
+    symmetric,
 )
 from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
@@ -55,11 +55,7 @@ SEEN = 0.4
 
 def inertia_matrix(value: ArrayLike, label: object) -> Array:
     """The inertia of a body from principal values (3,) or a matrix (3, 3), or a :class:`ModelError`."""
-    result = array(value, label, (3,), (3, 3), what="3 principal values or a symmetric 3x3 matrix")
-    if result.shape == (3,):
-        result = np.diag(result)
-    if not is_symmetric(result, 3):
-        raise ModelError(f"{label} must be 3 principal values or a symmetric 3x3 matrix, received {shown(value)}")
+    result = symmetric(value, label, 3, "3 principal values")
     principal = np.linalg.eigvalsh(result)
     if principal[0] < SMALLEST:
         raise ModelError(f"{label} must be positive, received principal values {principal}; a PointMass has none")
@@ -257,18 +253,7 @@ class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
         return Energy(kinetic=kinetic, gravity=-(moment @ motion.gravity))
 
 
-def modal_matrix(value: Any, label: object, size: int | None = None) -> Array:
-    """A symmetric matrix, of the given size, from its rows or its diagonal."""
-    k: Any = size
-    what = "a symmetric matrix or its diagonal" if size is None else f"a symmetric {k} x {k} matrix or {k} numbers"
-    result = array(value, label, (k,), (k, k), what=what)
-    result = np.diag(result) if result.ndim == 1 else result
-    if not is_symmetric(result, len(result)):
-        raise ModelError(f"{label} must be {what}, received {shown(value)}")
-    return result
-
-
-Modal = Annotated[ArrayLike, modal_matrix]
+Modal = Annotated[ArrayLike, partial(symmetric, diagonal="a diagonal")]
 Coupling = Annotated[ArrayLike, shaped((3, None), what="3 x k finite numbers, a column a mode")]
 
 
@@ -324,10 +309,9 @@ class ModalBody(ReducedBody):
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
         self.modal_mass = np.asarray(modal_mass)
         k = len(self.modal_mass)
-        self.modal_stiffness = modal_matrix(modal_stiffness, f"{label}: modal_stiffness", k)
-        self.modal_damping = modal_matrix(
-            np.zeros((k, k)) if modal_damping is None else modal_damping, f"{label}: modal_damping", k
-        )
+        damping = np.zeros(k) if modal_damping is None else modal_damping
+        self.modal_stiffness = symmetric(modal_stiffness, f"{label}: modal_stiffness", k, f"{k} numbers")
+        self.modal_damping = symmetric(damping, f"{label}: modal_damping", k, f"{k} numbers")
         self.translation, self.rotation = (
             np.zeros((3, k))
             if value is None

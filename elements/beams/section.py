@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Positive, Public, array, checked, instance, is_symmetric, number, real, shaped, shown
+from fem_mbs.contracts import Positive, Public, array, checked, instance, number, real, shaped, shown, symmetric
 from fem_mbs.elements.shapes import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
@@ -35,13 +35,6 @@ def _inertia(value: Any, label: object) -> Array:
     return j
 
 
-def _matrix(value: Any, label: object) -> Array:
-    result = array(value, label, (6, 6), what="a finite 6x6 matrix")
-    if not is_symmetric(result, 6):
-        raise ModelError(f"{label} must be symmetric, received\n{result}")
-    return result
-
-
 def _poisson(nu: Any, label: object) -> float:
     value = number(nu, label)
     if not -1.0 < value <= 0.5:
@@ -58,7 +51,7 @@ def _contour(outline: Any, label: object) -> Array:
 
 Place = Annotated[ArrayLike, shaped((2,), what="a place (y, z), two numbers")]
 Poisson = Annotated[float, _poisson]
-Matrix = Annotated[ArrayLike, _matrix]
+Matrix = Annotated[ArrayLike, partial(symmetric, size=6)]
 
 
 @checked
@@ -229,7 +222,7 @@ class BeamSection(Public):
         if time is not None and time.ndim == 0:
             D = number(time, "BeamSection.with_damping: damping") * self.stiffness
         else:
-            D = _matrix(damping, "BeamSection.with_damping: damping")
+            D = symmetric(damping, "BeamSection.with_damping: damping", 6)
         if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
             raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
         return self._changed("with_damping", (damping,), damping=D)

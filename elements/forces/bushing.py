@@ -27,13 +27,12 @@ from fem_mbs.contracts import (
     Numbering,
     RotationLike,
     Vector3,
-    array,
     checked,
-    is_symmetric,
     lever,
     number,
     real,
     shown,
+    symmetric,
 )
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative, two_nodes
 from fem_mbs.errors import ModelError, MotionError
@@ -49,11 +48,7 @@ FREE = 1e-12
 
 def matrix_of_six(value: Any, label: object) -> Array:
     """A symmetric matrix (6, 6) without negative eigenvalues from six numbers or a matrix, or a :class:`ModelError`."""
-    result = array(value, label, (6,), (6, 6), what="six numbers, translations first, or a symmetric 6x6 matrix")
-    if result.shape == (6,):
-        result = np.diag(result)
-    if not is_symmetric(result, 6):
-        raise ModelError(f"{label} must be six numbers or a symmetric 6x6 matrix, received {shown(value)}")
+    result = symmetric(value, label, 6, "six numbers, translations first,")
     units = np.sqrt(np.abs(np.diag(result)))
     units[units == 0.0] = 1.0
     lowest = np.linalg.eigvalsh(result / np.outer(units, units))[0]

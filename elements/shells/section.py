@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, is_symmetric, number, shaped, shown
+from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, number, shaped, shown, symmetric
 from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.errors import ModelError
 
 SHEAR_FACTOR = 5.0 / 6.0
 DRILLING = 0.1
 """Share of the shear stiffness of the membrane, over four, that resists drilling."""
-
-
-def _symmetric(size: int) -> Any:
-    def rule(value: Any, label: object) -> Array:
-        matrix = array(value, label, (size, size), what=f"a symmetric {size}x{size} matrix")
-        if not is_symmetric(matrix, size):
-            raise ModelError(f"{label} must be symmetric, received\n{matrix}")
-        return matrix
-
-    return rule
 
 
 def _plies(value: Any, label: object) -> list[tuple[float, float]]:
@@ -36,7 +27,7 @@ def _plies(value: Any, label: object) -> list[tuple[float, float]]:
     return [(float(angle), float(thickness)) for angle, thickness in table]
 
 
-Symmetric3 = Annotated[ArrayLike, _symmetric(3)]
+Symmetric3 = Annotated[ArrayLike, partial(symmetric, size=3)]
 
 
 Layers = Annotated[ArrayLike, shaped((None, 3), (0, 3), what="angle, bottom and top of each layer")]
@@ -84,7 +75,7 @@ class ShellSection(Public):
 
     def __init__(
         self,
-        stiffness: Annotated[ArrayLike, _symmetric(8)],
+        stiffness: Annotated[ArrayLike, partial(symmetric, size=8)],
         mass: Positive,
         inertia: Positive,
         thickness: Positive,
@@ -158,7 +149,7 @@ class ShellSection(Public):
         A: Symmetric3,
         B: Symmetric3,
         D: Symmetric3,
-        S: Annotated[ArrayLike, _symmetric(2)],
+        S: Annotated[ArrayLike, partial(symmetric, size=2)],
         mass: Positive,
         *,
         inertia: Positive | None = None,

@@ -52,7 +52,6 @@ from fem_mbs.contracts.arguments import direction as direction
 from fem_mbs.contracts.arguments import function as function
 from fem_mbs.contracts.arguments import is_of as is_of
 from fem_mbs.contracts.arguments import is_rotation as is_rotation
-from fem_mbs.contracts.arguments import is_symmetric as is_symmetric
 from fem_mbs.contracts.arguments import listed as listed
 from fem_mbs.contracts.arguments import name_of as name_of
 from fem_mbs.contracts.arguments import named_file as named_file
@@ -63,6 +62,7 @@ from fem_mbs.contracts.arguments import real as real
 from fem_mbs.contracts.arguments import real_or_complex as real_or_complex
 from fem_mbs.contracts.arguments import shaped as shaped
 from fem_mbs.contracts.arguments import shown as shown
+from fem_mbs.contracts.arguments import symmetric as symmetric
 from fem_mbs.contracts.arguments import text as text
 from fem_mbs.contracts.arguments import truth as truth
 from fem_mbs.contracts.arguments import vector as vector

@@ -281,12 +281,18 @@ def direction(value: ArrayLike, label: object) -> Array:
     return np.asarray(result / np.linalg.norm(result))
 
 
-def is_symmetric(matrix: Array, size: int) -> bool:
-    """Whether a matrix is ``(size, size)``, finite and symmetric, whatever the units of its rows."""
-    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
-        return False
-    units = np.sqrt(np.abs(np.diag(matrix)))
-    return bool((np.abs(matrix - matrix.T) <= SYMMETRY_TOLERANCE * np.outer(units, units)).all())
+def symmetric(value: ArrayLike, label: object, size: int | None = None, diagonal: str = "") -> Array:
+    """A matrix that is symmetric, whatever the units of its rows, or a :class:`ModelError` that begins with ``label``.
+
+    Of some ``size``, or any; where there are words for a ``diagonal``, also from that alone.
+    """
+    what = f"{diagonal}{' or ' * bool(diagonal)}a symmetric {f'{size}x{size} ' if size else ''}matrix"
+    result = array(value, label, (size, size), *([(size,)] if diagonal else []), what=what)
+    result = np.diag(result) if result.ndim == 1 else result
+    units = np.sqrt(np.abs(np.diag(result)))
+    if len({*result.shape}) > 1 or (np.abs(result - result.T) > SYMMETRY_TOLERANCE * np.outer(units, units)).any():
+        raise ModelError(f"{label} must be {what}, received {shown(value)}")
+    return result
 
 
 def is_of(value: object, module: str, *kinds: str) -> bool:

@@ -158,8 +158,8 @@ def test_statics_rests_the_amplitudes() -> None:
 @pytest.mark.parametrize(
     ("masses", "message"),
     [
-        (([1.0, 2.0], [1.0, 2.0, 3.0]), "modal_stiffness must be a symmetric 2 x 2 matrix or 2 numbers"),
-        (([[1.0, 0.5], [0.0, 1.0]], [1.0, 2.0]), "modal_mass must be a symmetric matrix or its diagonal"),
+        (([1.0, 2.0], [1.0, 2.0, 3.0]), "modal_stiffness must be 2 numbers or a symmetric 2x2 matrix"),
+        (([[1.0, 0.5], [0.0, 1.0]], [1.0, 2.0]), "modal_mass must be a diagonal or a symmetric matrix"),
         (([1.0], [1.0], [[9.0], [0], [0]]), "its masses are not those of a body"),
         (([1.0], [1.0], [1.0, 0, 0]), "translation must be 3 x k finite numbers"),
         (([1.0], [np.nan]), "modal_stiffness must be"),

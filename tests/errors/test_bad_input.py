@@ -250,14 +250,14 @@ SECTIONS: dict[str, Case] = {
     "radii exchanged": (lambda w: BeamSection.tube(1, 2, 1, 0.3, 1), "inner_radius 2.0 must be less than outer_radius"),
     "stiffness text": (
         lambda w: BeamSection.general("K", np.eye(6)),
-        "stiffness must be a finite 6x6 matrix, received 'K'",
+        "stiffness must be a symmetric 6x6 matrix, received 'K'",
     ),
     "stiffness indefinite": (
         lambda w: BeamSection.general(-np.eye(6), np.eye(6)),
         "stiffness must be positive definite",
     ),
     "damping nan": (lambda w: SECTION.with_damping(NAN), "damping must be a finite number, received nan"),
-    "damping text": (lambda w: SECTION.with_damping("low"), "damping must be a finite 6x6 matrix, received 'low'"),
+    "damping text": (lambda w: SECTION.with_damping("low"), "damping must be a symmetric 6x6 matrix, received 'low'"),
     "mass of no form": (
         lambda w: BeamSection.general(1e-9 * np.eye(6), 1e-9 * np.diag([1, 2, 3, 1, 1, 1])),
         "mass must have the form [[m I, -m c~], [m c~, J]]",

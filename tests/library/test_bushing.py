@@ -128,7 +128,7 @@ def test_too_far_is_refused() -> None:
         ((3.0,), "Bushing on node 'ground', node 'end': stiffness must be six numbers, translations first, or a"),
         (((1, 2, 3),), "stiffness must be six numbers"),
         (((1, 2, 3, 4, 5, -1.0),), "stiffness must not be negative in any direction"),
-        ((np.eye(6) + np.eye(6, k=1),), "stiffness must be six numbers or a symmetric 6x6 matrix"),
+        ((np.eye(6) + np.eye(6, k=1),), "stiffness must be six numbers, translations first, or a symmetric 6x6 matrix"),
         ((np.eye(6) + 2 * (np.eye(6, k=1) + np.eye(6, k=-1)),), "stiffness must not be negative in any direction"),
         ((np.ones(6), -0.1), "damping must be at least 0, received -0.1"),
         ((np.ones(6), -np.ones(6)), "damping must not be negative in any direction"),

@@ -120,7 +120,7 @@ def test_what_no_section_is() -> None:
         mbs.statics(model).shell_stress("strip")
     with pytest.raises(ModelError, match="must be positive definite"):
         ShellSection.general(-A, A, A, np.eye(2), mass=1.0)
-    with pytest.raises(ModelError, match="must be symmetric"):
+    with pytest.raises(ModelError, match="must be a symmetric 3x3 matrix, received"):
         ShellSection.general(A + np.eye(3, k=1), A, A, np.eye(2), mass=1.0)
     with pytest.raises(ModelError, match=r"at least one pair \(angle, thickness > 0\)"):
         ShellSection.laminate([(0, 0)], **MATERIAL)
