@@ -10,7 +10,7 @@ from zlib import crc32
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl, easy
+from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl
 
 MAX_HALVINGS, OF_START = 8, 12
 """Of a step without a solution, and of a hard start."""
@@ -161,7 +161,7 @@ class FixedStep(Public, StepControl):
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(
-        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness = easy
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness
     ) -> tuple[bool, FixedStepMemory]:
         """Accept every step that crosses no kink of a law, and is no hard start."""
         changes: dict[str, Any] = {}

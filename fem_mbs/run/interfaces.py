@@ -118,11 +118,6 @@ Hardness = Callable[[], float]
 """How far the equations bend within a step: above 1, further than a step of a start can follow."""
 
 
-def easy() -> float:
-    """The hardness of a step that is not asked for it."""
-    return 0.0
-
-
 class StepControl(Protocol):
     """How long steps are: like a method it is data and pure functions, and what it remembers is its memory."""
 
@@ -143,7 +138,7 @@ class StepControl(Protocol):
         """The memory after a step that has no solution; None to give up."""
 
     def judge(
-        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness = easy
+        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness
     ) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it; above 1, it is too hard for a start."""
 

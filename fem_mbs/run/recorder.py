@@ -11,7 +11,6 @@ from pathlib import Path as FilePath
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import (
@@ -23,11 +22,8 @@ from fem_mbs.contracts import (
     UnilateralBatch,
     checked,
     named_file,
-    real,
-    shown,
 )
 from fem_mbs.contracts.unilateral import FORCES
-from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep, Between, Selection, StepSequence
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
@@ -91,14 +87,6 @@ class AtTimes:
                 yield state
             else:
                 yield self.between(before, state.before or state, (t - before.t) / (state.t - before.t))
-
-
-def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
-    """A list of times or of load factors, or a :class:`ModelError`."""
-    result = real(values)
-    if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be a list of {what}, received {shown(values)}")
-    return result
 
 
 FORGOTTEN = 3.0

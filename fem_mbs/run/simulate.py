@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
-from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, checked, number, shown
 from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.files.store.recorder import in_file
@@ -27,7 +28,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Callback, Checkpoint, Recorder, StepControl
-from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store, output_times
+from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep
@@ -110,12 +111,7 @@ def simulate(
     if t_end <= begin:
         raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
     control.begin(method, begin, t_end)
-    output = None if times is None else snapped(output_times(times, "simulate: times"), begin, t_end)
-    if output is not None and (output[0] < begin or output[-1] > t_end or (np.diff(output) <= 0.0).any()):
-        raise ModelError(
-            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
-            f"received {shown(times)}"
-        )
+    output = None if times is None else _output(times, begin, t_end)
     show = progress_bar(progress, begin, t_end, "simulate", "s")
     started = time.perf_counter()
     system = System(model, t_end)
@@ -149,6 +145,17 @@ def simulate(
         to = store if isinstance(store, Store) else Store(store)
         recorder = in_file(integration, to, selection, watched, started)
     return run_to_end(integration, recorder, watched, callback, show)
+
+
+def _output(times: ArrayLike, begin: float, t_end: float) -> Array:
+    """Times of output, which a run passes one after the other."""
+    result = snapped(array(times, "simulate: times", (None,), what="a list of times"), begin, t_end)
+    if result[0] < begin or result[-1] > t_end or (np.diff(result) <= 0.0).any():
+        raise ModelError(
+            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
+            f"received {shown(times)}"
+        )
+    return result
 
 
 @checked

@@ -10,7 +10,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.runge_kutta import WITH_ESTIMATE
-from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl, easy
+from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
@@ -162,12 +162,7 @@ class VariableStep(Public, StepControl):
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
     def judge(
-        self,
-        memory: VariableStepMemory,
-        plan: Plan,
-        error: float | None,
-        kinks: Kinks | None,
-        hardness: Hardness = easy,
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness
     ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 

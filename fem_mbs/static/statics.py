@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
-from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, array, checked, number, shown
 from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
@@ -27,7 +27,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import AcceptedStep, Callback
-from fem_mbs.run.recorder import MemoryRecorder, output_times
+from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
 from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, Stats, constant, proportional, snapped
@@ -247,7 +247,7 @@ def _with_grid(stops: Array, first: float, last: float, step: float) -> Array:
 
 def _output(loads: ArrayLike, first: float, last: float, arc_length: bool) -> Array:
     """Load factors of output, which a path can reach."""
-    result = output_times(loads, "statics: loads", "load factors")
+    result = array(loads, "statics: loads", (None,), what="a list of load factors")
     low, high = sorted((first, last))
     if not arc_length and (result.min() < low or result.max() > high):
         raise ModelError(f"statics: loads must be between {low:g} and {high:g}, received {shown(loads)}")

@@ -376,7 +376,7 @@ def test_channels_of_a_path_of_equilibria(group: str) -> None:
         (0.5, "times must be a list of times"),
         ("now", "times must be a list of times"),
         (["a", "b"], "times must be a list of times"),
-        ([0.1, np.nan], "times must be a list of times"),
+        ([0.1, np.nan], "times must be finite"),
         ([[0.1, 0.2]], "times must be a list of times"),
     ],
 )

@@ -38,7 +38,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import redundant_joints
 from fem_mbs.lie import so3
 from fem_mbs.linear.solvers import LinearSolver
-from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamiltonian, solve_symplectic
+from fem_mbs.methods.comparison.symplectic import ROUNDING, SymplecticProblem, check_hamiltonian
 from fem_mbs.newton import Newton, solve
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
@@ -272,8 +272,9 @@ class LieEuler(Method):
     def step(self, system: System, state: State, h: float, memory: Nothing) -> Step:
         with np.errstate(over="ignore", invalid="ignore"):
             if self.form == "symplectic":
-                new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)
-                return Step(system.accept(new), memory, report)
+                problem = SymplecticProblem(system, state, h)
+                found = solve(problem, problem.guess(), self.newton, tolerances=ROUNDING)
+                return Step(system.accept(problem.result(*found.unknown)), memory, found.report)
             equations = self.equations(system, state, h)
             unknown = equations.predict(equations.formulas.guess, state.multipliers)
             solution = solve(equations, unknown, self.newton)

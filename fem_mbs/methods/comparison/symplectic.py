@@ -20,12 +20,10 @@ import numpy as np
 from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.alpha.step import Linearization
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
+from fem_mbs.contracts import Element, Motion, RateSensitivities, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
 from fem_mbs.lie import se3
-from fem_mbs.newton import Newton
-from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import mass_entries, mass_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY, flat
@@ -257,9 +255,3 @@ class SymplecticProblem:
             for values, least in ((force, 0.0), (parts, TINY))
         )
         return float(np.max(np.divide(largest, sizes)))
-
-
-def solve_symplectic(problem: SymplecticProblem, newton: Newton) -> tuple[State, Report]:
-    """The state at the end of a step, and how the step went."""
-    found = newton_solve(problem, problem.guess(), newton, tolerances=ROUNDING)
-    return problem.result(*found.unknown), found.report
