@@ -17,10 +17,11 @@ from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.equilibria import moved
 from fem_mbs.derivatives.parameters import STEP, Variation
+from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel, linearize
 from fem_mbs.modal.modes import Modes, modes
@@ -46,6 +47,20 @@ class EigenRates(NamedTuple):
     modes: Array
     """Of the free components of the modes ``(n_free, count)``, as they are scaled."""
 
+    @property
+    def known(self) -> BoolArray:
+        """Which modes have derivatives, ``(count,)``."""
+        return np.asarray(np.isfinite(self.modes).all(axis=0))
+
+    def moved(self, x: Array, by: float) -> Array:
+        """Modes ``x`` (n_free, count) moved along; as they were where they have no derivatives."""
+        change = np.where(self.known, self.modes, 0.0)
+        return x + by * (change if np.iscomplexobj(x) else change.real)
+
+    def told(self, shapes: Array, own: Array) -> tuple[Array, Array]:
+        """Motions of nodes and of internal variables in modes that were moved; none without derivatives."""
+        return np.where(self.known[:, None, None], shapes, np.nan), np.where(self.known[:, None], own, np.nan)
+
 
 def analysed(
     of: Callable[..., Any],
@@ -62,6 +77,8 @@ def analysed(
 
     def ask(function: Callable[..., Any], model: Any, state: State | None, options: dict[str, Any]) -> Any:
         at = {} if state is None else {"initial" if function is buckling else "state": state}
+        if twice := at.keys() & options.keys():
+            raise ModelError(f"Sensitivities.about: {twice.pop()} is the one of at=, which moves with the parameters")
         return function(model, **at, **options)
 
     found, notes = ask(of, *here, arguments), list[str]()
@@ -69,7 +86,9 @@ def analysed(
     if of is buckling:
         others, notes = buckling_beside(found, variations, arguments.get("ramp", True))
     else:
-        function, options = (linearize, {}) if of is modes else (of, arguments)
+        function, options = of, arguments
+        if of is modes:
+            function, options = linearize, {name: own for name, own in arguments.items() if name == "state"}
         pairs = [zip(own.models, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
         others = [[ask(function, model, state, options) for model, state in own] for own in pairs]
         if of is modes:
@@ -86,14 +105,11 @@ def modes_beside(
     rates, notes = _rates(linear.system, _of_motion(linear, damped), variations, others, found.eigenvalues, x, linear.M)
     result: list[list[Modes]] = []
     for own, rate, beside in zip(variations, rates, linears, strict=True):
-        known = np.asarray(np.isfinite(rate.modes).all(axis=0))
-        change = np.where(known, rate.modes, 0.0) if np.iscomplexobj(x) else np.where(known, rate.modes.real, 0.0)
         result.append([])
         for by, each in zip(own.shifts, beside, strict=True):
-            d = (x + by * change).T
-            shapes = np.where(known[:, None, None], each.node_motions(d), np.nan)
-            variables = np.where(known[:, None], each.own_motions(d), np.nan)
-            result[-1].append(Modes(found.eigenvalues + by * rate.values, shapes, variables, each, found.damped))
+            d = rate.moved(x, by).T
+            motions = rate.told(each.node_motions(d), each.own_motions(d))
+            result[-1].append(Modes(found.eigenvalues + by * rate.values, *motions, each, found.damped))
     return result, notes
 
 
@@ -113,7 +129,7 @@ def buckling_beside(
     rates, notes = _rates(system, matrices, variations, others, found.factors - first, x, None)
     return [
         [
-            Buckling(found.factors + by * rate.values.real, *shaped(linear, x + by * rate.modes.real), linear)
+            Buckling(found.factors + by * rate.values.real, *rate.told(*shaped(linear, rate.moved(x, by))), linear)
             for by in own.shifts
         ]
         for own, rate in zip(variations, rates, strict=True)

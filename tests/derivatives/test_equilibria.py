@@ -208,6 +208,41 @@ def test_modes_by_formula() -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-5)
 
 
+def test_modes_about_a_state_that_is_given() -> None:
+    """It stays, also in the models beside: a pendulum held aside by a spring."""
+
+    def arm(mass: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -10.0))
+        node = model.add_node((1.0, 0, 0))
+        model.add(RigidBody(node, mass, (1.0, 1.0, 1.0)))
+        model.add(JointSpring(model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0))), 40.0))
+        return model
+
+    state = mbs.statics(arm(2.0)).state(-1)
+    rate = mbs.sensitivities(arm, {"mass": 2.0}, of=mbs.modes, state=state).of(lambda m: m.angular)["mass"]
+    ahead, back = (mbs.modes(arm(mass), state=state).angular for mass in (2.001, 1.999))
+    np.testing.assert_allclose(rate, (ahead - back) / 0.002, rtol=1e-6)
+    with pytest.raises(mbs.ModelError, match="state is the one of at="):
+        mbs.sensitivities(arm, {"mass": 2.0}, of=mbs.statics).about(mbs.modes, state=state)
+
+
+def test_buckling_loads_that_are_two() -> None:
+    """Of a round column, whose loads grow with its stiffness; one of them alone has no derivative that is told."""
+
+    def column(E: float) -> mbs.Model:
+        model = mbs.Model()
+        beam = Beam.line(model, (0, 0, 0), (0, 0, 1), BeamSection.circle(0.01, E, 0.3, 7800.0), 4)
+        model.fix(beam.nodes[0])
+        model.add(Force(beam.nodes[-1], (0, 0, -1.0)))
+        return model
+
+    found = mbs.sensitivities(column, {"E": 2e11}, of=mbs.buckling, count=2)
+    rates = found.of(lambda b: b.factors / found.solution.factors, relative=True)["E"]
+    np.testing.assert_allclose(rates, 1.0, rtol=1e-3)  # strains fall as it stiffens
+    with pytest.raises(mbs.ModelError, match="of mode 1: there are more modes with this eigenvalue"):
+        mbs.sensitivities(column, {"E": 2e11}, of=mbs.buckling).of(lambda b: b.factors)
+
+
 def test_modes_that_share_a_frequency() -> None:
     """A square beam: of a stiffness about one axis one branch has no derivative, the other the square root's."""
 
