@@ -49,16 +49,8 @@ class ReducedBasis(NamedTuple):
 class HeldMesh:
     """A mesh with its interfaces, grounded at the unknowns ``ground``; ``solve`` factorises a positive definite matrix.
 
-    Attributes
-    ----------
-    mesh, rest : FreeMesh, (n, N)
-        Unknowns of the mesh are ``rest @ y``.
-    K, M : (N, N)
-        Of the unknowns ``y``.
-    G : (6p, N)
-        Motions of interfaces.
-    weights : (n, N)
-        By which modes of one frequency are parted.
+    Unknowns of the mesh are ``rest @ y``, ``rest`` (n, N); ``K``, ``M`` (N, N) are of ``y``, ``G`` (6p, N) has the
+    motions of interfaces, ``weights`` (n, N) part modes of one frequency.
     """
 
     def __init__(self, mesh: FreeMesh, attached: Attached, ground: IntArray, solve: Solver) -> None:

@@ -65,18 +65,9 @@ class FloatingFrame(NamedTuple):
 class Attachments:
     """Interfaces of bodies as they are attached, by which their frames are found.
 
-    Parameters
-    ----------
-    places : (n, p, 3)
-        Of the interfaces as built, from the reference points.
-    P : (n, 6, K)
-        Of the coordinates; those without motion of the frame have ``P q = 0``.
-    axes : (n, p, 3, 3)
-        Of the nodes in those of the body, as built.
-    size : (n,)
-        Of the bodies.
-
-    All may have one row for all bodies.
+    ``places`` (n, p, 3) are from the reference points, ``axes`` (n, p, 3, 3) those of the nodes in those of the body,
+    both as built; coordinates without motion of the frame have ``P q = 0``, ``P`` (n, 6, K). All may have one row for
+    all bodies, beside their ``size`` (n,).
     """
 
     def __init__(self, places: Array, P: Array, axes: Array, size: Array) -> None:
@@ -120,16 +111,10 @@ class Attachments:
 class FrameRates:
     """How the frame and the coordinates move with velocities ``v`` (n, K) of interfaces, body axes, and amplitudes.
 
-    Attributes
-    ----------
-    V, A : (n, 6)
-        Velocity of the frame, and its derivative: of its components.
-    q_dot, q_ddot : (n, K)
-        Rates of the coordinates.
-    N : (n, 6, K)
-        ``V_0 = N z`` and ``q' = z - L V_0`` of ``z = D v``; ``D`` (n, p, 6, 6) and ``L`` (n, 6p, 6) without amplitudes.
-    E : (n, p, 6, 6)
-        How ``q'`` changes with ``q`` at constant velocities of interfaces and frame.
+    ``V``, ``A`` (n, 6) are the velocity of the frame and the derivative of its components, ``q_dot``, ``q_ddot`` (n, K)
+    the rates of the coordinates. ``N`` (n, 6, K): ``V_0 = N z`` and ``q' = z - L V_0`` of ``z = D v``; ``D`` (n, p, 6,
+    6) and ``L`` (n, 6p, 6) are without amplitudes. ``E`` (n, p, 6, 6) tells how ``q'`` changes with ``q`` at constant
+    velocities of interfaces and frame.
     """
 
     def __init__(self, attached: Attachments, d: Array, v: Array, v_dot: Array) -> None:

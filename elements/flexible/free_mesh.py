@@ -37,18 +37,10 @@ def square(value: Any, label: object) -> Any:
 
 
 class FreeMesh:
-    """A mesh that nothing holds, in m, kg, s.
+    """A mesh that nothing holds, in m, kg, s: nodes ``points`` (n, 3), stiffness ``K`` and mass ``M`` (N, N).
 
-    Attributes
-    ----------
-    points : (n, 3)
-        Its nodes.
-    K, M : (N, N)
-        Stiffness and mass.
-    dofs : (N, 2)
-        Node and axis, both from 0, of each row; by default x, y, z of one node after the other.
-    unit : float
-        Length of the mesh as given, in m.
+    ``dofs`` (N, 2) are node and axis, both from 0, of each row, by default x, y, z of one node after the other;
+    ``unit`` is the length of the mesh as given, in m.
     """
 
     def __init__(self, points: Array, stiffness: Any, mass: Any, dofs: IntArray | None, units: str) -> None:

@@ -289,14 +289,9 @@ class StepMatrices:
     def formulas(self, of_guess: Array, alone: Array, moves: Array) -> tuple[Any, Any, Any]:
         """Newmark's formulas, and what guesses miss: from ``x`` to ``i``, and from ``o`` and ``x`` to the next ``x``.
 
-        Parameters
-        ----------
-        of_guess : (s, 4)
-            What the guess has of what the last two have missed, of the increment, then of multipliers.
-        alone : (s, 1)
-            One where nothing was missed before, else zero.
-        moves : (s, 1)
-            One where the guess begins with that of constant acceleration, zero where it stays at the start.
+        ``of_guess`` (s, 4) is what the guess has of what the last two have missed, of the increment, then of
+        multipliers; ``alone`` (s, 1) is one where nothing was missed before, ``moves`` (s, 1) where the guess begins
+        with that of constant acceleration, zero where it stays at the start.
         """
         run, weights, each = self.run, self.weights, self._each
         x, i, o = run.x, run.i, run.o

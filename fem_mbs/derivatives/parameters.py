@@ -102,18 +102,9 @@ def refined(differences: Iterable[Any]) -> tuple[Any, float]:
 
 
 class ParameterSet:
-    """Named numbers and arrays of numbers, and the function that builds a model of them.
+    """Named numbers and arrays of numbers, and the function that builds a model of them, given as keyword arguments.
 
-    Parameters
-    ----------
-    build : function
-        Takes the parameters as keyword arguments; returns a new :class:`Model`.
-    values : dict
-        Numbers, or arrays of numbers, by name.
-    scale : dict
-        Sizes that tell how far they are varied; by default their values.
-    label : str
-        The function that was called.
+    ``scale`` has sizes that tell how far they are varied, by default their values; ``label`` is the function called.
     """
 
     def __init__(

@@ -63,14 +63,8 @@ class _Shifted(LocalNumbering):
 class Together:
     """A batch of ``parts``, and copies of it.
 
-    Parameters
-    ----------
-    batch
-        That of one instant.
-    number, sizes
-        What has numbered it, and how much there is of an instant.
-    end : float
-        After which functions of time are not asked.
+    ``number`` has numbered that of one instant, of which ``sizes`` says how much there is; functions of time are not
+    asked after ``end``.
     """
 
     def __init__(self, batch: Any, parts: Sequence[Any], number: Numbering, sizes: Sizes, end: float) -> None:

@@ -79,13 +79,7 @@ class Closing:
         return float(np.abs(self._gaps(self._evaluate(pose))).max(initial=0.0))
 
     def close(self, pose: Motion) -> Motion:
-        """Closed joints near a place.
-
-        Raises
-        ------
-        ModelError
-            If there are none; names those that stay open.
-        """
+        """Closed joints near a place, or a :class:`ModelError` that names those that stay open."""
         evaluation, none = self._evaluate(pose), np.zeros_like(self.units)
         for _ in range(CLOSINGS):
             size = float(np.linalg.norm(self._gaps(evaluation)))

@@ -133,12 +133,8 @@ def describe_leaning(system: System, found: dict[Element, IntArray]) -> str:
 def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, when: str) -> bool:
     """Have the system solve with equations that repeat each other, if there are more than it knows of.
 
-    Raises
-    ------
-    ModelError
-        If their drives contradict each other.
-    SingularSystemError
-        If they repeat each other at this position alone.
+    A :class:`ModelError` if their drives contradict each other, a :class:`SingularSystemError` if they repeat each
+    other at this position alone.
     """
     if surplus(causes) <= known_surplus(system):
         return False
@@ -175,13 +171,7 @@ def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> N
 
 
 def independent(system: System) -> IntArray:
-    """Equations of which none repeats others, where the system was found to have such.
-
-    Raises
-    ------
-    ModelError
-        If there are too many of them to tell.
-    """
+    """Equations of which none repeats others, or a :class:`ModelError` if too many do to tell."""
     if system.redundant is None:
         return np.arange(system.m)
     if system.redundant.basis.shape[1] < system.redundant.surplus:

@@ -43,12 +43,8 @@ DENSE = 200
 def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> Array:
     """Raise :class:`SingularSystemError` if accelerations are not unique; have joints that repeat each other handled.
 
-    Where reactions are asked for, it is logged which are not unique. Returns the stored values of the leading matrix.
-
-    Raises
-    ------
-    SingularSystemError
-        Also if equations repeat each other at this position alone.
+    It is raised, too, if these do so at this position alone. Where reactions are asked for, it is logged which are not
+    unique. Returns the stored values of the leading matrix.
     """
     values = leading_matrix(system, evaluation)
     matrix = system.solver.matrix(values)

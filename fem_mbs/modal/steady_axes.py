@@ -38,14 +38,10 @@ APART = 3.0
 def steady_axes(system: System, evaluation: Evaluation, still: bool = False) -> tuple[Array, Array, str]:
     """Axes in which the equations about a motion are constant: those of the bodies where they will do.
 
-    With ``still``, those that stand still where they will do, then those of the bodies.
-
-    Returns
-    -------
-    (n, 2, 3), (k, 3), str
-        Angular velocities in rad/s, world frame, of the axes from which the displacement and the rotation of every node
-        are seen, and internal variables; and what keeps the equations from being constant in any axes, empty if they
-        are, or if nothing turns steadily.
+    With ``still``, those that stand still where they will do, then those of the bodies. Returns angular velocities in
+    rad/s, world frame, of the axes from which the displacement and the rotation of every node are seen, ``(n, 2, 3)``,
+    and internal variables, ``(k, 3)``; and what keeps the equations from being constant in any axes, empty if they are,
+    or if nothing turns steadily.
     """
     motion, n, varies = evaluation.motion, system.n, ""
     spins = np.matvec(motion.R, motion.V[:, 3:])

@@ -79,16 +79,9 @@ class Loading(NamedTuple):
 
 
 class Equations:
-    """The equations of rest of a system.
+    """The equations of rest of a system whose loads grow.
 
-    Parameters
-    ----------
-    system : System
-        The frozen model.
-    loading : Loading
-        How its loads grow.
-    near : Point, optional
-        Where they are solved, and drives do not refuse; by default as built, at the start of the loading.
+    They are solved near a point, where drives do not refuse; by default as built, at the start of the loading.
     """
 
     def __init__(self, system: System, loading: Loading, near: Point | None = None) -> None:

@@ -135,18 +135,8 @@ class PathPoint(NamedTuple):
 class EquilibriumPath:
     """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
 
-    Parameters
-    ----------
-    equations : Equations
-        Of the model and its loading.
-    point : Point
-        The first equilibrium.
-    newton : Newton
-        How each next one is solved for.
-    arc_length : bool
-        Measure steps by the motion and the load factor; else by the load factor alone.
-    step : float, optional
-        Length of all steps, but of those that fail; by default each is chosen by the iterations of the last one.
+    Steps are measured by the load factor alone, with ``arc_length`` by motion and load factor. All have the length
+    ``step``, but those that fail; by default each is chosen by the iterations of the last one.
     """
 
     def __init__(

@@ -45,16 +45,9 @@ class TurningEquations(Equations):
     Motions of everything along the axis and about it change nothing where nothing resists them. One component of such
     a motion is then held by a spring, which carries no force, as no force of the model is left that could load it.
 
-    Parameters
-    ----------
-    system : System
-        The frozen model.
-    omega, point : (3,)
-        Angular velocity of the frame, and a point of its axis, from the origin of the system.
-    turning : (n,)
-        True for nodes that turn; the others rest in the world.
-    given : State or None
-        Near which they are solved, and whose time is that of loads and drives; by default as built, at t = 0.
+    ``omega`` and ``point`` (3,) are the angular velocity of the frame and a point of its axis, from the origin of the
+    system; ``turning`` (n,) says which nodes turn, the others rest in the world. They are solved near the state
+    ``given``, whose time is that of loads and drives; by default as built, at t = 0.
     """
 
     label, what = "steady_rotation", "steady rotation"
