@@ -89,8 +89,8 @@ class Interface(Public):
         point : (3,), optional
             Where the interface is, in the mesh; by default the weighted mean of its nodes.
         weights : (k,), optional
-            Of the nodes, such as the area that belongs to each; by default those of the mesh if it has faces there,
-            else all alike.
+            Of the nodes in the order of their list, else of their numbers, such as the area that belongs to each; by
+            default those of the mesh if it has faces there, else all alike.
         """
         return cls("average", nodes, point, weights)
 
@@ -131,7 +131,7 @@ def recovered_sets(
         nodes = chosen(selection, points, sets, label)
         if not len(nodes):
             raise ModelError(f"{label} has no nodes of the mesh; look at its box, its function and the units")
-        if name in result and not np.array_equal(nodes, result[name]):
+        if name in result and not np.array_equal(np.sort(nodes), np.sort(result[name])):
             raise ModelError(f"{label}: an interface has this name; give another one")
         result[name] = nodes
     return result
@@ -158,7 +158,7 @@ def called(label: str, function: Callable[[Any], Any], given: Any) -> Any:
 
 
 def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: str) -> IntArray:
-    """Numbers of the nodes of a selection, or a :class:`ModelError`."""
+    """Numbers of the nodes of a selection, each once, in the order of a list; or a :class:`ModelError`."""
     if isinstance(selection, str):
         if selection not in sets:
             known = ", ".join(map(repr, sets)) or "none"
@@ -174,10 +174,10 @@ def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: s
         corners, reach = given.astype(float), ROUNDING * float(np.ptp(points, axis=0).max())
         inside = (points >= corners[0] - reach) & (points <= corners[1] + reach)
         return np.flatnonzero(inside.all(axis=1))
-    result = np.unique(given.astype(np.intp))
-    if len(result) and not (0 <= result[0] and result[-1] < len(points)):
-        raise ModelError(f"{label}: node {result[[0, -1]]} is not one of the {len(points)} of the mesh, counted from 0")
-    return result
+    numbers, first = np.unique(given.astype(np.intp), return_index=True)
+    if len(wrong := numbers[(numbers < 0) | (numbers >= len(points))]):
+        raise ModelError(f"{label}: node {wrong[0]} is not one of the {len(points)} of the mesh, counted from 0")
+    return numbers[np.argsort(first)]
 
 
 class Facets(NamedTuple):

@@ -186,20 +186,10 @@ SETTLED = 1e-7
 
 
 def consistent_start(system: System, given: State | None = None) -> State:
-    """State with consistent accelerations and multipliers (Arnold, Cardona, Bruels 2015, eq. 19).
+    """State with consistent accelerations and multipliers (Arnold, Cardona, Bruels 2015, eq. 19); fails as `mbs.start`.
 
-    Parameters
-    ----------
-    given : State, optional
-        Time, configuration and velocities to start from; by default t = 0 and what the model says. The velocities of a
-        run obey the joints to its own accuracy, so these are projected.
-
-    Raises
-    ------
-    ModelError
-        If nothing can move, a joint is open, the initial velocities violate it, or an element breaks its contract.
-    SingularSystemError
-        If accelerations or multipliers are not unique; names the nodes or joints.
+    It has the time, configuration and velocities that are ``given``, by default t = 0 and what the model says. The
+    velocities of a run obey the joints to its own accuracy, so these are projected.
     """
     check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)

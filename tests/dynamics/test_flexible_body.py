@@ -395,6 +395,20 @@ def test_bad_input_is_refused(change: object, message: str) -> None:
         change(*brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0))  # type: ignore[operator]
 
 
+def test_nodes_go_in_the_order_of_their_list() -> None:
+    """Weights belong to them so, and points that are kept."""
+    points, K, M = brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0)
+    first, mixed = np.flatnonzero(points[:, 0] == 0.0), np.random.default_rng(0).permutation(4)
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    own, same = (
+        Reduction(points, K, M, {"a": Interface.average(first[order], weights=weights[order])}, recover={"s": [9, 2]})
+        for order in (np.arange(4), mixed)
+    )
+    np.testing.assert_allclose(own.center + own.places, weights @ points[first][None] / 10.0, atol=1e-12)
+    np.testing.assert_allclose(same.stiffness, own.stiffness, atol=1e-9 * np.abs(own.stiffness).max())
+    np.testing.assert_allclose(own.surface.points[own.rows_at("s", "")] + own.center, points[[9, 2]], atol=1e-12)
+
+
 def test_functions_that_fail_are_named() -> None:
     for ends, more in (({"a": Interface.rigid(lambda x: x / "x")}, {}), (ENDS, {"geometric": lambda u: u / "x"})):
         with pytest.raises(mbs.LawError, match="^Reduction: (interface 'a': the function|geometric) failed: "):
