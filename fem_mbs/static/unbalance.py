@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Element, ElementOrName, NodeOrName, Path, Public, checked, of_kind, real, shown
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.modal.turned import TurnedModel
@@ -51,6 +51,8 @@ def unbalance_response(
     ------
     ModelError
         As :func:`campbell`, and if a node does not exist or does not turn, or a speed is zero.
+    SingularSystemError
+        At a critical speed without damping.
 
     Notes
     -----
@@ -96,7 +98,13 @@ def _answer(linear: LinearModel, forces: Array, w: float) -> Array:
     A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
     B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])
     whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
-    return np.asarray(splu(whole).solve(np.append(force, np.zeros(len(rows))))[: len(force)])
+    try:
+        return splu(whole).solve(np.append(force, np.zeros(len(rows))))[: len(force)]
+    except RuntimeError:
+        raise SingularSystemError(
+            f"unbalance_response: {w:g} rad/s is a critical speed, at which nothing bounds the whirl: look beside it, "
+            "or give the bearings damping"
+        ) from None
 
 
 def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:

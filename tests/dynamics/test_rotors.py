@@ -565,6 +565,8 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [1.0], {"disk": 1.0})
     with pytest.raises(mbs.ModelError, match="unbalance: node 'ground' does not turn; name nodes of the rotor"):
         mbs.unbalance_response(model, [1.0], {"ground": 1.0})
+    with pytest.raises(mbs.SingularSystemError, match="10 rad/s is a critical speed"):
+        mbs.unbalance_response(rigid_rotor((500.0, 500.0)), [10.0], {"disc": 1.0})
 
 
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
