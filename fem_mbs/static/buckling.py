@@ -39,6 +39,8 @@ FARTHEST = 1e6
 """Motion, against the extent of the model, before which whatever buckles has buckled: factors beyond are rounding."""
 REAL = 1e-6
 """Imaginary part, against its size, up to which a factor is real."""
+UNLOADED = 1e-11
+"""Rate of forces against the largest, which is one of rounding: no load grows with the factor."""
 SPARE = 4
 LARGE_STRAIN = 0.1
 LOG = logging.getLogger("fem_mbs")
@@ -152,13 +154,16 @@ class _Stiffness:
     """``[[K, B^T], [B, 0]]`` at an equilibrium, and what the load makes of it."""
 
     def __init__(self, equations: Equations, point: Point) -> None:
-        self.equations, self.point = equations, point
-        self.solve = equations.factor(equations.evaluate(point))
-        self.change = equations.response(self.solve, equations.load_derivative(point), 1.0)
+        self.equations, self.point, evaluation = equations, point, equations.evaluate(point)
+        rate, n = equations.load_derivative(point), equations.system.n_free
+        if not rate[n:].any() and not np.abs(rate[:n]).max() > UNLOADED * equations.force_factor * max(
+            evaluation.scale
+        ):
+            raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
+        self.solve = equations.factor(evaluation)
+        self.change = equations.response(self.solve, rate, 1.0)
         """Of the equilibrium with the load."""
         self.motion = float(np.abs(self.change[: equations.system.N] * equations.system.weight).max())
-        if self.motion == 0.0:
-            raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
 
     def nearest(self) -> float:
         """The distance to the nearest load, by a first difference."""

@@ -356,6 +356,9 @@ def test_loads_that_cannot_buckle_a_model_are_refused() -> None:
     with pytest.raises(mbs.ModelError, match="the loads do not deform the model"):
         mbs.buckling(model)
     model.add(Moment(beam.nodes[-1], (1, 0, 0), frame="body"))
+    model.add(Force(beam.nodes[-1], (0.3, 0.2, 0.1)))
+    with pytest.raises(mbs.ModelError, match="the loads do not deform the model"):
+        mbs.buckling(model, ramp=False)
     for count in (0, 1.5, True):
         with pytest.raises(mbs.ModelError, match="count must be a whole number of at least 1"):
             mbs.buckling(model, count)
