@@ -124,7 +124,8 @@ class Inertia:
         result = np.zeros((n, p, 6, 6 * p))
         np.matmul(context.R.mT, weighted, out=result[:, :, :3])
         # what the rotation of each node does to itself
-        diagonal = np.einsum("nirij->nirj", result.reshape(n, p, 6, p, 6))[..., 3:]
+        diagonal = result.reshape(n, p, 6, p, 6).diagonal(0, 1, 3).transpose(0, 3, 1, 2)[..., 3:]
+        diagonal.setflags(write=True)
         if turns:
             diagonal[:, :, :3] += so3.skew(context.force)
         if self.eccentric:

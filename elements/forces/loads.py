@@ -125,7 +125,8 @@ class BodyLoads(LoadBatch):
 
     def __init__(self, loads: Sequence[NodeLoad], number: Numbering) -> None:
         super().__init__(loads, number)
-        self._lever = so3.skew(np.array([load.offset for load in loads]))
+        offsets = np.array([load.offset for load in loads])
+        self._lever = so3.skew(offsets) if offsets.any() else None
         self.given = GivenValues(len(loads), 6)
         """Wrenches at their points."""
         for row, load in enumerate(loads):
@@ -133,13 +134,16 @@ class BodyLoads(LoadBatch):
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
         """Minus the wrench at the node."""
-        return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None
+        return self._at_node(-prescribed), None
 
     def stiffness(self, context: Any) -> Array:
         """A body load does not change with the motion."""
         return np.zeros((len(self.nodes), 6, 6))
 
-    def _at_node(self, force: Array, moment: Array) -> Array:
+    def _at_node(self, wrench: Array) -> Array:
+        if self._lever is None:
+            return wrench
+        force, moment = wrench[:, :3], wrench[:, 3:]
         return np.concatenate([force, moment + np.matvec(self._lever, force)], axis=-1)
 
 
@@ -149,14 +153,15 @@ class WorldLoads(BodyLoads):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array]:
         """Minus the wrench at the node, turned to the body frame."""
         wrench = -np.vecmat(prescribed.reshape(-1, 2, 3), motion.R.take(self.nodes, 0))
-        return self._at_node(wrench[:, 0], wrench[:, 1]), wrench
+        return self._at_node(wrench.reshape(-1, 6)), wrench
 
     def stiffness(self, context: Array) -> Array:
         """The body components turn against the body."""
         K = np.zeros((len(context), 6, 6))
         turned = K[:, :, 3:]
         turned[:] = so3.skew(context).reshape(-1, 6, 3)
-        turned[:, 3:] += self._lever @ turned[:, :3]
+        if self._lever is not None:
+            turned[:, 3:] += self._lever @ turned[:, :3]
         return K
 
 

@@ -228,8 +228,8 @@ class RigidStopBatch(UnilateralBatch):
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
-        ways = np.stack([linear[self.nodes], turn[self.nodes]], axis=-1)
-        return np.asarray(2.0 * (np.linalg.norm(G, axis=-1) * ways).sum(axis=1).T)
+        ways = np.array([linear, turn])[:, self.nodes.T]
+        return np.asarray(2.0 * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
 
     def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
         gaps = np.minimum(gaps, UNSEEN) if self.angle else gaps
@@ -250,8 +250,8 @@ class RigidStopBatch(UnilateralBatch):
         if not self.angle:
             return super().followed(motion, before)
         last, h = motion.u[self.follows], motion.t - before.t
-        ways = h * np.linalg.norm(before.V.reshape(-1, 2, 3), axis=-1)
-        if (self.closing(motion, *ways.T).sum(axis=0) > UNSEEN).any():
+        V = before.V.reshape(-1, 2, 3)
+        if np.maximum.reduce(np.add.reduce(self.closing(motion, *(h * np.sqrt(np.vecdot(V, V))).T))) > UNSEEN:
             measured = self._measured(before)
             rate = np.vecdot(measured.gradient, self._coordinates.velocities(before))
             last = continued(measured.value[:, None], last) + h * rate[:, None]

@@ -192,11 +192,12 @@ class RopeBatch(UnilateralBatch, of=Rope):
 
     def gaps(self, motion: Motion) -> Array:
         """What ropes are longer than their ends are apart, which may meet while they are slack."""
-        apart = np.linalg.norm(np.diff(self._ends(motion), axis=1), axis=-1)
-        return np.asarray(self._length[:, None] - apart)
+        ends = self._ends(motion)
+        apart = ends[:, 1] - ends[:, 0]
+        return np.asarray(self._length - np.sqrt(np.vecdot(apart, apart)))[:, None]
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
-        return np.stack([linear[self.nodes].sum(axis=1), (turn[self.nodes] * self.reach).sum(axis=1)])
+        return np.add.reduce(np.array([linear[self.nodes], turn[self.nodes] * self.reach]), axis=2)
 
     def points(self, motion: Motion) -> Array:
         return self._ends(motion)[:, 1:]

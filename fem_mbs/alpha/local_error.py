@@ -105,7 +105,7 @@ def errors_of_step(
         third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
         if crossed:
             third = left / h
-        defects = (1.0 if sudden else (new.t - errors.t) / h) * np.stack([left, third])
+        defects = (1.0 if sudden else (new.t - errors.t) / h) * np.array([left, third])
     history = AccelerationHistory(now, state.t, recent.now, recent.t_old, recent.old, local)
     return StepErrors(local, defects, history, branches, crossed)
 

@@ -411,7 +411,7 @@ class StepEquations:
             held = np.where(system.orders < 0, errors[0], 0.0)  # what no equation changes
             force -= h**2 * system.held_forces(evaluation, held)
         d, taken = self.answer(residual, matrix, force, changes[0])
-        increments = np.stack([d, d, taken])  # of the configuration, of D and of Z
+        increments = np.array([d, d, taken])  # of the configuration, of D and of Z
         increments[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
         increments[:, :n] = kinematics.from_body(R, increments[:, :n].reshape(3, -1, 6)).reshape(3, -1)
         after = known + factors * (increments[1] - increments[2])

@@ -57,7 +57,8 @@ class Contacts:
         moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
         every_way = np.concatenate([np.zeros((0, 2), np.bool_), *moved])
         # one for all where they are alike
-        ways, turns = self._moved = (every_way[:1] if (every_way == every_way[:1]).all() else every_way).T
+        ways, turns = (every_way[:1] if (every_way == every_way[:1]).all() else every_way).T
+        self._moved = ways.astype(float), turns.astype(float)
         kinds = enumerate([~turns, turns & ~ways, turns & ways])
         self._kinds = [(k, slice(None) if own.all() else own) for k, own in kinds if own.any()]
         self._following = [b for b in self._wholes if b.follows.size]

@@ -83,7 +83,7 @@ class CoordinateBatch:
 
 def continued(value: Array, last: Array) -> Array:
     """Angles in (-pi, pi] as the nearest ones to the ``last``, so that turns count."""
-    return value + 2.0 * np.pi * np.round((last - value) / (2.0 * np.pi))
+    return np.asarray(value + 2.0 * np.pi * np.rint((last - value) / (2.0 * np.pi)))
 
 
 class Constraint(Component):

@@ -127,10 +127,12 @@ class InverseTangent(NamedTuple):
         u2 = np.matvec(A, u1)
         u3 = np.matvec(A, u2)
         u4 = np.matvec(A, u3)
-        terms = np.concatenate([b * u, b * u1, a * u + b * u2, 0.5 * u + a * u1 + b * u3])
+        powers = np.array([u, u1, u2, u3])
+        terms = b * powers
+        terms[2:] += a * powers[:2]
+        terms[3] += 0.5 * u
         # the derivatives of A v against d, of four vectors v
-        partial = dual(terms) if transposed else -bracket(terms)
-        first, second, third, fourth = partial.reshape(4, *A.shape)
+        first, second, third, fourth = dual(terms) if transposed else -bracket(terms)
         result: Array = fourth + A @ (third + A @ (second + A @ first))
         along = self.slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
         rotation = result[..., 3:]
