@@ -250,8 +250,9 @@ class FrictionSpring(LineElement):
     ) -> None:
         super().__init__(a, b, point_a, point_b)
         self.stiffness, self.limit = stiffness, limit
-        free = self.built if free_length is None else free_length
-        self.internal_variables = (InternalVariable("free length", "history", free, size=self.built, unit="m"),)
+        self.free_length = self.built if free_length is None else free_length
+        variable = InternalVariable("free length", "history", self.free_length, size=self.built, unit="m")
+        self.internal_variables = (variable,)
 
 
 class SlipBatch(LineBatch, of=FrictionSpring):

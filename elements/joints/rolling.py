@@ -84,8 +84,7 @@ class RollingDisc(Constraint):
         self.nodes, self.radius = two_nodes(type(self), a, b), radius
         n, m = np.asarray(normal), np.asarray(axis)
         place = b.position if center is None else np.asarray(center)
-        self.center, self.axis = lever(b, place), b.rotation.T @ m
-        self.offset = self.center
+        self.offset = lever(b, place)
         self.directions = a.rotation.T @ axes_about(n, a)[:, [2, 0, 1]]
         """The normal and two directions of the plane, as columns, in the frame of node a."""
         sine = np.linalg.norm(np.cross(n, m))
@@ -95,7 +94,7 @@ class RollingDisc(Constraint):
         across = (m - (n @ m) * n) / sine
         axes = np.stack([across, np.cross(n, across), n], -1), np.stack([steepest, np.cross(m, steepest), m], -1)
         self.axes = a.rotation.T @ axes[0], b.rotation.T @ axes[1]
-        self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
+        self.frame = JointFrame(*self.axes, np.zeros(3), self.offset)
         self.tilt = float(np.arctan2(sine, n @ m))
         """Angle of the axis from the normal as built, rad."""
         self.place = lever(a, place)
@@ -104,7 +103,8 @@ class RollingDisc(Constraint):
         """Height of the plane above that place."""
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
+        axis = self.axes[1][:, 2]
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, axis, center=self.offset)),)
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[RollingDisc], name: str, number: Numbering) -> CoordinateBatch:
@@ -142,7 +142,9 @@ class RollingBatch(FramesBatch, of=RollingDisc):
         super().__init__(discs, number)
         self.velocity = np.tile([False, True, True], len(discs))
         self._directions = np.array([disc.directions.T for disc in discs])
-        self._axis, self._center = (np.array([getattr(disc, name) for disc in discs]) for name in ("axis", "center"))
+        self._axis, self._center = (
+            np.array(own) for own in zip(*((d.axes[1][:, 2], d.offset) for d in discs), strict=True)
+        )
         self.points_a = np.array([disc.place for disc in discs])
         self._radius, self._height = np.array([[disc.radius, disc.height] for disc in discs]).T
 

@@ -33,7 +33,7 @@ from fem_mbs.solution.copies import over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
-from fem_mbs.testing import ElementTrial, JointTrial
+from fem_mbs.testing import ElementTrial, JointTrial, stage
 
 TRIALS: dict[str, Any] = {name: (ElementTrial, make) for name, make in ELEMENTS.items()}
 TRIALS |= {name: (JointTrial, make) for name, make in JOINTS.items()}
@@ -187,6 +187,19 @@ def test_attributes_obey_the_constructor() -> None:
         with pytest.raises(mbs.ModelError, match=name):
             setattr(part, name, value)
         assert getattr(part, name) is before
+
+
+def test_what_is_read_of_an_argument_can_be_set_again() -> None:
+    """Of whatever class: with what it is read as a part stays as it is, but for rounding, or it is refused."""
+    for name, make in {**ELEMENTS, **JOINTS}.items():
+        part = stage.build(make)[1][0]
+        numbers = {key: own for key, own in vars(part).items() if isinstance(own, float | np.ndarray)}
+        for argument in {*inspect.signature(type(part).__init__).parameters}.intersection(dir(part)):
+            with suppress(mbs.ModelError):
+                setattr(part, argument, getattr(part, argument))
+            now = {key: vars(part)[key] for key in numbers}
+            for key, own in numbers.items():
+                np.testing.assert_allclose(now[key], own, 1e-12, 1e-14, err_msg=f"{name}: {key} by {argument}")
 
 
 def test_what_follows_from_an_argument_changes_along() -> None:

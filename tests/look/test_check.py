@@ -19,6 +19,7 @@ from fem_mbs.elements import (
     Contact,
     FixedJoint,
     Force,
+    FrictionSpring,
     JointSensor,
     JointSpring,
     JointStop,
@@ -90,6 +91,10 @@ def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -
     assert pressed.check().ok
     pressed.elements[-1].free_length = 100.0
     assert said(pressed.check(), "free length", "units")
+    slips = pressed.add(
+        FrictionSpring(pressed.ground, pressed.nodes[1], 1.0, 1.0, free_length=500.0, point_a=(0, 0, 9))
+    )
+    assert slips.free_length == 500.0 and said(pressed.check(), "'FrictionSpring 1'", "free length is 500", "units")
 
 
 def test_angles_in_degrees_are_asked_about() -> None:
