@@ -31,6 +31,7 @@ from fem_mbs.contracts import (
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime
+from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.errors import ModelError
 
 UNSEEN = 0.5 * pi
@@ -194,6 +195,10 @@ class RigidStopBatch(UnilateralBatch):
         self._sign = np.where(lower, 1.0, -1.0)
         self._ends = np.array([[e.lower if low else e.upper for low in lower] for e in elements], float)
         self.angle = elements[0].is_angle
+        # against the angle of a hinge both nodes turn about its axis, however far; else axes and levers change
+        hinges = all(isinstance(e.joint, RelativeJoint) and len(e.joint.cosines) == 2 for e in elements)
+        self._grows, self._within = (1.0, inf) if hinges and self.angle else (2.0, 0.5)
+        """By how much gradients grow within a path, over the extent of the model."""
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
         self._last: tuple[Array | None, Array | None, Any] = None, None, None
@@ -226,14 +231,14 @@ class RigidStopBatch(UnilateralBatch):
         return moved
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
-        """By twice the gradient of today: within half an extent of the model axes and levers change by no more."""
+        """By the gradient of today, twice where that changes: within half an extent of the model by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
         ways = np.array([linear, turn])[:, self.nodes.T]
-        return np.asarray(2.0 * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
+        return np.asarray(self._grows * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
 
     def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
         gaps = np.minimum(gaps, UNSEEN) if self.angle else gaps
-        return np.minimum(super().clearance(motion, gaps, moving, length), 0.5 * length)
+        return np.minimum(super().clearance(motion, gaps, moving, length), self._within * length)
 
     def second(self, gaps: Gaps) -> Array:
         context, rows, places = gaps.context

@@ -169,7 +169,7 @@ class NonsmoothAlpha(Method):
 
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact where something is near."""
-        contacts = contacts_of(system)
+        contacts: Contacts = system.contacts or contacts_of(system)
         if type(memory.alpha) is tuple:
             memory = from_file(memory)
         try:

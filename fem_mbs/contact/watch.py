@@ -47,20 +47,22 @@ def watched(
 
     Where anything is measured, turns count. ``speeds`` are those of the fastest node and turn, where they are known.
     """
-    system, h, (led, turned) = contacts.system, state.t - first.t, before.speed
+    (clear, least, (ways, turns), (led, turned), gap, _), system, h = before, contacts.system, state.t - first.t
     speed = way, turn = fastest(system, state) if speeds is None else (speeds[0], system.length * speeds[1])
     way, turn = LONGER * h * (way if way > led else led), LONGER * h * (turn if turn > turned else turned)
-    gone = ways, turns = before.gone[0] + way, before.gone[1] + turn
+    gone = ways, turns = ways + way, turns + turn
+    if gap is None and ways < least[0] and turns < least[1] and ways + turns < least[2]:  # as in most steps
+        return state, Watch(clear, least, gone, speed)
     paths = way, turn, way + turn
-    if was_near := before.gap is not None or before.closes(0.0, 0.0, 0.0):
+    if was_near := gap is not None or before.closes(0.0, 0.0, 0.0):
         longest = BESIDE * (way + turn)
         paths = longest, longest, longest
-    if not (before.closes(*paths) if was_near else before.closes(ways, turns, ways + turns)):
-        return state, Watch(before.clear, before.least, gone, speed)
+        if not before.closes(*paths):
+            return state, Watch(clear, least, gone, speed)
     if not h * sum(speed) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
     state = contacts.followed(first, state)
-    motion, clear = system.motion(state), before.clear - contacts.paths(*gone)
+    motion, clear = system.motion(state), clear - contacts.paths(*gone)
     near = clear <= SLACK * system.length
     gap = contacts.gaps(motion, near)
     contacts.put_clearance(clear, motion, gap, near)
