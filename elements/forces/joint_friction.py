@@ -151,8 +151,8 @@ class JointFriction(CoordinateElement):
                 f"{label}: with bristles, static must be at most {MOST:g} times kinetic, received {self.static:g} and "
                 f"{kinetic:g}"
             )
-        self.preload, self.radius, self.reactions = preload, 1.0 if radius is None else radius, reactions
-        arm = self.radius
+        self.preload, self.radius, self.reactions = preload, radius, reactions
+        self.arm = arm = 1.0 if radius is None else radius
         weights = {"radial": arm, "axial": thrust_radius, "bending": 2.0 * arm / length if length else 0.0}
         self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
         if not preload and not self.pressing:
@@ -195,7 +195,7 @@ class FrictionBatch(CoordinateLawBatch):
         self.kinetic, self.static, self.viscous, self.creep, self.stribeck = (
             np.array([getattr(element, name) for element in elements]) for name in names
         )
-        self.preload = np.array([element.radius * element.preload for element in elements])
+        self.preload = np.array([element.arm * element.preload for element in elements])
         if parts := [rows for rows, _ in elements[0].pressing]:
             every = [row for rows in parts for row in rows]
             self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])

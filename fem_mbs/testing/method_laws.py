@@ -94,9 +94,9 @@ def bodies(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     return model
 
 
-def slipping(group: str = "R3xSO3") -> Model:
+def slipping() -> Model:
     """A body thrown against a spring that slips."""
-    model = Model(group)
+    model = Model()
     body = model.add_node((1, 0, 0), velocity=(2, 0.3, 0), angular_velocity=SPIN)
     model.add(RigidBody(body, 1.0, (1.0, 2.0, 2.5)))
     model.add(FrictionSpring(model.ground, body, stiffness=40.0, limit=5.0), name="brake")

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from types import MappingProxyType
-from typing import Any
 
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
@@ -196,11 +195,6 @@ class FileRecorder:
         )
 
 
-def is_sparse(channels: Any, selection: EveryNth | AtTimes) -> bool:
-    """Whether there are fewer states in the file than steps, so that turns have to be counted on the way."""
-    return channels is not None or isinstance(selection, AtTimes) or selection.every > 1
-
-
 def in_file(
     integration: TimeIntegration, store: Store, times: AtTimes | None, events: Events | None, started: float
 ) -> FileRecorder:
@@ -222,11 +216,13 @@ def in_file(
     if store.every > 1 and times is not None:
         raise ModelError(f"simulate: store: every = {store.every} and times exclude each other; give one of them")
     selection = times or EveryNth(store.every, integration.t_end)
+    # of fewer states in the file than steps, turns have to be counted on the way
+    sparse = channels is not None or times is not None or store.every > 1
     contents, writer = asked(
         system,
         integration.method,
         channels,
-        turning_joints(system) if is_sparse(channels, selection) or begun(system, integration.state) else [],
+        turning_joints(system) if sparse or begun(system, integration.state) else [],
         begin=integration.state.t,
         t_end=integration.t_end,
         control=integration.control,

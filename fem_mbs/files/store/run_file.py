@@ -23,7 +23,7 @@ from fem_mbs.linear.constrained import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import Checkpoint
 from fem_mbs.solution.channels import Channel, parse
-from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, ChannelHistory, Held, History, Instant, Outcome, Stats
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, ChannelHistory, Held, History, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import turning_joints
 from fem_mbs.static.statics import StaticSolution
@@ -305,9 +305,7 @@ class StoredArray:
         return np.asarray, (self[:],)
 
 
-def history(
-    rows: StoredRows, system: System, channels: Sequence[Channel] | None, instant: Instant | None = None
-) -> History:
+def history(rows: StoredRows, system: System, channels: Sequence[Channel] | None) -> History:
     """The states, or the channels, of rows."""
     if channels is not None:
         names = [column for own in channels for column in own.columns]
@@ -315,4 +313,4 @@ def history(
         return ChannelHistory(system, rows.t, dict(zip(names, values, strict=True)), rows.database.path)
     none = np.zeros((rows.count, 0))
     stored: dict[str, Any] = {name: rows.array(name) if name in rows.shapes else none for name in ARRAYS}
-    return History(system, rows.t, stored, instant, StatesBefore(rows))
+    return History(system, rows.t, stored, None, StatesBefore(rows))
