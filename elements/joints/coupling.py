@@ -28,7 +28,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
-from fem_mbs.elements.joints.relative_batch import TOLERANCE, Drive, rounded
+from fem_mbs.elements.joints.relative_batch import Drive, check_begins
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9
@@ -174,12 +174,8 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
         begins, here = self.at(0.0).value, self.evaluate(motion, self.met(motion))[0]
         for own, first, stands in zip(self.owners, begins, here, strict=True):
-            if own.law is not None and abs(first - stands) > TOLERANCE:
-                raise ModelError(
-                    f"{own}: its {own._said} must be {rounded(stands):g} at t = 0, where the joint stands as it was "
-                    f"built, received {first:.6g}; subtract what is too much, or let model.assemble() bring the joint "
-                    "to where it begins"
-                )
+            if own.law is not None:
+                check_begins(own, own._said, stands, first)
         check_locked([own for own in self.number.parts if isinstance(own, Coupling)])
 
     def at(self, t: float) -> Imposed:

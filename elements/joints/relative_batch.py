@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    Constraint,
     ConstraintBatch,
     GivenValues,
     Motion,
@@ -199,9 +200,16 @@ def jump(law: Drive, joint: RelativeJoint, before: float, t: float) -> float:
     return last - first
 
 
-def rounded(value: float) -> float:
-    """A value without what is rounding."""
-    return value if abs(value) > TOLERANCE else 0.0
+def check_begins(joint: Constraint, what: str, stands: Array | float, begins: Array | float, unit: str = "") -> None:
+    """Refuse a law that does not begin where its joint stands, a number or three."""
+    if np.abs(begins - stands).max() <= TOLERANCE:
+        return
+    stands = stands if np.abs(stands).max() > TOLERANCE else 0.0
+    here, received = (f"{own:.6g}" if np.ndim(own) == 0 else str(own) for own in (stands, begins))
+    raise ModelError(
+        f"{joint}: its {what} must be {here} at t = 0, where the joint stands as it was built, received {received}"
+        f"{unit}; subtract what is too much, or let model.assemble() bring the joint to where it begins"
+    )
 
 
 @dataclass(frozen=True)
@@ -260,26 +268,16 @@ class DrivenBatch(RelativeBatch):
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
-        end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
         for k, joint in zip(self.driven_joints, self._driven, strict=True):
             if joint.drive is not None:
                 begins, (name,) = float(evaluate(joint.drive, 0.0, joint, None)), joint.driven
                 stands = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
-                if abs(begins - stands) > TOLERANCE:
-                    raise ModelError(
-                        f"{joint}: its drive must be {rounded(stands):g} at t = 0, where the joint stands as it was "
-                        f"built, received {begins:.6g} {'m' if name.startswith('t') else 'rad'}; {end}"
-                    )
+                check_begins(joint, "drive", stands, begins, " m" if name.startswith("t") else " rad")
             if joint.displacement is not None:
                 x, R = motion.x[self.nodes[k]], motion.R[self.nodes[k]]
                 points, first = x + np.matvec(R, np.array(joint.offsets)), evaluate(joint.displacement, 0.0, joint, 3)
                 moved = joint.nodes[0].rotation @ (R[0].T @ (points[1] - points[0]))
-                if np.abs(first - moved).max() > TOLERANCE:
-                    stands_at = moved if np.abs(moved).max() > TOLERANCE else 0
-                    raise ModelError(
-                        f"{joint}: its displacement must be {stands_at} at t = 0, where the joint stands as it was "
-                        f"built, received {first}; {end}"
-                    )
+                check_begins(joint, "displacement", moved, first)
 
     def at(self, t: float) -> PrescribedRows:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""

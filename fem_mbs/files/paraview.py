@@ -45,6 +45,10 @@ def to_paraview(
 ) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``; or all in one file.
 
+    The cell data ``part`` tells lines of beams (0), beam surfaces (1), nodes (2), bodies (3), joints (4), springs (5),
+    shapes of joints (6) and of bodies (7), points of contact (8) and links (9) apart. Point data are displacements,
+    velocities, axes, section forces, reactions and contact forces; docs/paraview.md, "What the files contain".
+
     Parameters
     ----------
     solution : Solution
@@ -69,15 +73,8 @@ def to_paraview(
     ------
     ModelError
         If an option is not valid, ``path`` is a folder or cannot be written.
-
-    Notes
-    -----
-    The cell data ``part`` tells lines of beams (0), beam surfaces (1), nodes (2), bodies (3), joints (4), springs (5),
-    shapes of joints (6) and of bodies (7), points of contact (8) and links (9) apart. Point data are displacements,
-    velocities, axes, section forces, reactions and contact forces; docs/paraview.md, "What the files contain".
     """
-    begun = time.perf_counter()
-    last = len(solution.t) - 1
+    begun, last = time.perf_counter(), len(solution.t) - 1
     steps = [*range(0, last, every), last]
     try:
         with solution.system.as_frozen():
