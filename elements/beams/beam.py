@@ -121,22 +121,7 @@ class Beam(Element, SectionForces):
     translation and lumped in rotation.
     """
 
-    _internal = (
-        "arc",
-        "at",
-        "cells",
-        "centerline",
-        "curve",
-        "d0",
-        "forces_at",
-        "frames",
-        "gauss",
-        "line_at",
-        "offsets",
-        "places",
-        "section_forces",
-        "shared",
-    )
+    _internal = "arc at cells centerline curve d0 forces_at frames gauss line_at offsets places section_forces shared"
 
     def __init__(
         self,

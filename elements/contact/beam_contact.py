@@ -65,7 +65,7 @@ class BeamContact(Contact):
     What is stored grows with the square of the number of nodes of the beams.
     """
 
-    _internal = (*Contact._internal, "curves", "of_b", "radii")
+    _internal = f"{Contact._internal} curves of_b radii"
 
     swapped = False
 

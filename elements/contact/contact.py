@@ -79,17 +79,7 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "pair",
-        "data",
-        "swapped",
-        "reach",
-        "geometry",
-        "passes",
-        "convex",
-        "per_pair",
-        "pairs",
-    )
+    _internal: ClassVar[str] = "pair data swapped reach geometry passes convex per_pair pairs"
 
     passes = True
     """Whether bodies may come out on the other side of each other."""

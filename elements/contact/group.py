@@ -88,7 +88,7 @@ class ContactGroup(Contact):
     are on the later one of two bodies, or on the others.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (*Contact._internal, "single")
+    _internal: ClassVar[str] = f"{Contact._internal} single"
 
     def __init__(
         self,

@@ -121,7 +121,7 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
 class NodeActuator(NodeLoad):
     """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
 
-    _internal = ("value",)
+    _internal = "value"
 
     def __init__(
         self,

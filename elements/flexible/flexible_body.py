@@ -57,7 +57,7 @@ AWAY = 1e-6
 class ReducedBody(Element):
     """Base of bodies whose masses and stiffness are those of a reduction."""
 
-    _internal = ("recovered", "axes")
+    _internal = "recovered axes"
     reduction: Reduction
     axes: Array
     """Of the nodes in those of the body, as built, ``(p, 3, 3)``."""

@@ -51,7 +51,7 @@ class MeshLoad(Element):
 
     external = True
     offset = np.zeros(3)
-    _internal = ("offset",)
+    _internal = "offset"
 
     def __init__(
         self,

@@ -192,10 +192,7 @@ class Reduction(Public):
     """
 
     remembers = False
-    _internal = (
-        *("stress_rows", "stiffens", "projection", "frame", "arrays", "of_arrays", "left_out", "rest"),
-        *("kept", "loaded", "rows_at"),
-    )
+    _internal = "stress_rows stiffens projection frame arrays of_arrays left_out rest kept loaded rows_at"
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class CoordinateElement(Element):
     last step, and goes on at the rate there. A step that changes this way by more than half a turn is not counted.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("measured_by", "places")
+    _internal: ClassVar[str] = "measured_by places"
     places: ClassVar[tuple[str, ...]] = ()
     """Names of attributes that are values of the coordinate."""
 

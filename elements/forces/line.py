@@ -157,7 +157,7 @@ class LineElement(OnPoints, Element):
         Distance of the points as built.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("measured_by",)
+    _internal: ClassVar[str] = "measured_by"
     _instead: ClassVar[str] = ", or take a Bushing, which acts in all directions"
     """What may stand between points at one place."""
     free_length: float = 0.0

@@ -60,7 +60,7 @@ class DistanceJoint(OnPoints, CoordinateConstraint):
     The multiplier is the pull in the rod. Its coordinate, "length", is there if it is driven.
     """
 
-    _internal = ("law", "terms")
+    _internal = "law terms"
     equations = (LENGTH,)
     _said = "drive"
     __str__ = __repr__ = Constraint.__str__

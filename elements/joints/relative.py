@@ -96,19 +96,8 @@ class RelativeJoint(Constraint):
     limit: TurnLimit | None = None
 
     _internal = (
-        "across",
-        "angle_law",
-        "axis",
-        "closes",
-        "cosines",
-        "frame",
-        "free_axis",
-        "is_driven",
-        "limit",
-        "point_law",
-        "positions",
-        "rotation_weights",
-        "upright",
+        "across angle_law axis closes cosines frame free_axis is_driven limit point_law positions rotation_weights "
+        "upright"
     )
 
     def __init__(

@@ -62,7 +62,7 @@ class ShellSection(Public):
         Plane stress per strain 11, 22, 12 in the axes of a ply.
     """
 
-    _internal = ("turned", "stress", "drilling", "is_isotropic")
+    _internal = "turned stress drilling is_isotropic"
 
     stiffness: Array
     mass: float

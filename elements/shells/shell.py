@@ -108,7 +108,7 @@ class Shell(Element):
     drill with a weak stiffness; docs/theory.md, "Shells". The mass is consistent in translation, lumped in rotation.
     """
 
-    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "turn")
+    _internal = "cells d0 frames offsets results shared stiffness turn"
 
     def __init__(
         self,

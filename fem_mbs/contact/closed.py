@@ -40,7 +40,7 @@ STILL = 1e-12
 class ClosedContact(Constraint):
     """One contact of an element, closed."""
 
-    _internal = ("part", "place", "sticks")
+    _internal = "part place sticks"
 
     def __init__(self, part: Element, place: int, sticks: bool) -> None:
         self.part, self.place, self.sticks = part, place, sticks
@@ -86,7 +86,7 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
 class SlidingFriction(Element):
     """The friction of one closed contact that slides."""
 
-    _internal = ("part", "place", "closed", "fallback")
+    _internal = "part place closed fallback"
 
     def __init__(self, closed: ClosedContact) -> None:
         self.closed, self.part, self.place, self.nodes = closed, closed.part, closed.place, closed.nodes

@@ -206,16 +206,8 @@ class Component(ModelPart):
     constructor refuses is refused.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "batch_key",
-        "batch",
-        "picture",
-        "shapes",
-        "rotation_dependent",
-        "rotation_free",
-        "internal_variables",
-        "keep_up",
-        "default_name",
+    _internal: ClassVar[str] = (
+        "batch_key batch picture shapes rotation_dependent rotation_free internal_variables keep_up default_name"
     )
     name: str | None = None
     default_name: str = ""

@@ -103,7 +103,7 @@ class Constraint(Component):
     """
 
     called: ClassVar[str] = "a joint"
-    _internal: ClassVar[tuple[str, ...]] = ("coordinate_key", "coordinate_batch", "axes", "offsets")
+    _internal: ClassVar[str] = "coordinate_key coordinate_batch axes offsets"
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()
     """Its points ``(3,)`` in the frames of its last nodes, of a joint that has one on each."""

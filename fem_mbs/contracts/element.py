@@ -70,16 +70,7 @@ class Element(Component):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        "external",
-        "active",
-        "doubts",
-        "center_of_mass",
-        "offset",
-        "contacts",
-        "yields",
-        "slots",
-    )
+    _internal: ClassVar[str] = "external active doubts center_of_mass offset contacts yields slots"
     external: bool = False
     active: bool = False
     contacts: Sequence[str] = ()

@@ -181,10 +181,9 @@ class Method(Public):
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
-        *("error_order", "deadband", "quadratic", "invariant", "levels", "impacts", "settle", "warning"),
-        *("carrying", "carried"),
+    _internal: ClassVar[str] = (
+        "Memory after_jump between advice doubt within limit inner_step error_order deadband quadratic invariant "
+        "levels impacts settle warning carrying carried"
     )
 
     def __init_subclass__(cls, **options: Any) -> None:

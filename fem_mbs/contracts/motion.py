@@ -124,7 +124,7 @@ class State(Public):
         Inside a run, where something jumps: the end of the step that led there, just before the jump.
     """
 
-    _internal = ("rates", "turns", "before")
+    _internal = "rates turns before"
 
     t: float
     x: Array

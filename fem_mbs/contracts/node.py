@@ -53,7 +53,7 @@ class Node(ModelPart):
     where they are known in the frame of the node.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("before", "made_for", "unused")
+    _internal: ClassVar[str] = "before made_for unused"
     called: ClassVar[str] = "a node made by model.add_node"
     remembers: ClassVar[bool] = False
 

@@ -215,8 +215,8 @@ class Public:
     """
 
     __slots__ = ()
-    _internal: ClassVar[tuple[str, ...]] = ("called", "constructor_arguments", "remembers")
-    """Names that whoever writes a class of this kind needs, and no one who uses it."""
+    _internal: ClassVar[str] = "called constructor_arguments remembers"
+    """Words: names that whoever writes a class of this kind needs, and no one who uses it."""
     called: ClassVar[str] = ""
     """What messages call an object of the class; "a" and the name of the class if it is empty."""
     remembers: ClassVar[bool] = True
@@ -246,7 +246,7 @@ class Public:
             raise AttributeError(text)
 
     def __dir__(self) -> list[str]:
-        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
+        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", "").split()}
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
 
 

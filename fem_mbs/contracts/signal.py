@@ -216,7 +216,7 @@ class ControlElement(SignalSource, Element):
     ``connected``, and takes it by ``connect(input)``.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("connected",)
+    _internal: ClassVar[str] = "connected"
     inputs: tuple[Signal, ...] = ()
     connected: Signal | None = None
 

@@ -149,7 +149,7 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "copies", "hold", "with_parts")
+    _internal = "add_nodes all_or_nothing called check_name copies hold with_parts"
     copies: tuple[ModelDescription, ...] = ()
     """Where it is put together of models of one structure side by side, these."""
 

@@ -86,7 +86,7 @@ class Queries(Public):
     status: Outcome
     stats: Stats
     called: ClassVar[str] = "a Solution"
-    _internal: ClassVar[tuple[str, ...]] = ("called",)
+    _internal: ClassVar[str] = "called"
     _turns: Turns
     _hits: list[list[State]]
     _checkpoint: Any

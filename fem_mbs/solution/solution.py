@@ -51,7 +51,7 @@ class Solution(Queries):
         What made it, where there is a state after each step.
     """
 
-    _internal = ("history",)
+    _internal = "history"
     _abscissa = "t (s)"
 
     def __init__(

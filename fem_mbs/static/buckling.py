@@ -59,7 +59,7 @@ class Buckling(ShapesOfMotion):
         over the extent of the model, or the largest angle in rad, is 1.
     """
 
-    _internal = ("own", "linear")
+    _internal = "own linear"
 
     factors: Array
     shapes: Array

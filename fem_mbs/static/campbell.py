@@ -259,7 +259,7 @@ class Campbell(Public):
         In rad/s.
     """
 
-    _internal = ("curves", "vibrations")
+    _internal = "curves vibrations"
     speeds: Array
     curves: tuple[dict[int, Vibration], ...]
     vibrations: Callable[[float, int], list[Vibration]]

@@ -148,7 +148,7 @@ class UnbalanceResponse(Public):
         Directions across the axis, from which angles count, and the next one, with the axis.
     """
 
-    _internal = ("system", "loads")
+    _internal = "system loads"
     speeds: Array
     shapes: Array
     across: Array

@@ -184,7 +184,7 @@ def _of(thing: Any, name: str) -> Iterator[Call]:
 
 def _hidden(kind: type) -> set[str]:
     """What is public in Python and not for users."""
-    return {own for base in kind.__mro__ for own in vars(base).get("_internal", ())}
+    return {own for base in kind.__mro__ for own in vars(base).get("_internal", "").split()}
 
 
 def _set(w: SimpleNamespace, part: Element, name: str, **given: Any) -> None:

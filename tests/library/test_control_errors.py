@@ -46,7 +46,7 @@ def parts():
         (lambda p: JointSensor(p[2], "torque"), ["quantity", "'coordinate'", "'coordinate_rate'"]),
         (lambda p: JointSensor(p[2], coordinate="slide"), ["'rotation z'", "'slide'"]),
         (lambda p: JointSensor(FixedJoint(p[0].ground, p[1])), ["leaves a motion free"]),
-        (lambda p: LineSensor(p[1], p[1]), ["same place"]),
+        (lambda p: LineSensor(p[1], p[1]), ["LineSensor: connects", "with itself"]),
         (lambda p: MultiplierSensor(p[2], "spin"), ["closes", "'translation x'", "'spin'"]),
         (lambda p: MultiplierSensor(p[2]), ["say which"]),
         (lambda p: FunctionSensor([], lambda m: 0.0), ["one node at least"]),
