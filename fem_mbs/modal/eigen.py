@@ -100,12 +100,9 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
     n = K.shape[0]
     solve = _factor(K + shift * M, csc_array(B.T), B)
 
-    def few() -> Array:
-        operator = LinearOperator((n, n), solve, dtype=float)
-        found = arpack(eigsh, K, count, f"modes: {count} eigenvalues", M=M, sigma=-shift, OPinv=operator)
-        return np.asarray(found[1])
-
-    x = _found(partial(_dense_modes, M, solve, count), None if _small(B, count) else few, n)
+    operator = LinearOperator((n, n), solve, dtype=float)
+    few = partial(arpack, eigsh, K, count, f"modes: {count} eigenvalues", M=M, sigma=-shift, OPinv=operator)
+    _, x = _found(partial(_dense_modes, M, solve, count), None if _small(B, count) else few, n)
     # one more step of inverse iteration takes out what is not admissible, the Rayleigh quotients what the shift hides
     _, x = _ritz(M, K, solve(M @ x))
     squares = _products(x, K @ x)
@@ -195,7 +192,7 @@ def _factor(P: csc_array, L: csc_array, rows: csc_array) -> Callable[..., Array]
     return solve
 
 
-def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
+def _dense_modes(M: csc_array, solve: Solve, count: int) -> tuple[Array, Array]:
     """With ``M = F F^T`` the symmetric matrix ``F^T solve(F)`` has the eigenvalues ``1/(square + shift)``."""
     # right for small masses beside large ones
     units = np.sqrt(M.diagonal())
@@ -204,7 +201,8 @@ def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
     F = units[:, None] * vectors * np.sqrt(values.clip(0.0))
     operator = F.T @ solve(F)
     values, y = eigh(0.5 * (operator + operator.T))
-    return solve(F @ y[:, np.argsort(-np.abs(values))[:count]])
+    largest = np.argsort(-np.abs(values))[:count]
+    return values[largest], solve(F @ y[:, largest])
 
 
 def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, count: int) -> tuple[Array, Array]:
@@ -233,7 +231,7 @@ def _noise(K: csc_array, x: Array) -> Array:
 
 def _products(x: Array, y: Array) -> Array:
     """Scalar product of each column of ``x`` with that of ``y``."""
-    return np.asarray((x.conj() * y).sum(axis=0))
+    return np.vecdot(x.T, y.T)
 
 
 def _found(dense: Callable[[], Any], few: Callable[[], Any] | None, size: int) -> Any:
