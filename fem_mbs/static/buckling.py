@@ -106,8 +106,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     ``(A_0 + (lambda - lambda_0) A_1) z = 0`` with ``A = [[K, B^T], [B, 0]]``, where ``A_1`` has what stresses,
     multipliers and loads add to the stiffness when the load grows, at the configuration of the state.
     """
-    system = System(model)
-    first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
+    system, first = System(model), 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
     whole, seen = system, initial
     if initial is None:

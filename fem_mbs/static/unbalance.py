@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Direction, Element, ElementOrName, NodeOrName, Path, Public, checked, of_kind, real, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.redundant import independent
@@ -62,15 +62,7 @@ def unbalance_response(
     rotor, given = Rotor(model, turning, np.asarray(axis), label), np.asarray(speeds)
     if not given.all():
         raise ModelError(f"{label}: speeds must not be zero, received {shown(speeds)}")
-    if not isinstance(unbalance, Mapping) or not unbalance:
-        raise ModelError(
-            f"{label}: unbalance must be a dict of nodes with m e or (m e, angle), received {shown(unbalance)}"
-        )
-    turns, pushes = turning_rows(system, rotor.turning, label), np.zeros((system.n, 1), complex)
-    for node, value in unbalance.items():
-        if not turns[row := system.row(node, f"{label}: unbalance")]:
-            raise ModelError(f"{label}: unbalance: {system.nodes[row]} does not turn; name nodes of the rotor")
-        pushes[row] += _complex(value, f"{label}: unbalance[{node!r}]")
+    pushes = _pushes(system, turning_rows(system, rotor.turning, label), unbalance, f"{label}: unbalance")
     u, v = _across(rotor.axis)
     answers, loads = [], []
     for speed in given:
@@ -79,6 +71,22 @@ def unbalance_response(
         answers.append(linear.node_motions(d))
         loads.append(_at_shafts(linear, d, w))
     return UnbalanceResponse(given, np.array(answers), u, v, system, tuple(loads))
+
+
+def _pushes(system: System, turns: BoolArray, unbalance: Any, label: str) -> Array:
+    """``m e exp(i angle)`` of each node, ``(n, 1)``."""
+    if not isinstance(unbalance, Mapping) or not unbalance:
+        raise ModelError(f"{label} must be a dict of nodes with m e or (m e, angle), received {shown(unbalance)}")
+    result = np.zeros((system.n, 1), complex)
+    for node, value in unbalance.items():
+        row, pair = system.row(node, label), real(value)
+        if not turns[row]:
+            raise ModelError(f"{label}: {system.nodes[row]} does not turn; name nodes of the rotor")
+        if pair is None or pair.shape not in ((), (2,)) or not np.isfinite(pair).all():
+            raise ModelError(f"{label}[{node!r}] must be m e in kg m, or (m e, angle in rad), received {shown(value)}")
+        size, angle = pair if pair.ndim else (pair, 0.0)
+        result[row] += size * np.exp(1j * angle)
+    return result
 
 
 def _across(axis: Array) -> tuple[Array, Array]:
@@ -124,14 +132,6 @@ def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
         rows = (K + 1j * w * C - w**2 * M)[:, last : last + 3]
         result.append(np.matvec(motion.R[batch.nodes[:, -1]], np.matvec(rows, whole[places])))
     return result
-
-
-def _complex(value: Any, label: str) -> complex:
-    pair = real(value)
-    if pair is None or pair.shape not in ((), (2,)) or not np.isfinite(pair).all():
-        raise ModelError(f"{label} must be m e in kg m, or (m e, angle in rad), received {shown(value)}")
-    size, angle = (float(pair), 0.0) if pair.ndim == 0 else map(float, pair)
-    return complex(size * np.exp(1j * angle))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
