@@ -152,19 +152,9 @@ def fit(
     if not series:
         raise ModelError("fit: data must be a Misfit, or a list of them, received none")
     template = ParameterSet(build, parameters, scale, "fit")
-    lower, upper = _pairs(template, bounds or {}, (-np.inf, np.inf), "bounds must be the least and the largest value")
-    mean, sigma = _pairs(template, prior or {}, (0.0, np.inf), "prior must be mean and standard deviation")
-    for name, least, start, most, deviation in zip(template.labels, lower, template.flat, upper, sigma, strict=True):
-        if not least < most:
-            raise ModelError(
-                f"fit: bounds of {name} must be in order, the least value first, received {least:g}, {most:g}"
-            )
-        if not least <= start <= most:
-            raise ModelError(f"fit: {name} must start within its bounds, {least:g} to {most:g}, received {start:g}")
-        if not deviation > 0.0:
-            raise ModelError(f"fit: the standard deviation of {name} must be positive, received {deviation:g}")
+    lower, upper, *known = _known(template, bounds or {}, prior or {})
     run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
-    problem = _Problem(template, series, (mean, sigma), run, t_end)
+    problem = _Problem(template, series, known, run, t_end)
     if starts == 1:
         return problem.solved(template.flat, lower, upper)
     if not (np.isfinite(lower) & np.isfinite(upper)).all():
@@ -204,7 +194,7 @@ class _Problem:
         self,
         parameters: ParameterSet,
         series: Sequence[Misfit],
-        known: tuple[Array, Array],
+        known: Sequence[Array],
         run: Callable[..., Sensitivities],
         t_end: float,
     ) -> None:
@@ -281,6 +271,22 @@ class _Problem:
                 *(labels[i], labels[j], found.correlation[i, j]),
             )
         return found
+
+
+def _known(template: ParameterSet, bounds: Mapping[str, ArrayLike], prior: Mapping[str, ArrayLike]) -> Array:
+    """Least and largest value, mean and standard deviation of each number, ``(4, P)``."""
+    limits = _pairs(template, bounds, (-np.inf, np.inf), "bounds must be the least and the largest value")
+    before = _pairs(template, prior, (0.0, np.inf), "prior must be mean and standard deviation")
+    for name, start, (least, most), deviation in zip(template.labels, template.flat, limits.T, before[1], strict=True):
+        if not least < most:
+            raise ModelError(
+                f"fit: bounds of {name} must be in order, the least value first, received {least:g}, {most:g}"
+            )
+        if not least <= start <= most:
+            raise ModelError(f"fit: {name} must start within its bounds, {least:g} to {most:g}, received {start:g}")
+        if not deviation > 0.0:
+            raise ModelError(f"fit: the standard deviation of {name} must be positive, received {deviation:g}")
+    return np.concatenate([limits, before])
 
 
 def _pairs(template: ParameterSet, given: Mapping[str, ArrayLike], usual: tuple[float, float], what: str) -> Array:
