@@ -165,13 +165,8 @@ def number(
 def whole_number(value: object, label: object, least: int | None = 1) -> int:
     """A whole number of at least ``least``, or a :class:`ModelError` that begins with ``label``."""
     result = real(value)
-    if (
-        result is None
-        or result.shape != ()
-        or not abs(result) < MOST
-        or result % 1.0 != 0.0
-        or (least is not None and result < least)
-    ):
+    whole = result is not None and result.shape == () and abs(result) < MOST and result % 1.0 == 0.0
+    if result is None or not whole or (least is not None and result < least):
         least_text = "" if least is None else f" of at least {least}"
         raise ModelError(f"{label} must be a whole number{least_text}, received {shown(value)}")
     return int(result)

@@ -73,11 +73,7 @@ class Deferred(ModelPart):
 
     def __str__(self) -> str:
         given = leaves([value for name, value in self._arguments if name in self._slots])
-        about = [
-            repr(value) if isinstance(value, str) else str(value)
-            for value in given
-            if isinstance(value, str | ModelPart)
-        ]
+        about = [repr(own) for own in given if isinstance(own, str | ModelPart)]
         return f"{self._kind.__name__} on {', '.join(about[:2])}"
 
     __repr__ = __str__

@@ -136,21 +136,12 @@ def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node
     for array in arrays:
         array.flags.writeable = False
     positions, R, still = arrays
+    alike: dict[str, Any] = dict(group=group, rotation=R, velocity=still, angular_velocity=still)
+    alike |= {"fixed_translation": False, "fixed_rotation": False, COMPLETE: True}
     made = []
     for name, position in zip(names, positions, strict=True):
-        node = object.__new__(Node)
-        vars(node).update(
-            name=name,
-            group=group,
-            position=position,
-            rotation=R,
-            velocity=still,
-            angular_velocity=still,
-            fixed_translation=False,
-            fixed_rotation=False,
-        )
-        vars(node)[COMPLETE] = True
-        made.append(node)
+        made.append(node := object.__new__(Node))
+        vars(node).update(alike, name=name, position=position)
     return made
 
 

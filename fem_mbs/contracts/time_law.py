@@ -93,9 +93,9 @@ def _at(law: TimeLaw, k: int, t: ArrayLike) -> Any:
     if times is None:
         raise ModelError(f"{law}: t must be a time in s, or an array of times, received {shown(t)}")
     values = [law.derivative(k, each) for each in times.ravel().tolist()]
-    return (
-        np.reshape(values, times.shape if law.size is None else (*times.shape, law.size)) if times.shape else values[0]
-    )
+    if not times.shape:
+        return values[0]
+    return np.reshape(values, times.shape if law.size is None else (*times.shape, law.size))
 
 
 def _of(law: TimeLaw, k: int, t: float) -> Any:
