@@ -35,7 +35,7 @@ class OwnCoordinate(CoordinateBatch):
         rows = [int(number.own(joint)[place]) for joint in joints]
         self.nodes = np.array([[number(joint.nodes[-1])] for joint in joints])
         self.own = np.array(rows)[:, None]
-        self._built = np.array([number.internal_variables[row][1].initial for row in rows])
+        self._built = np.array([joint.internal_variables[place].initial for joint in joints])
         self._gradient = np.zeros((1, 7))
         self._gradient[:, 6] = 1.0
 
