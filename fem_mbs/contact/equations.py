@@ -47,8 +47,6 @@ from fem_mbs.system.system import Evaluation, System
 TURNS, ALIKE = 3, 1e-6
 """How often the forces of a correction are found, as ``Z`` changes slips, and changes of these that are none, over the
 largest gap or slip."""
-HOLDS = 1e6
-"""Coefficient of friction of what sticks whatever its cone."""
 
 
 class ContactResidual(NamedTuple):
@@ -102,12 +100,9 @@ class ContactLinearization:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
         Friction of what sticks goes on from the ``last`` forces, where the step begins.
-        Where there are none, those that miss the laws least: far from the solution an iterate may be such. Contacts
-        that hold whatever their cones, and repeat each other, may have none anywhere.
+        Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
-        P, solved = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME)
-        if not solved and self.friction.max() >= HOLDS:
-            raise NotConvergedError("what has stopped cannot be held")
+        P = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME).P
         self.branch = Laws(self.mobility, c, self.friction).branch(P)
         return P, self.branch.pushes
 
@@ -136,10 +131,10 @@ class ContactLinearization:
 class ContactEquations(StabilizedEquations):
     """The equations of one step; forces of contacts ``(3k,)`` follow the multipliers of the joints."""
 
-    def __init__(self, plain: StepEquations, touching: Touching, holds: BoolArray) -> None:
+    def __init__(self, plain: StepEquations, touching: Touching) -> None:
         super().__init__(plain.system, plain.state, plain.h, plain.formulas, plain.chart, plain.matrix)
         self.touching = touching
-        self.friction = np.where(holds, HOLDS, touching.friction)
+        self.friction = touching.friction
         self._scale: Array | None = None
 
     # residual
@@ -310,14 +305,13 @@ def relative_force(system: System, evaluation: Evaluation, force: Array) -> floa
 
 @dataclass(frozen=True)
 class StepInContact(GeneralizedAlpha):
-    """The method of a step in which contacts touch; those that hold, ``(k,)``, stick whatever their cone."""
+    """The method of a step in which contacts touch."""
 
     touching: Any = None
-    holds: Any = None
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """Those with contacts."""
-        return ContactEquations(super().equations(system, state, h, memory), self.touching, self.holds)
+        return ContactEquations(super().equations(system, state, h, memory), self.touching)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """With how far what sticks creeps: it is held by its velocity, and no equation takes back a wrong way."""

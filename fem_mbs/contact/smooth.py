@@ -33,8 +33,6 @@ GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
 SHORTER = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
-REVERSALS = 3
-"""How often contacts whose slip has reversed are held instead."""
 
 
 def smooth_part(
@@ -177,11 +175,9 @@ def _in_contact(
 ) -> tuple[Step, State, bool, BoolArray | None]:
     """A step in which contacts obey their laws at its end, its state, whether forces of contact jump, and what stops.
 
-    One whose slip reverses has stuck in between, and sticks at the end, whatever its cone then: unless no force of
-    friction can hold it, as at the dead centre of a slider.
+    What slides another way at its end, by more than a right angle, has stopped, too, or passed close by that.
     """
     contacts, system, inner = touching.contacts, touching.system, touching.inner(point.state)
-    none = np.zeros(touching.k, np.bool_)
     stepper = in_touch(method, touching)
     if damped:
         euler, alpha = stepper.euler(system, inner, h)
@@ -192,17 +188,8 @@ def _in_contact(
     before, slow = _slip(touching, inner), still(contacts.system, point.state, h)
     speed = np.linalg.norm(before, axis=1)
     slides = (speed > slow) & (touching.friction > 0.0)
-    step, holds, alike = stepper.inner_step(system, inner, h, alpha), none, none
-    for _ in range(REVERSALS if slides.any() else 0):
-        after = _slip(touching, step.state)
-        alike = (after * before).sum(axis=1) > slow * speed
-        if not (reverses := slides & ~alike & ~holds & (np.linalg.norm(after, axis=1) > slow)).any():
-            break
-        holds = holds | reverses
-        try:
-            step = replace(stepper, holds=holds).inner_step(system, inner, h, alpha)
-        except FAILURES:
-            break
+    step = stepper.inner_step(system, inner, h, alpha)
+    alike = (_slip(touching, step.state) * before).sum(axis=1) > slow * speed
     state = touching.outer(point.state, step.state)
     closes = contacts.pushing(state) & ~contacts.pushing(point.state)
     stops = None
@@ -217,8 +204,7 @@ def _slip(touching: Touching, inner: State) -> Array:
 
 def in_touch(method: GeneralizedAlpha, touching: Touching) -> StepInContact:
     """The method of steps in which these touch."""
-    none = np.zeros(touching.k, np.bool_)
-    return StepInContact(method.rho_inf, newton=method.newton, touching=touching, holds=none)
+    return StepInContact(method.rho_inf, newton=method.newton, touching=touching)
 
 
 def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArray:

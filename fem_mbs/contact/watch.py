@@ -181,7 +181,7 @@ def stopped(
 ) -> Smooth:
     """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
 
-    What stops within a part sticks to the end of it. Until then slips get less at rates that are known where it slides.
+    Until it stops its slip gets less at a rate that is known where it slides.
     """
     own, h = Selection(contacts, which), last.point.state.t - first.t
     slow, before = still(contacts.system, first, h), own.here(first).rates()[:, 1:]
@@ -192,7 +192,7 @@ def stopped(
         tau = guess if low < guess < high else 0.5 * (low + high)
         try:
             smooth = part(tau, last.damped)
-        except FAILURES:  # as at the dead centre of a slider, where nothing sticks
+        except FAILURES:
             break
         here = own.here(smooth.point.state)
         if (np.vecdot(here.rates()[:, 1:], ahead) > slow).all():
