@@ -15,6 +15,7 @@ from fem_mbs.contracts import Motion, Numbering
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.looks import WRINKLES, compression, sides
+from fem_mbs.elements.shells.section import DRILLING
 from fem_mbs.elements.shells.strains import (
     ALTERNATING,
     GAUSS,
@@ -25,13 +26,10 @@ from fem_mbs.elements.shells.strains import (
     quad_coordinates,
     tension,
 )
-from fem_mbs.lie import se3
+from fem_mbs.lie import se3, so3
 
 if TYPE_CHECKING:
     from fem_mbs.elements.shells.shell import Shell
-
-HOURGLASS = 0.01
-"""Stiffness of alternating drilling rotations over four times that of drilling."""
 
 
 class ShellContext(NamedTuple):
@@ -69,7 +67,7 @@ class ShellBatch(BeamElements):
         area = self._points.area
         self._alternating0 = self._alternating(d0)
         self._law = area[..., None, None] * np.concatenate([shell.stiffness for shell in shells])
-        self._against_alternating = 4.0 * HOURGLASS * self._law[..., -1, -1].sum(axis=1)
+        self._against_alternating = 4.0 * self._law[..., -1, -1].sum(axis=1)
         self._damped_by(np.array([shell.section.damping for shell in shells for _ in shell.cells]))
         self._hourglass = np.zeros((4, 6))
         self._hourglass[:, 5] = ALTERNATING
@@ -79,14 +77,16 @@ class ShellBatch(BeamElements):
         self._inertia = self._make_inertia(shells, area)
 
     def _make_inertia(self, shells: Sequence[Shell], area: Array) -> Inertia:
-        """Masses by quadrature; rotational inertia is lumped, the same about all axes."""
+        """Masses by quadrature; rotational inertia is lumped, about normals as much less as stiffness is against it."""
         mass, inertia, offset = (
             np.array([getattr(shell.section, name) for shell in shells for _ in shell.cells])
             for name in ("mass", "inertia", "offset")
         )
         shared = share(area)
-        J = (inertia[:, None] * shared.sum(axis=-1))[..., None, None] * np.eye(3)
-        centers = offset[:, None, None] * self._frames[..., 2]
+        normals = self._frames[..., 2]
+        about = so3.IDENTITY - (1.0 - DRILLING) * so3.outer(normals, normals)
+        J = (inertia[:, None] * shared.sum(axis=-1))[..., None, None] * about
+        centers = offset[:, None, None] * normals
         return Inertia(self.nodes, mass[:, None, None] * shared, centers, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ShellContext]:

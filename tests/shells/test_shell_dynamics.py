@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import plates
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, RevoluteJoint, RigidBody, Shell, ShellSection
+from fem_mbs.elements.shells.section import DRILLING
 from fem_mbs.lie import so3
 
 GROUPS = ["R3xSO3", "SE3"]
@@ -31,8 +33,9 @@ def free_plate(group: str, E: float = 1e6, elements: tuple[int, int] = (3, 2)) -
 def momenta(solution: mbs.Solution, plate: Shell) -> np.ndarray:
     """Linear and angular momentum ``(nt, 6)`` about the origin, by the masses of the element."""
     x, v = (np.stack([getattr(solution, name)(node) for node in plate.nodes], 1) for name in ("position", "velocity"))
+    about = 1.0, 1.0, DRILLING
     spin = np.stack(
-        [np.matvec(solution.rotation(node), solution.angular_velocity(node)) for node in plate.nodes], axis=1
+        [np.matvec(solution.rotation(node), about * solution.angular_velocity(node)) for node in plate.nodes], axis=1
     )
     masses = plate.section.mass * plate.shared
     inertia = plate.section.inertia * plate.shared.sum(axis=-1)
@@ -249,3 +252,17 @@ def test_pictures_have_the_stresses_of_plies(tmp_path: Path) -> None:
     of_ply = fields["ply_1_bottom"]
     for expected in solution.shell_stress(strip, "bottom", ply=1)[-1]:
         assert np.abs(of_ply - expected).max(axis=1).min() < 1e-6 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("thickness", [0.3, 0.02])
+def test_what_has_a_thickness_ends_before_drilling_begins(thickness: float) -> None:
+    """No motion that swings slower than shear through the thickness is a turn about the normals."""
+    G, rho = 70e9 / 2.6, 2700.0
+    model = mbs.Model()
+    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(thickness, 70e9, 0.3, rho), (4, 4))
+    linear = mbs.linearize(model)
+    M = linear.M.toarray()
+    squares, shapes = eigh(linear.K.toarray(), M)
+    slower = squares < 10.0 * G / rho / thickness**2
+    about_normals = np.diag(M)[5::6] @ shapes[5::6] ** 2  # kinetic energies over those of the modes
+    assert slower.sum() > 50 and about_normals[slower].max() < 0.1

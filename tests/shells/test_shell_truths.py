@@ -136,7 +136,7 @@ def test_large_deflection_of_a_cantilever() -> None:
     for h in (1e-1, 1e-2, 1e-3):
         model = mbs.Model(gravity=(0, 0, 0))
         section = ShellSection.isotropic(h, E=12.0 / h**3, nu=0.0, rho=1.0)
-        strip = Shell.rectangle(model, (0, 0, 0), (10, 0, 0), (0, 1, 0), section, (8, 1))
+        strip = Shell.rectangle(model, (0, 0, 0), (10, 0, 0), (0, 1, 0), section, (10, 1))
         for node in strip.edge("left"):
             model.fix(node)
         model.add(EdgeLoad(strip.edge("right"), (0, 0, 0.04)))
