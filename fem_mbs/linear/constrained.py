@@ -159,7 +159,7 @@ def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:
 
     def solve_least(right: Array) -> Array:
         if right.ndim == 2:
-            return np.stack([solve_least(column) for column in right.T], axis=1)
+            return np.reshape([solve_least(column) for column in right.T], right.T.shape).T
         contradicts = _idle(solve, n, compliance, solve(right)[n:])
         right = right.copy()
         right[n:] += compliance * contradicts

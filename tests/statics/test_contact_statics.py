@@ -280,6 +280,18 @@ def test_a_path_with_friction_goes_on_from_its_state() -> None:
         mbs.statics(model, arc_length=True)
 
 
+def test_a_door_on_two_hinges_sinks_above_a_floor() -> None:
+    """Joints that repeat each other, beside a contact that stays open."""
+    model = mbs.Model(gravity=(0, 0, -10.0))
+    door = model.add_node((1, 0, 0))
+    model.add(RigidBody(door, 2.0, (1, 1, 1)))
+    hinge, _ = (model.add(RevoluteJoint(model.ground, door, (0, 1, 0), (0, y, 0))) for y in (-1, 1))
+    model.add(JointSpring(hinge, 100.0))
+    model.add(Contact(model.ground, door, Plane((0, 0, 1), (0, 0, -2)), Ball(0.1), restitution=0.0))
+    angle = mbs.statics(model).coordinate(hinge)[-1]
+    np.testing.assert_allclose(100.0 * angle, 20.0 * np.cos(angle), rtol=1e-9)
+
+
 def test_a_hinge_falls_on_its_stop() -> None:
     """A pendulum from the side, whose stop holds it at 0.5 rad: under the full weight at once."""
     model = mbs.Model(gravity=(0, 0, -9.81))
