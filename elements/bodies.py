@@ -142,7 +142,7 @@ class RigidBody(Element):
 
 @checked
 class PointMass(Element):
-    """A mass without rotational inertia on a node, which needs that from elsewhere or a fixed rotation.
+    """A mass without rotational inertia on a node.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class PointMass(Element):
 
     Notes
     -----
-    The rotation of a node with point masses, and trusses, springs and rods at it, alone is held.
+    The rotation of its node is held where nothing else acts on it: springs, rods, ropes and forces at the node do not.
     """
 
     def __init__(self, node: NodeLike, mass: Positive) -> None:
@@ -165,6 +165,10 @@ class PointMass(Element):
     def rotation_dependent(self) -> tuple[Node, ...]:
         """None: it acts on the place of its node alone."""
         return ()
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        return self.nodes
 
     def shapes(self, size: float) -> Sequence[Placed]:
         return (Placed(self.nodes[0], Ball(SEEN * size)),)

@@ -135,7 +135,7 @@ TOO_SHORT = 1e-9
 
 
 @checked
-class Rope(Element):
+class Rope(OnPoints, Element):
     """A rope without mass that does not stretch: it pulls when it is taut.
 
     Parameters

@@ -25,6 +25,7 @@ from fem_mbs.elements import (
     FlexibleBody,
     Force,
     Interface,
+    Moment,
     PointMass,
     PointOnLineJoint,
     Reduction,
@@ -469,7 +470,9 @@ def welded() -> mbs.Model:
 
 def massless() -> mbs.Model:
     model = mbs.Model()
-    model.add(PointMass(model.add_node((1, 0, 0), name="bob"), 1.0))
+    bob = model.add_node((1, 0, 0), name="bob")
+    model.add(PointMass(bob, 1.0))
+    model.add(Moment(bob, (1, 0, 0)))
     return model
 
 

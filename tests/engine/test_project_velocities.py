@@ -16,6 +16,7 @@ from fem_mbs.contracts import Motion
 from fem_mbs.elements import (
     Beam,
     LowPass,
+    Moment,
     NodeSensor,
     PointMass,
     RevoluteJoint,
@@ -188,6 +189,7 @@ def test_what_cannot_be_projected_is_named_and_left_as_it_is_but_not_for_a_hinge
     light = model.add_node((2, 0, 0), name="light")
     model.add(RigidBody(door, 1.0, (1, 1, 1)))
     model.add(PointMass(light, 1.0))
+    model.add(Moment(light, (1, 0, 0)))
     model.add(RevoluteJoint(model.ground, door, (0, 0, 1)), name="hinge")
     with pytest.raises(mbs.SingularSystemError, match=r"node 'light' \(rotation\) can move without mass"):
         mbs.project_velocities(model)

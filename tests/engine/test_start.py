@@ -9,7 +9,17 @@ from motions import later, mass_matrix, neighbour
 
 import fem_mbs as mbs
 from fem_mbs.contracts import Motion
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    Moment,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpinUp,
+)
 from fem_mbs.lie import so3
 
 SPIN = np.array([0.0, 0.0, 2.0])
@@ -106,5 +116,6 @@ def test_what_makes_the_start_singular_is_named() -> None:
     model = mbs.Model()
     light = model.add_node((1, 0, 0), name="light")
     model.add(PointMass(light, 1.0))
+    model.add(Moment(light, (1, 0, 0)))
     with pytest.raises(mbs.SingularSystemError, match=r"node 'light' \(rotation\) can move without mass"):
         mbs.start(mbs.System(model), mbs.GeneralizedAlpha())

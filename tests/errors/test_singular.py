@@ -176,7 +176,10 @@ def two_points(model: mbs.Model, node: mbs.Node) -> None:
 MASSLESS: dict[str, tuple[Callable[[mbs.Model, mbs.Node], object], str]] = {
     "alone": (lambda m, n: None, "node 'light' (used by no element or joint) can move without mass"),
     "under a load": (lambda m, n: m.add(Force(n, (0, 0, 1))), "node 'light' (translation, rotation) can move"),
-    "with a point mass": (lambda m, n: m.add(PointMass(n, 1.0)), "node 'light' (rotation) can move without mass"),
+    "with a point mass at a hinge": (
+        lambda m, n: (hinge(m, n), m.add(PointMass(n, 1.0))),
+        "node 'light' (rotation about (0, 0.6, 0.8)) can",
+    ),
     "held in place": (lambda m, n: m.fix(n, rotation=False), "node 'light' (used by no element or joint) can move"),
     "bob of a pendulum": (pendulum, "node 'light' (rotation about (1, 0, 0)) can move without mass"),
     "at a ball joint": (ball, "node 'light' (rotation) can move without mass"),
