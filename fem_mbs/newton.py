@@ -40,6 +40,8 @@ CYCLE = 2
 """Residuals that have not fallen by ``STUCK`` in so many corrections go round: limits, friction, stops."""
 ROUND = 100.0
 """Corrections that go round are rounding up to so many times the tolerance of others."""
+ROUGH = 1e-4
+"""Residual that rounding may leave."""
 MARGIN = 10.0
 """A predicted residual has to be so many times below the tolerance."""
 UNSEEN = 8
@@ -205,12 +207,15 @@ def solve(
     kept: Linearization | None = None,
     history: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,
+    leans: bool = False,
 ) -> Iterate[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
     The modified method starts with ``kept``; ``tolerances`` of forces and constraints replace those of the options;
-    ``history`` is that of a problem that is solved over and over. Raises :class:`NotConvergedError` if the tolerances
-    are not met within ``options.max_iterations``, or the residual stops being finite.
+    ``history`` is that of a problem that is solved over and over. Where laws read reactions, which ``leans`` says,
+    there may be no solution, as of friction that jams: corrections that go round, however short they are in short
+    steps, are not taken for rounding then while the residual is not small. Raises :class:`NotConvergedError` if the
+    tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
     searches, goes_round, report = options.line_search, False, Report(evaluations=1)
@@ -240,7 +245,7 @@ def solve(
             last = SAFETY * (length / earlier) ** 2 * size[0] <= tolerances[0]
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         report.iterations += 1
-        at.corrected = last or length <= smallest
+        at.corrected = last or (length <= smallest and not (leans and goes_round and max(size) > ROUGH))
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

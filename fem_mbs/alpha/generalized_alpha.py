@@ -156,7 +156,9 @@ class GeneralizedAlpha(Method):
         force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
             unknown = equations.predict(equations.calmer(state.multipliers), state.multipliers)
-            solution = solve(equations, unknown, self.newton, tolerances=(force, constraint))
+            solution = solve(
+                equations, unknown, self.newton, tolerances=(force, constraint), leans=bool(system.readers)
+            )
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -193,7 +195,10 @@ class GeneralizedAlpha(Method):
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
-            solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)
+            leans = bool(system.readers)
+            solution = solve(
+                equations, unknown, self.newton, kept=kept, history=history, tolerances=needed, leans=leans
+            )
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix

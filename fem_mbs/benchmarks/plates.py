@@ -418,7 +418,7 @@ def _roof(section: ShellSection, published: str, within: float) -> Iterator[Quan
     def far(state: State) -> bool:
         return bool(crown.position[2] - state.x[row, 2] > 1.02 * listed[:, 1].max())
 
-    path = statics(model, load_end=1.2, arc_length=True, step=0.02, callback=far)
+    path = statics(model, load_end=1.2, arc_length=True, step=0.01, callback=far)
     size = np.abs(listed).max(axis=0)
     reached = np.stack([path.t, -path.displacement(crown)[:, 2]], axis=-1) / size
     along = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(reached, axis=0), axis=-1)))

@@ -165,3 +165,16 @@ def test_bad_input_is_refused_by_name() -> None:
         mbs.ModelError, match="PrismaticJoint on node 'ground', node 'end' is not part of this model; add it"
     ):
         mbs.System(model)
+
+
+@pytest.mark.parametrize("preload", [0.1, 1.0])
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_what_jams_is_not_let_fall(preload: float, step: float) -> None:
+    """A slide that locks itself, ``2 mu e / l = 6``: short steps that do not balance forces are no solution."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node((0.5, 0, 0))
+    model.add(RigidBody(body, 1.0, (0.01, 0.01, 0.01)))
+    guide = model.add(PrismaticJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
+    model.add(JointFriction(guide, kinetic=0.3, length=0.05, preload=preload))
+    with pytest.raises(mbs.ConvergenceError, match="no solution at t"):
+        mbs.simulate(model, 5 * step, step)
