@@ -361,7 +361,7 @@ def _stations(part: Beam | Shell) -> Iterator[Shaped]:
     """Balls at its nodes, as thick as it is there."""
     if isinstance(part, Shell):
         radii = np.full(len(part.cells), 0.5 * part.section.thickness)
-        centers = part.offsets + part.section.offset * part.frames[..., 2]
+        centers = part.middle
     else:
         (outlines,) = part.at(np.array([0.5]), "outline")
         radii, centers = np.linalg.norm(outlines, axis=-1).max(axis=-1)[:, 0], part.offsets

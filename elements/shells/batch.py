@@ -61,7 +61,9 @@ class ShellBatch(BeamElements):
     def __init__(self, shells: Sequence[Shell], number: Numbering) -> None:
         super().__init__(shells, number)
         self._frames = np.concatenate([shell.frames for shell in shells])
-        self._to_section = se3.adjoint(self._frames.mT, np.zeros_like(self._frames[..., 0]))
+        middle = np.concatenate([shell.middle for shell in shells])
+        self._middle = middle if middle.any() else None
+        self._to_section = se3.adjoint(self._frames.mT, -np.vecmat(middle, self._frames))
         d0 = np.concatenate([shell.d0 for shell in shells])
         self._points = ShellPoints(d0, GAUSS)
         area = self._points.area
@@ -74,20 +76,19 @@ class ShellBatch(BeamElements):
         # weights of second derivatives of rows, by place twice and by slope and place
         value, slope = self._points.basis.swapaxes(0, 1)
         self._pairs = [(a[:, :, None] * value[:, None]).reshape(-1, 16).T for a in (value, slope)]
-        self._inertia = self._make_inertia(shells, area)
+        self._inertia = self._make_inertia(shells, area, middle)
 
-    def _make_inertia(self, shells: Sequence[Shell], area: Array) -> Inertia:
+    def _make_inertia(self, shells: Sequence[Shell], area: Array, middle: Array) -> Inertia:
         """Masses by quadrature; rotational inertia is lumped, about normals as much less as stiffness is against it."""
-        mass, inertia, offset = (
+        mass, inertia = (
             np.array([getattr(shell.section, name) for shell in shells for _ in shell.cells])
-            for name in ("mass", "inertia", "offset")
+            for name in ("mass", "inertia")
         )
         shared = share(area)
         normals = self._frames[..., 2]
         about = so3.IDENTITY - (1.0 - DRILLING) * so3.outer(normals, normals)
         J = (inertia[:, None] * shared.sum(axis=-1))[..., None, None] * about
-        centers = offset[:, None, None] * normals
-        return Inertia(self.nodes, mass[:, None, None] * shared, centers, J)
+        return Inertia(self.nodes, mass[:, None, None] * shared, middle, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ShellContext]:
         """Internal, inertia and gravity forces, ``(n, 24)``."""
@@ -135,6 +136,8 @@ class ShellBatch(BeamElements):
         return 0.5 * np.vecdot(s, self._stress(s))
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
+        if self._middle is not None:
+            x = x + np.matvec(R, self._middle)
         return quad_coordinates(x, R @ self._frames, self.owners)
 
     def _strains(self, measure: ScrewStrain, d: Array) -> tuple[Array, Array]:

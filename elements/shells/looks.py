@@ -50,10 +50,9 @@ class ShellResults:
     def coordinates(self, x: Array, R: Array) -> RelativeCoordinates:
         """Of all elements at instants one after the other, for nodes at ``x`` (..., m, 3), ``R`` (..., m, 3, 3)."""
         cells = self.shell.cells
-        turned = R[..., cells, :, :] @ self.shell.frames
-        return quad_coordinates(
-            x[..., cells, :].reshape(-1, 4, 3), turned.reshape(-1, 4, 3, 3), [self.shell] * len(cells)
-        )
+        R = R[..., cells, :, :]
+        middle, turned = x[..., cells, :] + np.matvec(R, self.shell.middle), R @ self.shell.frames
+        return quad_coordinates(middle.reshape(-1, 4, 3), turned.reshape(-1, 4, 3, 3), [self.shell] * len(cells))
 
     def strains(self, x: Array, R: Array) -> Array:
         """Membrane, bending and shear strains ``(..., k, 8)`` at the centres."""
@@ -107,8 +106,7 @@ class ShellPicture:
         s = np.linspace(-1.0, 1.0, POINTS)
         self.values, _ = bilinear(np.stack(np.meshgrid(s, s, indexing="ij"), axis=-1).reshape(-1, 2))
         half = 0.5 * shell.section.thickness
-        middle = shell.section.offset
-        self.heights = np.array([middle + half, middle - half]) if shell.thick else np.array([middle])
+        self.heights = np.array([half, -half]) if shell.thick else np.zeros(1)
         k = len(shell.cells)
         point = np.arange(len(self.heights) * k * POINTS**2).reshape(len(self.heights), k, POINTS, POINTS)
         top = _faces(point[0])

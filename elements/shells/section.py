@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, number, shaped, shown, symmetric
@@ -38,6 +39,7 @@ Layers = Annotated[ArrayLike, shaped((None, 3), (0, 3), what="angle, bottom and 
 class ShellSection(Public):
     """What a shell is made of, in axes 1 and 2 in its surface and 3 along its normal.
 
+    All its quantities belong to the middle of its thickness, and to the area of that.
     Made by :meth:`isotropic`, :meth:`laminate` or :meth:`general`. Forces and moments per length, and strains, come in
     the order membrane 11, 22, 12 (N/m), bending 11, 22, 12 (N), shear 1, 2 (N/m); a moment 11 stretches the top fibres
     along 1, and twice the shear strain and twice the twist stand for 12. ``repr`` shows thickness and mass.
@@ -53,7 +55,7 @@ class ShellSection(Public):
     thickness : float
         In m, for pictures and stresses.
     offset : float
-        Where the middle of the thickness is, above the surface of the nodes along the normal; the mass centre, too.
+        Where the middle of the thickness is, above the surface of the nodes along the normal.
     damping : float
         Material damping: a time in s times the stiffness.
     plies : (k, 3)
@@ -173,9 +175,7 @@ class ShellSection(Public):
     @checked
     def with_offset(self, offset: float) -> ShellSection:
         """A copy whose material stands off the surface of the nodes by ``offset`` in m along the normal."""
-        A, B, D, S = (self.stiffness[rows, columns] for rows, columns in BLOCKS)
-        law = _law(A, B + offset * A, D + 2.0 * offset * B + offset**2 * A, S)
-        return replace(self, stiffness=law, offset=self.offset + offset)
+        return replace(self, offset=self.offset + offset)
 
     def turned(self, angle: Array | float) -> Array:
         """Stiffness ``(..., 8, 8)`` in axes from which the material's are turned by an angle in rad."""
@@ -188,29 +188,15 @@ class ShellSection(Public):
     def stress(self, strains: Array, angle: Array | float, ply: int, z: float) -> Array:
         """Stress 11, 22, 12 ``(..., 3)`` in the axes of a ply at height ``z`` over the middle of the thickness.
 
-        ``strains`` (..., 6+) are those of the surface of the nodes, in axes from which the material's are turned by
-        ``angle``.
+        ``strains`` (..., 6+) are those of this middle, in axes from which the material's are turned by ``angle``.
         """
         assert self.modulus is not None
-        local = strains[..., :3] + (z + self.offset) * strains[..., 3:6]
+        local = strains[..., :3] + z * strains[..., 3:6]
         return np.matvec(self.modulus @ strains_turned(angle + self.plies[ply, 0]), local)
 
 
-BLOCKS = (
-    (slice(0, 3), slice(0, 3)),
-    (slice(0, 3), slice(3, 6)),
-    (slice(3, 6), slice(3, 6)),
-    (slice(6, 8), slice(6, 8)),
-)
-"""Membrane, coupling, bending and shear in the stiffness of a section."""
-
-
 def _law(A: Array, B: Array, D: Array, S: Array) -> Array:
-    law = np.zeros((8, 8))
-    for block, place in zip((A, B, D, S), BLOCKS, strict=True):
-        law[place] = block
-    law[3:6, :3] = B.T
-    return law
+    return block_diag(np.block([[A, B], [B.T, D]]), S)
 
 
 def _layered(plies: list[tuple[float, float]], C: Array, shear: Array, rho: float) -> ShellSection:

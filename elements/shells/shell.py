@@ -94,7 +94,7 @@ class Shell(Element):
     cells : (k, 4)
         The four nodes of each element, counted in ``nodes``.
     area : (k,)
-        Areas of the elements as built, m^2.
+        Areas of the elements as built, m^2, of the surface of the nodes, on which loads act.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class Shell(Element):
     drill with a weak stiffness; docs/theory.md, "Shells". The mass is consistent in translation, lumped in rotation.
     """
 
-    _internal = "cells d0 frames offsets results shared stiffness turn"
+    _internal = "cells d0 frames middle offsets results shared stiffness turn"
 
     def __init__(
         self,
@@ -132,19 +132,23 @@ class Shell(Element):
         world = section_frames(x[self.cells], self._normals(x, normals, fold, label), label)
         self.frames = R[self.cells].mT @ world
         """Section frames ``(k, 4, 3, 3)`` at the corners of each element in the frames of the nodes."""
-        self.offsets = np.zeros((len(self.cells), 4, 3))
+        self.middle = section.offset * self.frames[..., 2]
+        """Where the middle of the thickness is at the corners ``(k, 4, 3)``, in the frames of the nodes."""
+        self.offsets = np.zeros_like(self.middle)
         """Of distributed loads from the nodes: the offset of a section moves the material alone."""
-        relative = quad_coordinates(x[self.cells], world, [self] * len(world))
+        relative = quad_coordinates(x[self.cells] + section.offset * world[..., 2], world, [self] * len(world))
         self.d0 = relative.d
-        points = ShellPoints(self.d0, GAUSS)
+        """Where frames in the middle of the thickness are seen from that of the element, as built ``(k, 4, 6)``."""
+        at_nodes = quad_coordinates(x[self.cells], world, [self] * len(world)).d
+        area, of_middle = (ShellPoints(d, GAUSS).area for d in (at_nodes, self.d0))
         self._refuse(
-            (points.area <= 0.0).any(axis=1),
+            (np.minimum(area, of_middle) <= 0.0).any(axis=1),
             label,
             "is too distorted, as its surface folds back; use a better shape, or smaller elements where the surface is "
-            "curved",
+            "curved, and an offset of the section that is less than the radius there",
         )
-        self.area = points.area.sum(axis=1)
-        self.shared = share(points.area)
+        self.area = area.sum(axis=1)
+        self.shared = share(area)
         """Area of each element as its nodes share it, ``int N_i N_j dA``, ``(k, 4, 4)``."""
         self.turn = self._turn(relative, direction, label)
         """Angles ``(k, 5)`` of the material's first axis against the frames, at the Gauss points and the centre."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import EdgeLoad, Shell, ShellSection
+from fem_mbs.elements import EdgeLoad, GeneralJoint, Pressure, Shell, ShellSection
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
 
 E1, E2, G12, NU = 140e9, 10e9, 5e9, 0.3
 MATERIAL = dict(E1=E1, E2=E2, G12=G12, nu12=NU, rho=1600.0)
@@ -85,6 +88,33 @@ def test_an_offset_moves_the_material_and_not_the_nodes() -> None:
     assert solution.displacement(tip)[-1, 0] == pytest.approx(-offset * angle + np.sin(angle) / angle - 1, rel=0.02)
     np.testing.assert_allclose(solution.shell_stress(shell)[-1, :, 0], 6 * moment / 0.01**2, rtol=1e-6)
     np.testing.assert_allclose(solution.shell_stress(shell, "bottom")[-1, :, 0], -6 * moment / 0.01**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.2, -0.2])
+def test_an_offset_shell_is_that_through_its_middle(offset: float) -> None:
+    """On a ring, too: area, mass, hoop stiffness and curvature are those of the material, pressure is on the nodes."""
+    section, found = ShellSection.isotropic(0.02, E=70e9, nu=0.3, rho=2700.0), []
+    for R, own in ((1.0, section.with_offset(offset)), (1.0 + offset, section)):
+        model = mbs.Model()
+        points = partial(_on_a_tube, R)
+        ring = Shell.surface(model, points, own, (12, 1), closed=(True, False))
+        frequencies = mbs.modes(model, 9).angular[6:]
+        model.add(Pressure(ring, 1e5))
+        held = {"translation": (False, True, True), "rotation": (False, False, False)}
+        axes = so3.exp(np.arange(12)[:, None] * np.array([0.0, 0.0, np.pi / 6]))
+        for k, node in enumerate(ring.edge("bottom")[:-1]):
+            model.add(GeneralJoint(model.ground, node, axes=axes[k], **held))
+        widened = mbs.statics(model).displacement(ring.node(0, 0))[-1, 0]
+        assert ring.area.sum() == pytest.approx(2 * np.pi * R * 0.3, rel=3e-3)
+        assert widened == pytest.approx(1e5 * R * (1.0 + offset) / (70e9 * 0.02), rel=0.05)
+        found.append([*frequencies, widened / R])
+    np.testing.assert_allclose(found[0], found[1], rtol=3e-4)
+    with pytest.raises(ModelError, match="an offset of the section that is less than the radius"):
+        Shell.surface(mbs.Model(), points, section.with_offset(-1.5), (12, 1), closed=(True, False))
+
+
+def _on_a_tube(R: float, u: float, v: float) -> tuple[float, float, float]:
+    return R * np.cos(2 * np.pi * u), R * np.sin(2 * np.pi * u), 0.3 * v
 
 
 def test_stresses_of_plies_in_their_axes() -> None:
