@@ -207,7 +207,7 @@ def _apart(model: mbs.Model) -> Iterator[str]:
 def _far(model: mbs.Model) -> Iterator[str]:
     """The point of a joint in millimetres, away from the origin."""
     for joint, x in list(_plain(model)):
-        if len(model.nodes) > 2 and np.linalg.norm(x) > 0.2 * mbs.System(model).length:
+        if np.linalg.norm(x) > 0.2 * mbs.System(model).length:
             with _with(model, _joint_again(joint, 1e3 * x)):
                 yield "'again'"
 

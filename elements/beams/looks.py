@@ -113,6 +113,8 @@ CONSISTENT, SOFT = ((1e12, 1e6), (1e9, 1e3), (1e9, 1e9)), 1e6
 """Factors to SI units from those of (mm, t, s), (mm, kg, s) and (mm, kg, ms), of models without gravity."""
 MILLIMETRES, LARGEST = (9000.0, 11000.0), 2e9
 """Gravity by which lengths are in millimetres, and the modulus of diamond in (mm, kg, s)."""
+HEAVY, SLOW = 3000.0, 500.0
+"""What is denser, in kg/m^3, is a metal or a mineral, in which sound is faster, in m/s."""
 MODULUS = "Young's modulus"
 UNITS = {
     "density": (DENSITIES, {1e9: "kg/mm^3", 1e3: "g/cm^3 or t/m^3", 1e12: "t/mm^3"}, "kg/m^3, and steel 7850"),
@@ -155,9 +157,13 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
 def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator[str]:
     """Numbers that no material has, alone (where the area is known) or together, and the units that they may be of."""
     metres = METRES[0] < g < METRES[1]
-    if MILLIMETRES[0] < g < MILLIMETRES[1] and modulus > LARGEST:
-        yield f"its Young's modulus is {modulus:.3g}, and gravity is {g:.4g}, as in mm/s^2; in N/mm^2, steel has 2.1e5"
-    if not metres and (g > 0.0 or any(_fits(density * f, modulus * h) for f, h in CONSISTENT)):
+    fits = [_fits(density * f, modulus * h) for f, h in CONSISTENT]
+    if MILLIMETRES[0] < g < MILLIMETRES[1] and (modulus > LARGEST or drawn and density > 0.0 and not any(fits[:2])):
+        yield (
+            f"its Young's modulus is {modulus:.3g} at a density of {density:.3g}, and gravity is {g:.4g}, as in "
+            "mm/s^2; steel has 2.1e5 N/mm^2 and 7.85e-9 t/mm^3 there"
+        )
+    if not metres and (g > 0.0 or any(fits)):
         return
     alone = [_alone(what, value) for what, value in (("density", density), (MODULUS, modulus))] if drawn else []
     yield from filter(None, alone)
@@ -188,7 +194,8 @@ def _alone(what: str, value: float) -> str:
 
 def _fits(density: float, modulus: float) -> bool:
     """Whether a material may have both, in SI units."""
-    return DENSITIES[0] <= density <= DENSITIES[1] and SOFT <= modulus <= MODULI[1]
+    fast = density < HEAVY or modulus > density * SLOW**2
+    return DENSITIES[0] <= density <= DENSITIES[1] and SOFT <= modulus <= MODULI[1] and fast
 
 
 def _bending(beam: Beam, around: ModelContext, stiffness: Array) -> tuple[float, int]:

@@ -7,7 +7,7 @@ Their matrices are as given, of a system of ``scipy.signal``, or of a transfer f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     ControlElement,
     InternalVariable,
+    ModelContext,
     Motion,
     Numbering,
     Signal,
@@ -164,6 +165,12 @@ class LinearBlock(ControlElement):
         self.internal_variables = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
         self.outputs = tuple(range(len(states), len(self.internal_variables)))
         self.limits = limits
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """Gains that are all zero."""
+        _, B, C, D, _ = self.matrices
+        if not D.any() and not (B.any() and C.any()):
+            yield "its gains are zero: its output does not follow what it reads"
 
 
 class LinearBlockBatch(WiredBatch, of=LinearBlock):

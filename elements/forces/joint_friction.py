@@ -12,7 +12,7 @@ what the forces and moments that the joint carries add to it (docs/friction.md, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from fem_mbs.contracts import (
     ElementBatch,
     Energy,
     InternalVariable,
+    ModelContext,
     Motion,
     NotNegative,
     Numbering,
@@ -65,6 +66,8 @@ class FrictionLoad(NamedTuple):
     by_multipliers: Array
 
 
+LARGE = 10.0
+"""A radius or a length against the extent of the model that looks wrong."""
 MOST = 9.0
 """Static over kinetic coefficient up to which bristles never bring energy."""
 
@@ -152,6 +155,7 @@ class JointFriction(CoordinateElement):
                 f"{kinetic:g}"
             )
         self.preload, self.radius, self.reactions = preload, radius, reactions
+        self.thrust_radius, self.length = thrust_radius, length
         self.arm = arm = 1.0 if radius is None else radius
         weights = {"radial": arm, "axial": thrust_radius, "bending": 2.0 * arm / length if length else 0.0}
         self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
@@ -163,6 +167,16 @@ class JointFriction(CoordinateElement):
             bristle_variable = InternalVariable("bristle", "state", size=bristle, unit="rad" if turns else "m")
             self.internal_variables = (*self.internal_variables, bristle_variable)
             self.active = True  # what bristles have stored they give back, whatever moved them
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """Radii and lengths of other units."""
+        yield from super().doubts(around)
+        for name, size in (("radius", self.radius), ("thrust_radius", self.thrust_radius), ("length", self.length)):
+            if size and size > LARGE * around.extent:
+                yield (
+                    f"its {name} is {size:.3g} in a model that extends over {around.extent:.3g}; look at the units of "
+                    f"its {name}"
+                )
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those on which other reactions press, apart."""

@@ -133,6 +133,7 @@ class Table(TimeLaw):
             raise ModelError(f"Table: times must increase, received times[{k + 1}] = {t[k + 1]:g} after {t[k]:g} s")
         self.times, self.values, self.spline, self.outside = t, x, spline, outside
         self.size = 3 if x.ndim == 2 else None
+        self._last = float(t[-1])
         self._functions = _splines(t, x, spline)
         if not all(np.isfinite(function.c).all() for function in self._functions):
             raise ModelError(

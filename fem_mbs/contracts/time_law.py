@@ -17,7 +17,7 @@ from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
-from fem_mbs.errors import LawError, MissingMethodError, ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 
 class TimeLaw(Public):
@@ -39,6 +39,8 @@ class TimeLaw(Public):
 
     size: int | None = None
     jumps: Sequence[float] = ()
+    _last: float = 1e6
+    """When it has come to its end, s."""
     __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
 
     def __call__(self, t: ArrayLike) -> Any:
@@ -237,16 +239,16 @@ class Delayed(TimeLaw):
         return f"{self.law}.after({self.delay})"
 
 
-DEGREES, LATE = (45.0, 90.0, 180.0, 270.0, 360.0), 1e6
-"""Angles that are hardly meant in rad, and when a law has come to its end, s."""
+DEGREES = 45.0, 90.0, 180.0, 270.0, 360.0
+"""Angles that are hardly meant in rad."""
 
 
 def in_degrees(value: Any, what: str) -> str:
     """What to say of an angle, or a law of one, that ends at what looks like degrees."""
-    if isinstance(value, TimeLaw) and value.size is None:
+    if callable(value):
         try:
-            value, what = value(LATE), f"{what}, at its end,"
-        except LawError:  # a table that does not go so far
+            value, what = value(value._last if isinstance(value, TimeLaw) else TimeLaw._last), f"{what}, at its end,"
+        except Exception:  # whatever a function of a user raises so late
             return ""
     if not isinstance(value, int | float) or abs(value) not in DEGREES:
         return ""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csc_array, diags_array
+from scipy.sparse import coo_array, csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch
@@ -113,6 +113,9 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     motion = replace(evaluation.motion, gravity=np.zeros(3))
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
     matrix = system.solver.matrix(system.solver.stored(tangent.stiffness_entries(system, evaluation)))
+    # an integrator that nothing holds goes along with its input
+    free = np.intersect1d(_loose(matrix, _first_order(system)), system.equation[6 * system.n :][system.order == 1])
+    matrix = csc_array(matrix + coo_array((np.ones(len(free)), (free, free)), matrix.shape))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
     ways = {row: _ways(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}

@@ -6,6 +6,7 @@ elements that seem added twice (of one class, with equal arguments, on the same 
 
 from __future__ import annotations
 
+import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,11 +28,16 @@ from fem_mbs.contracts import (
     ModelContext,
     Public,
     State,
-    TimeLaw,
+    WiredBatch,
     in_degrees,
     listed,
     same,
 )
+from fem_mbs.elements.bodies import RigidBody
+from fem_mbs.elements.control.block import SampledController
+from fem_mbs.elements.control.controllers import PID
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
+from fem_mbs.elements.joints.coupling import JointDrive
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
 from fem_mbs.initial.state_point import (
@@ -176,6 +182,8 @@ SHORT = 10.0
 SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
 REACH = 100.0
 """Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
+GYRATION = 5.0
+"""Extent of one body alone against its radius of gyration, at the most."""
 
 
 def look_at_nodes(system: System) -> Iterator[Finding]:
@@ -188,10 +196,9 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
             unused[system.nodes[row].unused].append(str(system.nodes[row]))
     for why, names in unused.items():
         yield Finding(f"{why}; connect it, or leave it out", tuple(names))
-    if held := [
-        str(own) for own in system.elements if own.center_of_mass is not None and own.nodes[0] is system.nodes[0]
-    ]:
-        yield Finding("its mass is on the ground, where it does nothing; give it a node of its own", tuple(held))
+    held = [own for own in system.elements if set(own.nodes) == {system.nodes[0]}]
+    if idle := [str(own) for own in held if own.external or own.center_of_mass is not None]:
+        yield Finding("a mass or a load on the ground does nothing; give it a node of its own", tuple(idle))
     seams = defaultdict(list)
     for first, second in _unconnected(system):
         seams[used.get(first, first - system.n), used.get(second, second - system.n)].append((first, second))
@@ -249,9 +256,14 @@ def look_at_twins(system: System) -> Iterator[Finding]:
     """Equal bodies, beams, springs and loads; sensors and blocks may be as many as there are questions."""
     groups: dict[Any, list[tuple[Element, Any]]] = defaultdict(list)
     for element in system.elements:
-        made = element.constructor_arguments
+        made, kind = element.constructor_arguments, type(element)
         if element.nodes and made is not None and not isinstance(element, ControlElement):
-            groups[type(element), tuple(map(id, element.nodes))].append((element, (made.arguments, made.named)))
+            bound = inspect.signature(kind.__init__).bind(element, *made.arguments, **made.named)
+            bound.apply_defaults()
+            # numbers and arrays are kept alike, however they were written
+            kept = ((vars(element).get(name), value) for name, value in list(bound.arguments.items())[1:])
+            made_of = [own if isinstance(own, float | np.ndarray) else value for own, value in kept]
+            groups[kind, tuple(map(id, element.nodes))].append((element, made_of))
     for alike in groups.values():
         for k, (element, made_of) in enumerate(alike):
             twins = [other for other, arguments in alike[:k] if same(arguments, made_of)]
@@ -273,6 +285,8 @@ def examine(model: ModelDescription) -> Check:
     check.findings += look_at_twins(system)
     check.findings += [Finding(text, (part,)) for part, text in apart(system)]
     check.findings += look_at_joints(system)
+    check.findings += look_at_drives(system)
+    check.findings += look_at_controllers(system)
     check.findings += look_at_gravity(system)
     check.findings += look_at_contacts(system)
     try:
@@ -306,25 +320,53 @@ def look_at_gravity(system: System) -> Iterator[Finding]:
 
 
 def look_at_joints(system: System) -> Iterator[Finding]:
-    """Drives in degrees, and joints whose points are far away from nodes near each other: points in millimetres."""
-    for joint in system.number.equations:
-        made, angles = joint.constructor_arguments, {own.name for own in joint.coordinates if own.angle}
-        if made is not None and angles & set(joint.driven):
-            for law in (*made.arguments, *made.named.values()):
-                if isinstance(law, TimeLaw) and (told := in_degrees(law, "its drive")):
-                    yield Finding(told, (str(joint),))
-    if system.n < 3:  # whose extent is that from one body to the origin of the world
-        return
+    """Joints whose points are far away from nodes near each other: points in millimetres."""
+    extent = system.length
+    if system.n < 3:  # which may be at the origin of the world
+        inertias = [np.linalg.norm(own.inertia) / own.mass for own in system.elements if isinstance(own, RigidBody)]
+        extent = max(float(np.ptp(system.x0, axis=0).max()), GYRATION * float(np.sqrt(max(inertias, default=0.0))))
     for joint in system.number.equations:
         points = zip(joint.nodes, joint.offsets, strict=False)
         reach = {str(node): float(np.linalg.norm(offset)) for node, offset in points if node is not system.nodes[0]}
         node = max(reach, key=reach.__getitem__, default="")
-        if node and reach[node] > REACH * system.length:
+        if node and reach[node] > REACH * extent > 0.0:
             yield Finding(
-                f"its point is {reach[node]:.3g} away from {node}, and the nodes of the model extend over "
-                f"{system.length:.3g}; look at the units of its point",
+                f"its point is {reach[node]:.3g} away from {node}, and the model extends over {extent:.3g}; look at "
+                "the units of its point",
                 (str(joint),),
             )
+
+
+def look_at_drives(system: System) -> Iterator[Finding]:
+    """Drives in degrees, and what acts along a coordinate that is driven."""
+    drives: dict[tuple[Constraint, str], tuple[Constraint, Any]] = {}
+    for joint in system.number.equations:
+        drives |= {(joint, name): (joint, vars(joint).get("drive")) for name in joint.driven}
+        if isinstance(joint, JointDrive):
+            drives[joint.terms[0].joint, joint.terms[0].coordinate] = joint, joint.law
+    for (joint, name), (drive, law) in drives.items():
+        if is_angle(joint, name) and (told := in_degrees(law, "its drive")):
+            yield Finding(told, (str(drive),))
+    for element in system.elements:
+        if isinstance(element, CoordinateElement) and not isinstance(element, ControlElement):
+            if driven := drives.get((element.joint, element.coordinate)):
+                yield Finding(
+                    f"{driven[0]} prescribes '{element.coordinate}', along which it acts: it loads the drive and "
+                    "does not change the motion; leave one of both out",
+                    (str(element),),
+                )
+
+
+def look_at_controllers(system: System) -> Iterator[Finding]:
+    """Controllers whose outputs nothing reads."""
+    read = {row for batch in system.batches if isinstance(batch, WiredBatch) for row in batch.rows.ravel().tolist()}
+    unread = [
+        str(own)
+        for own in system.elements
+        if isinstance(own, PID | SampledController) and read.isdisjoint(system.number.own(own)[list(own.outputs)])
+    ]
+    if unread:
+        yield Finding("nothing reads it; an actuator that takes it as input acts, as JointActuator does", tuple(unread))
 
 
 def _look_at_equations(system: System, check: Check) -> None:

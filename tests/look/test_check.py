@@ -13,6 +13,7 @@ import fem_mbs as mbs
 from fem_mbs.command import main
 from fem_mbs.contracts import move_node
 from fem_mbs.elements import (
+    PID,
     Ball,
     Beam,
     BeamSection,
@@ -20,6 +21,9 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     FrictionSpring,
+    JointActuator,
+    JointDrive,
+    JointFriction,
     JointSensor,
     JointSpring,
     JointStop,
@@ -33,6 +37,7 @@ from fem_mbs.elements import (
     SpeedMotor,
     SphericalJoint,
     SpringDamper,
+    TorqueMotor,
 )
 from fem_mbs.initial.singular import explain_failure
 from fem_mbs.model.check import Check
@@ -199,8 +204,9 @@ def test_nodes_that_are_forgotten() -> None:
     assert said(check, "'first'", "'second'", "at the same place, but nothing connects them")
     model.add(FixedJoint(model["first"], model["second"]))
     assert not said(model.check(), "at the same place") and not said(model.check(), "on the ground")
-    model.add(PointMass(model.ground, 1.0), name="lump")
-    assert said(model.check(), "PointMass 'lump': its mass is on the ground, where it does nothing")
+    for name, part in {"lump": PointMass(model.ground, 1.0), "load": Force(model.ground, (0, 0, 1))}.items():
+        model.add(part, name=name)
+        assert said(model.check(), f"'{name}'", "on the ground does nothing")
 
 
 @pytest.mark.parametrize(
@@ -230,6 +236,11 @@ def test_a_model_in_millimetres_and_tonnes_is_right() -> None:
     section = BeamSection.rectangle(width=100, height=100, E=2.1e5, nu=0.3, rho=7.85e-9)
     model.fix(Beam.line(model, (0, 0, 0), (1000, 0, 0), section, elements=8).nodes[0])
     assert model.check().ok
+    for wrong in ({"rho": 7.85e-6}, {"E": 210.0}):
+        model = mbs.Model(gravity=(0, 0, -9810.0))
+        section = BeamSection.rectangle(width=100, height=100, **({"E": 2.1e5, "nu": 0.3, "rho": 7.85e-9} | wrong))
+        model.fix(Beam.line(model, (0, 0, 0), (1000, 0, 0), section, elements=8).nodes[0])
+        assert said(model.check(), "7.85e-9 t/mm^3")
     model.gravity = (0, 0, -9.81)
     assert said(model.check(), "if lengths are in mm, gravity is 9810")
 
@@ -361,15 +372,70 @@ def test_the_doctor_misses_a_script(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_what_is_there_twice_or_far_away_is_named() -> None:
     model = pendulum()
-    model.add(RigidBody(model["bar"], 2.0, (0.01, 0.2, 0.2), center_of_mass=(0.1, 0.2, -0.3)), name="again")
-    assert said(model.check(), "'again'", "same as RigidBody 'RigidBody 1'")
-    model.remove("again")
+    for again in (
+        RigidBody(model["bar"], 2.0, (0.01, 0.2, 0.2), (0.1, 0.2, -0.3)),
+        RigidBody(
+            model["bar"], inertia=[0.01, 0.2, 0.2], mass=2, center_of_mass=np.array([0.1, 0.2, -0.3]), shape=None
+        ),
+    ):
+        model.add(again, name="again")
+        assert said(model.check(), "'again'", "same as RigidBody 'RigidBody 1'")
+        model.remove("again")
     model.add(RigidBody(model["bar"], 2.5, (0.01, 0.2, 0.2), center_of_mass=(0.1, 0.2, -0.3)), name="another")
     assert model.check().ok
     other = model.add_node((0.5, 0, 1), name="other")
     model.add(RevoluteJoint(model["bar"], other, (1, 0, 0), point=(500, 0, 0)), name="pin")
     assert said(model.check(), "'pin'", "its point is 500 away from node 'other'")
     assert said(model.check(), "node 'other'", "no mass")
+
+
+@pytest.mark.parametrize("place", [0.5, 0.0])
+def test_units_of_a_point_are_seen_with_one_body(place: float) -> None:
+    """Also at the origin, where its own size is all that tells lengths: not a bob on a long rod."""
+    model = mbs.Model()
+    bar = model.add_node((place, 0, 0))
+    model.add(RigidBody(bar, 2.0, (1e-4, 0.17, 0.17)))
+    pin = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(500, 0, 0)), name="pin")
+    assert said(model.check(), "'pin'", "away from node", "units")
+    model.remove(pin)
+    model.elements[0].inertia = [4e-5] * 3
+    model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(1, 0, 0)))
+    assert model.check().ok
+
+
+def test_what_acts_along_a_driven_coordinate_is_told() -> None:
+    """By the drive of a joint or another one; what senses it is in order."""
+    for drive in ({"drive": SmoothStep(1.0, 1.0)}, {}):
+        model = mbs.Model()
+        bar = model.add_node((0, 0, 0))
+        model.add(RigidBody(bar, 1.0, (1, 1, 1)))
+        model.add(RevoluteJoint(model.ground, bar, (0, 0, 1), **drive), name="hinge")
+        if not drive:
+            model.add(JointDrive("hinge", lambda t: 90.0 * min(t, 1.0)), name="turn")
+            assert said(model.check(), "'turn'", "degrees")
+            model["turn"].law = SmoothStep(1.0, 1.0)
+        model.add(JointSensor("hinge"))
+        assert model.check().ok
+        for part in (TorqueMotor("hinge", 1.0), JointSpring("hinge", 1.0)):
+            model.add(part, name="push")
+            assert said(model.check(), "'push'", "prescribes 'rotation z'")
+            model.remove("push")
+
+
+def test_controllers_that_do_nothing() -> None:
+    """What nothing reads is named, and moves nothing; an actuator whose integrator is idle holds its joint."""
+    model = pendulum()
+    angle = model.add(JointSensor("hinge"))
+    control = model.add(PID(0.0 - angle, P=5.0), name="control")
+    check = model.check()
+    assert said(check, "'control'", "nothing reads it") and check.free_motions == 1
+    assert check.moving.startswith("node 'bar'")
+    model.add(JointActuator("hinge", control))
+    assert model.check().ok and model.check().free_motions == 0
+    control.P = 0.0
+    assert said(model.check(), "'control'", "gains are zero") and model.check().free_motions == 1
+    model.add(JointFriction("hinge", 0.5, radius=20.0), name="pin")
+    assert said(model.check(), "'pin'", "radius is 20", "units")
 
 
 def test_units_of_a_section_by_its_stiffness() -> None:
