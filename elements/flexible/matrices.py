@@ -274,9 +274,7 @@ def _harwell_boeing(path: Path) -> csr_array:
         matrix = csc_array((values, places, starts), (rows, columns)).tocoo()
     except (ValueError, IndexError) as error:
         raise ModelError(f"{ANSYS}: '{path}' is no matrix of HBMAT as text: {error}") from None
-    if kind[1].upper() == "S":
-        return whole(np.stack(matrix.coords, axis=1), matrix.data, rows)
-    return csr_array(matrix)
+    return whole(np.stack(matrix.coords, axis=1), matrix.data, rows)
 
 
 def _numbers(lines: list[str], width: int, size: int) -> Array:

@@ -252,8 +252,6 @@ class RigidStopBatch(UnilateralBatch):
         return self._sign[:, None] * motion.u[self.carried[..., FORCES]]
 
     def followed(self, motion: Motion, before: Motion) -> Array:
-        if not self.angle:
-            return super().followed(motion, before)
         last, h = motion.u[self.follows], motion.t - before.t
         V = before.V.reshape(-1, 2, 3)
         if np.maximum.reduce(np.add.reduce(self.closing(motion, *(h * np.sqrt(np.vecdot(V, V))).T))) > UNSEEN:

@@ -244,7 +244,7 @@ class Assembly:
     @property
     def moved(self) -> bool:
         """Whether any node has moved or turned."""
-        return bool((self.distance > 0.0).any() or (self.angle > 0.0).any())
+        return bool(np.any([self.distance, self.angle]))
 
     def __str__(self) -> str:
         changes = np.stack([self.distance, self.angle, self.velocity, self.angular_velocity], axis=1)

@@ -383,19 +383,26 @@ def test_numbers_that_count_grow_from_copy_to_copy() -> None:
     """Of a user's batch; of others that change with what is in it nothing tells how they go on."""
 
     class Counted(SpringDamper):
-        share: float
+        other: Callable[[int], Any]
 
         @classmethod
         def batch(cls, elements: Any, number: Any) -> Any:
             batch = SpringDamper.batch(elements, number)
-            batch.count, batch.other = len(elements), len(elements) * cls.share
+            batch.count, batch.other = len(elements), cls.other(len(elements))
             return batch
 
-    for Counted.share, refused in ((0, False), (0.5, True)):
+    for Counted.other, refused in (
+        (np.ones, ""),
+        (lambda n: 0.5 * n, "1.0 and 2.0"),
+        (lambda n: np.full(n, n), "does not double"),
+        (lambda n: np.arange(n * n), "does not double"),
+        (lambda n: np.arange(float(n)), "change from copy to copy"),
+    ):
         model = two()
         parts = [model.add(Counted(model.ground, node, 3.0)) for node in model.nodes[1:]]
-        with pytest.raises(UnlikeError, match="1.0 and 2.0") if refused else nullcontext():
-            assert copies(parts, LocalNumbering(mbs.System(model).number))(3).count == 6
+        with pytest.raises(UnlikeError, match=refused) if refused else nullcontext():
+            made = copies(parts, LocalNumbering(mbs.System(model).number))(3)
+            assert made.count == 6 and np.array_equal(made.other, np.ones(6))
 
 
 def two(count: int = 2, mass: float = 1.0) -> mbs.Model:

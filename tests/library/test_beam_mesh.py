@@ -197,6 +197,16 @@ def test_a_beam_ends_where_the_section_changes() -> None:
     assert numbers(structure) == [[0, 1, 2], [2, 3, 4]]
 
 
+def test_between_nodes_of_the_mesh_sections_turn_evenly() -> None:
+    """Of one direction for each of these."""
+    x = np.array([0.0, 0.5, 1.2])
+    line = meshio.Mesh(np.outer(x, (1.0, 0, 0)), [("line", [[0, 1], [1, 2]])])
+    axes = np.stack([0.0 * x, np.cos(x), np.sin(x)], axis=1)
+    beam = beams_from_mesh(mbs.Model(), line, PLAIN, y_axis=axes, elements=2, order=1).beams[0]
+    np.testing.assert_allclose(beam.d0[:, [0, 3]], np.repeat([[0.25], [0.25], [0.35], [0.35]], 2, axis=1), atol=1e-14)
+    np.testing.assert_allclose(beam.frames[[0, 2], 0, :, 1], axes[:2], atol=1e-14)
+
+
 def test_lines_of_any_order_and_direction_become_one_beam() -> None:
     """It follows the first line of the mesh."""
     mesh = meshio.Mesh(np.outer([3.0, 0, 4, 1, 2], [1.0, 0, 0]), [("line", [(4, 3), (2, 0), (0, 4), (1, 3)])])

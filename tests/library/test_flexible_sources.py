@@ -330,7 +330,12 @@ def abaqus_files(folder: Path, coordinate: bool, triangle: bool) -> tuple[Path, 
     lines = ["*HEADING", "** a brick", "*NODE, NSET=ALL"]
     lines += [f"{k + 11}, {x:.17g}, {y:.17g}, {z:.17g}" for k, (x, y, z) in enumerate(points)]
     ends = [np.flatnonzero(points[:, 0] == x) + 11 for x in (0.0, 0.4)]
-    lines += ["*NSET, NSET=root", ", ".join(map(str, ends[0])), "*Nset, nset=tip", *(f"{k}," for k in ends[1])]
+    lines += [
+        "*NSET, NSET=root",
+        ", ".join(map(str, ends[0])),
+        "*Nset, nset=tip, generate",
+        f"{ends[1][0]}, {ends[1][-1]}",
+    ]
     (folder / "brick.inp").write_text("\n".join(lines))
     for name, matrix in (("stif", K), ("mass", M)):
         entries = csr_array(matrix).tocoo()

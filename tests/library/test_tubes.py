@@ -121,3 +121,18 @@ def test_a_ball_is_a_capsule_without_length() -> None:
             gaps = parts.gaps(motion)[0]
             assert gaps.min() == pytest.approx(whole.gaps(motion)[0, 0], abs=1e-13)
             assert (np.sort(gaps)[1:] > gaps.min() + 1e-9).all()
+
+
+def test_some_pairs_are_as_among_all() -> None:
+    """Those that are near are asked alone."""
+    rng, model = np.random.default_rng(8), mbs.Model()
+    a, b, c = (bow(model, rng, place) for place in rng.normal(size=(3, 3)))
+    for first, second in ((a, b), (b, c), (c, a)):
+        model.add(BeamContact(first, second, points=2))
+    system = mbs.System(model)
+    (batch,) = (own for own in system.batches if isinstance(own, UnilateralBatch))
+    motion, rows = system.at_rest(), np.array([2, 0])
+    some, whole = (own.measure(motion, *every((len(own.nodes), 2))) for own in (batch.some(rows), batch))
+    kept = (2 * rows[:, None] + [0, 1]).ravel()
+    np.testing.assert_array_equal(some.gap, whole.gap[kept])
+    np.testing.assert_array_equal(some.gradient, whole.gradient[kept])
