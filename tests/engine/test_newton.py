@@ -15,7 +15,7 @@ from motions import fitted_order
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
-from fem_mbs.newton import Newton, NotConvergedError
+from fem_mbs.newton import UNSEEN, ConvergenceHistory, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 
 
@@ -103,6 +103,24 @@ def test_a_last_correction_that_is_rounding_has_no_matrix_of_its_own() -> None:
     x, report = solve(Root(), 1.5, Newton(force_tolerance=1e-30))
     assert abs(x - np.sqrt(2.0)) < 1e-15
     assert (report.iterations, report.factorizations) == (5, 4)
+
+
+def test_what_is_taken_for_granted_is_looked_at_now_and_then() -> None:
+    """Of equal problems one after the other, whose first correction suffices."""
+
+    class Whole(float):
+        simplified = False
+
+    class Followed(Root):
+        def correction(self, x: float, value: float, slope: float) -> float:
+            return Whole(value / slope)
+
+    history, seen = ConvergenceHistory(), []
+    for k in range(3 * (UNSEEN + 1)):
+        found = newton_solve(Followed(), 1.41422, Newton(force_tolerance=1e-8), history=history)  # type: ignore[arg-type]
+        history = found.history
+        seen += [k] if found.report.evaluations > 1 else []
+    assert seen == [0, UNSEEN + 1, 2 * (UNSEEN + 1)]
 
 
 def test_failure_tells_its_history() -> None:
