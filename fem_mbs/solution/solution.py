@@ -357,7 +357,8 @@ def _joined(first: Solution, second: Solution) -> Solution:
     apart = [name for name in ("x", "R", "v", "u") if not np.allclose(getattr(one, name), getattr(two, name))]
     if apart:
         raise ModelError(f"join: at t = {first.t[-1]} s the runs are at different states ({', '.join(apart)})")
-    arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
+    parts = {name: [getattr(run.history, name) for run in (first, second)] for name in ARRAYS}
+    arrays = {name: np.concatenate([one[:], other[1:]]) for name, (one, other) in parts.items()}
     before = {**first.history.before, **{k + len(first.t) - 1: own for k, own in second.history.before.items()}}
     history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays, before=before)
     events = [[*a, *b] for a, b in zip(first._hits, second._hits, strict=False)]
@@ -365,11 +366,6 @@ def _joined(first: Solution, second: Solution) -> Solution:
     counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}
     stats = replace(second.stats, **counts)
     return Solution(second.system, history, second.status, stats, events, second._checkpoint, _turns(first, second))
-
-
-def _array(run: Solution, name: str) -> Array:
-    own: Any = getattr(run, "multipliers_all" if name == "multipliers" else name)
-    return own - run.system.origin if name == "x" and run.system.origin.any() else own
 
 
 COUNTS = ("residual_evaluations", "factorizations", "failed_steps", "rejected_steps", "wall_time", "steps")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scipy.linalg import expm
 import fem_mbs as mbs
 from fem_mbs.alpha import local_error
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
+from fem_mbs.alpha.memory import AccelerationHistory
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
@@ -371,6 +374,15 @@ def test_kernels_carry_the_same_errors_over_blocks(step: float, monkeypatch: pyt
         told.append(mbs.simulate(tops.top_on_joint(), 100 * step, step).checkpoint.memory.errors.values)
     for compiled, plain in zip(*told, strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-6 * np.abs(plain).max())
+
+
+def test_curvature_of_a_parabola() -> None:
+    """Of rates of internal variables at three instants as far apart as they may be, whenever that is."""
+    every: Any = SimpleNamespace(own_of=np.asarray)
+    for old, last, t in np.sort(np.random.default_rng(0).uniform(0.0, 9.0, (8, 3)), axis=1):
+        at_old, at_last, now = (np.array([s * (s - 4.0)]) for s in (old, last, t))
+        recent = AccelerationHistory(at_last, old, at_old, old, at_old)
+        assert local_error._curvature(every, now, recent, t, t - last, 1) == pytest.approx(2.0, rel=1e-9)
 
 
 def test_few_steps_are_looked_at() -> None:

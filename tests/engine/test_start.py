@@ -13,13 +13,18 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
+    LowPass,
+    ModalBody,
     Moment,
+    NodeSensor,
     PointMass,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
     SpinUp,
 )
+from fem_mbs.initial.consistent_start import constraint_correction, projected
+from fem_mbs.initial.state_point import place_of
 from fem_mbs.lie import so3
 
 SPIN = np.array([0.0, 0.0, 2.0])
@@ -95,6 +100,22 @@ def test_stiffness_does_not_blur_the_mass() -> None:
         mass.append(mass_matrix(*start(model)[::2]))
     size = np.sqrt(np.diag(mass[1]))
     np.testing.assert_allclose(mass[0] / np.outer(size, size), mass[1] / np.outer(size, size), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("group", GROUPS[:2])
+def test_what_closes_joints_is_the_smallest_motion(group: str) -> None:
+    """In the metric of the mass, to which modes belong, and states of control do not."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    node = model.add_node((0.5, 0, 0))
+    model.add(ModalBody(node, 2.0, (0.5, 1.0, 1.0), [1.2], [75.0], translation=[[0.2], [0], [0.7]]))
+    model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0)))
+    model.add(LowPass(model.add(NodeSensor(node, "position", (1, 0, 0))), 0.1))
+    system, state, _ = start(model)
+    off = place_of(state)._replace(v=1e-3 * np.random.default_rng(3).normal(size=(2, 6)) * [[0.0], [1.0]])
+    near = projected(system, off)
+    w = np.append(near.v - off.v, near.udot - off.udot)
+    assert np.abs(system.own_of(w)[system.order == 2]).min() > 1e-5
+    np.testing.assert_allclose(constraint_correction(system, state, w), w, atol=1e-9)
 
 
 def test_open_joints_and_wrong_velocities_are_refused_by_name() -> None:

@@ -140,6 +140,20 @@ def test_stresses_of_plies_in_their_axes() -> None:
         solution.shell_stress(shell, ply=3)
 
 
+def test_stresses_over_the_thickness_are_the_forces() -> None:
+    """Of one ply off the axes of elements, in which both are: the mean is ``n/h``, half the difference ``6 m/h^2``."""
+    model, h = mbs.Model(), 1e-3
+    section = ShellSection.laminate([(30, h)], **MATERIAL)
+    shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, (2, 1), direction=(1, 0.3, 0))
+    model.fix(shell.edge("left"))
+    model.add(EdgeLoad(shell.edge("right"), (3.0, 1.0, 1e-5)))
+    solution = mbs.statics(model)
+    n, m = (solution.shell_forces(shell)[-1, :, k : k + 3] for k in (0, 3))
+    top, bottom = (solution.shell_stress(shell, side)[-1] for side in ("top", "bottom"))
+    np.testing.assert_allclose(0.5 * h * (top + bottom), n, atol=1e-9 * np.abs(n).max())
+    np.testing.assert_allclose(h**2 / 12.0 * (top - bottom), m, atol=1e-9 * np.abs(m).max())
+
+
 def test_what_no_section_is() -> None:
     A = np.diag([3.0, 3.0, 1.0])
     general = ShellSection.general(A, 0.0 * A, A / 12, np.eye(2), mass=2.0)
