@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 import traceback
@@ -38,7 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     examining.set_defaults(run=_doctor)
 
     options = parser.parse_args(arguments)
-    return int(options.run(options))
+    try:
+        status = int(options.run(options))
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has had enough, such as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 def _validate(options: argparse.Namespace) -> int:

@@ -323,7 +323,9 @@ class NodeSensor(Sensor):
         self.quantity, self.frame = quantity, frame
         self.direction, self.origin, self.offset = np.asarray(direction), np.asarray(origin), lever(node, point)
         if frame == "body" and quantity in ("position", "rotation_vector"):
-            raise ModelError(f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame")
+            raise ModelError(
+                f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame; leave frame out"
+            )
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:

@@ -50,8 +50,6 @@ class MeshLoad(Element):
     """
 
     external = True
-    offset = np.zeros(3)
-    _internal = "offset"
 
     def __init__(
         self,

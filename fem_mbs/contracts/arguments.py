@@ -57,13 +57,21 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     return (", ".join(texts[:most]) or "none") + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
+ALIKE = 0.62
+"""Likeness of two names from which one may stand for the other."""
+USUAL = {"time": "t", "times": "t", "to_dataframe": "to_pandas", "potential": "gravity"}
+"""What others call it."""
+
+
 def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     """Which of the ``known`` names one that is not among them may stand for.
 
     Where none is near, all of them, after the words of ``else_``, or nothing.
     """
     known = list(known)
-    if near := get_close_matches(name, known, 3, 0.5):
+    begun = [own for own in known if len(name) > 2 and own.startswith(name)]
+    near = [own for own in (USUAL.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
+    if near:
         return f"is it {' or '.join(map(repr, near))}?"
     return f"{else_} {listed(known, 16)}" if else_ else ""
 
@@ -216,6 +224,8 @@ WRITTEN_BY = {
     **dict.fromkeys((".gif", ".mp4"), "animate") | dict.fromkeys((".png", ".svg", ".pdf"), "plot"),
 }
 """Suffixes that programs go by, and the method of a solution that writes such files."""
+FOREIGN = ".xlsx", ".xls", ".ods", ".vtk", ".vtp", ".vtm", ".mat", ".json", ".nc", ".pkl", ".parquet", ".npy", ".npz"
+"""Those of files that nothing here writes, but for their own."""
 
 
 def named_file(given: FilePath, suffix: str, label: str) -> FilePath:
@@ -228,6 +238,8 @@ def named_file(given: FilePath, suffix: str, label: str) -> FilePath:
             f"{label} '{given}' has the suffix of files that solution.{other}(path) writes; try "
             f"'{given.with_suffix(suffix)}'"
         )
+    if given.suffix.lower() in FOREIGN and given.suffix.lower() != suffix:
+        raise ModelError(f"{label} '{given}' has the suffix of another format; try '{given.with_suffix(suffix)}'")
     return given if given.suffix else given.with_suffix(suffix)
 
 

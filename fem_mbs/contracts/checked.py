@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, Uni
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.arguments import function, nearest, number, shown, text, truth, whole_number
+from fem_mbs.contracts.arguments import function, nearest, number, real, shown, text, truth, whole_number
 from fem_mbs.contracts.public import ModelPart, Public, called, complete, leaves, mapped, misfit, received, snapshot
 from fem_mbs.errors import FemMbsError, ModelError, users_failure
 
@@ -152,6 +152,8 @@ PLAIN: dict[Any, Rule] = {
 LISTS = (list, tuple, Sequence, Iterable)
 Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
+SEVERAL: dict[Any, str] = {str: "names", float: "numbers", int: "whole numbers", Any: "values"}
+"""How messages call several."""
 UNFIT: Kinds = str, bytes, Mapping
 """What can be gone through and is no list; nor is a set, where the order matters."""
 ARRAY_LIKE = get_args(ArrayLike) or (ArrayLike,)
@@ -332,7 +334,8 @@ def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
             except ModelError as refusal:
                 refusals.append(refusal)
         if refusals:
-            raise refusals[0]
+            more = wanted if real(value) is None else []
+            raise ModelError("; or give ".join([str(refusals[0]), *([" or ".join(more)] if more else [])]))
         raise ModelError(f"{label} must be {' or '.join(wanted)}, received {received(value, kinds)}")
 
     return rule, kinds
@@ -346,11 +349,15 @@ def _several(hint: Any) -> str:
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_several, inner))
     kind = get_origin(hint) or hint
-    return f"{kind.__name__ if isinstance(kind, type) else 'such'}s"
+    return SEVERAL.get(kind) or f"{kind.__name__ if isinstance(kind, type) else 'such'}s"
+
+
+LIST_OF_NAMES = "a list of names"
 
 
 def _each(rule: Rule | None, what: str, unfit: Kinds, value: Any, label: Any) -> Any:
     """A list of values that obey a rule."""
+    value = [value] if isinstance(value, str) and what == LIST_OF_NAMES else value
     scalar = isinstance(value, np.ndarray) and not value.ndim
     if scalar or isinstance(value, unfit) or not isinstance(value, Iterable):
         raise ModelError(f"{label} must be {what}, received {shown(value)}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -214,8 +214,11 @@ class Component(ModelPart):
     """What it is named where :meth:`Model.add` is given no name; by default its class and a number."""
     nodes: tuple[Node, ...] = ()
     internal_variables: tuple[InternalVariable, ...] = ()
-    offset: Array = np.zeros(3)
-    """An element's point on its one node, a joint's on its last one, in the frame of that node."""
+
+    @cached_property
+    def offset(self) -> Array:
+        """An element's point on its one node, a joint's on its last one, in the frame of that node."""
+        return ORIGIN
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
@@ -250,7 +253,7 @@ class Component(ModelPart):
         made = self.constructor_arguments
         if made is None or name.startswith("_"):
             return {}
-        bound = inspect.signature(type(self).__init__).bind(self, *made.arguments, **made.named)
+        bound = made.of(self)
         if name not in bound.signature.parameters:
             if name in vars(self):
                 taken = ", ".join(list(bound.signature.parameters)[1:])

@@ -181,6 +181,7 @@ class Method(Public):
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
+    called: ClassVar[str] = "a Method, such as GeneralizedAlpha() or RungeKuttaMuntheKaas('RK4')"
     _internal: ClassVar[str] = (
         "Memory after_jump between advice doubt within limit inner_step error_order deadband quadratic invariant "
         "levels impacts settle warning carrying carried"

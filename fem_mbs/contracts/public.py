@@ -183,6 +183,10 @@ class ConstructorArguments(NamedTuple):
     moment: int
     """When it was made: an object is built on nodes where they were."""
 
+    def of(self, made: Any) -> inspect.BoundArguments:
+        """These, bound to the parameters of the constructor of what was ``made``, which is the first of them."""
+        return inspect.signature(type(made).__init__).bind(made, *self.arguments, **self.named)
+
 
 def leaves(value: Any) -> Iterator[Any]:
     """What lists, tuples and dicts hold, and those in them; of anything else, itself."""
@@ -242,6 +246,10 @@ class Public:
             except AttributeError as error:
                 if name.startswith("_") or error.name != name or error.obj is not self:
                     raise
+                if made := vars(self).get(MADE):  # what the constructor takes can be read as it was given
+                    (bound := made.of(self)).apply_defaults()
+                    if name in bound.arguments:
+                        return bound.arguments[name]
                 text = f"{type(self).__name__} has no attribute '{name}'; {nearest(name, dir(self))}"
             raise AttributeError(text)
 
@@ -312,8 +320,12 @@ def received(value: object, kinds: tuple[type, ...]) -> str:
     """What was received, and which of its nodes to give where one of these is wanted."""
     nodes = attributes_of(value).get("nodes")
     fit = [own for own in nodes if isinstance(own, kinds)] if isinstance(nodes, tuple) else []
-    hint = f"; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, 3)}" if fit else ""
-    return shown(value) + hint
+    if fit:
+        return f"{shown(value)}; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, 3)}"
+    if isinstance(value, type) and issubclass(value, kinds):
+        return f"the class {value.__name__}; give an object of it, {value.__name__}(...)"
+    own = next((name.lstrip("_") for name, own in attributes_of(value).items() if isinstance(own, kinds)), "")
+    return shown(value) + (f"; give its {own}" if own in dir(value) else "")
 
 
 def called(kind: type) -> str:

@@ -232,7 +232,7 @@ class ControlElement(SignalSource, Element):
         kind = type(self).__name__
         if self.name:
             return f"{kind} '{self.name}'"
-        return f"{kind} on {', '.join(map(str, self.nodes[:2]))}" if self.nodes else f"{kind} that is not in a model"
+        return f"{kind} on {', '.join(map(str, self.nodes[:2]))}" if self.nodes else f"{kind} without a name"
 
     __repr__ = __str__
 

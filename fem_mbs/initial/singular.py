@@ -337,9 +337,9 @@ def _controlled(system: System) -> str:
     if not acting:
         return ""
     return (
-        f"control acts by {listed(acting, '; ')}: a loop that is unstable, as with gains beyond what its samples or "
-        "what bends between sensor and actuator bear, grows until steps fail; mbs.linearize(model).state_space(...) "
-        "has its plant"
+        f"control acts by {listed(acting, '; ')}: a loop that is unstable grows until steps fail, as where the sign "
+        "of its error is wrong, which is reference minus measured, 0 - angle, or with gains beyond what its samples or "
+        "what bends between sensor and actuator bear; mbs.linearize(model).state_space(...) has its plant"
     )
 
 

@@ -120,7 +120,7 @@ def refuse_impacts(system: System, method: Method) -> None:
 
 PRESSED, DEPTH = 10.0, 1e-4
 """A force so many times all others together, by a depth of so much of the extent, or in rad, is hardly meant."""
-PLACED = "place the bodies, or the ends of stops, so that they touch at most"
+PLACED = "place the bodies, or the ends of stops, so that they touch at most; a Plane is solid against its normal"
 
 
 def deep(system: System, motion: Motion) -> Iterator[tuple[str, str]]:

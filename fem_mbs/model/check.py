@@ -6,7 +6,6 @@ elements that seem added twice (of one class, with equal arguments, on the same 
 
 from __future__ import annotations
 
-import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,8 +33,10 @@ from fem_mbs.contracts import (
     same,
 )
 from fem_mbs.elements.bodies import RigidBody
+from fem_mbs.elements.control.actuators import JointActuator
 from fem_mbs.elements.control.block import SampledController
 from fem_mbs.elements.control.controllers import PID
+from fem_mbs.elements.control.sensors import JointSensor
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
 from fem_mbs.elements.joints.coupling import JointDrive
 from fem_mbs.errors import FemMbsError
@@ -258,8 +259,7 @@ def look_at_twins(system: System) -> Iterator[Finding]:
     for element in system.elements:
         made, kind = element.constructor_arguments, type(element)
         if element.nodes and made is not None and not isinstance(element, ControlElement):
-            bound = inspect.signature(kind.__init__).bind(element, *made.arguments, **made.named)
-            bound.apply_defaults()
+            (bound := made.of(element)).apply_defaults()
             # numbers and arrays are kept alike, however they were written
             kept = ((vars(element).get(name), value) for name, value in list(bound.arguments.items())[1:])
             made_of = [own if isinstance(own, float | np.ndarray) else value for own, value in kept]
@@ -358,13 +358,21 @@ def look_at_drives(system: System) -> Iterator[Finding]:
 
 
 def look_at_controllers(system: System) -> Iterator[Finding]:
-    """Controllers whose outputs nothing reads."""
+    """Controllers whose outputs nothing reads, or whose error grows with the coordinate that they drive on."""
     read = {row for batch in system.batches if isinstance(batch, WiredBatch) for row in batch.rows.ravel().tolist()}
     unread = [
         str(own)
         for own in system.elements
         if isinstance(own, PID | SampledController) and read.isdisjoint(system.number.own(own)[list(own.outputs)])
     ]
+    actuators = [own for own in system.elements if isinstance(own, JointActuator)]
+    driving = [(own, *term) for own in actuators for term in own.inputs[0].terms.items()]
+    for own, (control, _), factor in driving:
+        for (sensor, _), sign in control.inputs[0].terms.items() if isinstance(control, PID) else ():
+            if isinstance(sensor, JointSensor) and (sensor.joint, sensor.coordinate) == (own.joint, own.coordinate):
+                if factor * sign * (control.matrices.D[0, 0] or control.matrices.B[0, 0]) > 0.0:
+                    text = f"its error grows with {sensor}, and so does the force of {own}, which drives it away"
+                    yield Finding(f"{text}: the error is reference minus measured, as 0 - angle", (str(control),))
     if unread:
         yield Finding("nothing reads it; an actuator that takes it as input acts, as JointActuator does", tuple(unread))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Annotated, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,6 +126,16 @@ def held_by(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
 
 
 Added = TypeVar("Added", bound=Element | Constraint)
+
+
+def _name(value: Any, label: object) -> str:
+    """A name for what is added."""
+    if isinstance(value, Element | Constraint):
+        raise ModelError(f"{label} must be text, received {value}; several parts are added as a list")
+    return text(value, label)
+
+
+PartName = Annotated[str, _name]
 Kept = TypeVar("Kept", bound=Part)
 Own = TypeVar("Own", bound="ModelDescription")
 
@@ -268,7 +278,7 @@ class ModelDescription(PartNames):
     def add(self, element: list[Added], name: Name | None = None) -> list[Added]: ...
 
     @checked
-    def add(self, element: Any, name: Name | None = None) -> Any:
+    def add(self, element: Any, name: PartName | None = None) -> Any:
         """Add an element, a load or a joint, or a list of these, and return it.
 
         It may have been given names of the model's nodes, elements and joints in place of these. Those of a list are

@@ -48,7 +48,7 @@ class Store(Public):
         Keep every so many steps, and the last one.
     """
 
-    called: ClassVar[str] = "a path, or a Store"
+    called: ClassVar[str] = "a Store"
 
     path: Path
     channels: Sequence[str] | None = None

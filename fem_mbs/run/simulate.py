@@ -91,7 +91,8 @@ def simulate(
         are called with, and states of your own, tell no whole turns beyond those of internal variables.
     store : str, Path or Store, optional
         A file, a database of SQLite, that receives the states as they come: they take no memory, and are written at
-        least once a second. :func:`load` opens it in any process, :func:`resume` goes on with it.
+        least once a second. That of an earlier run is replaced. :func:`load` opens it in any process, :func:`resume`
+        goes on with it.
 
     Raises
     ------

@@ -65,6 +65,7 @@ def _place(value: Any, label: object) -> Any:
 
 Place = Annotated[Any, _place]
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
+TURNS = "; solution.rotation(node) has how a node turns, and solution.position(node) how it moves"
 
 
 def _stored(name: str, what: str) -> cached_property[Array]:
@@ -156,7 +157,7 @@ class Queries(Public):
 
     def multipliers(self, joint: JointOrName) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
-        rows = self.system.constraint_rows(self._joint(joint)).rows
+        rows = self.system.constraint_rows(self._joint(joint, HOLD)).rows
         return self.history.multipliers[:, rows]
 
     def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
@@ -164,7 +165,7 @@ class Queries(Public):
 
         Of joints in ``solution.redundant`` only sums are unique.
         """
-        return reactions_over_time(self.history, self._joint(joint))
+        return reactions_over_time(self.history, self._joint(joint, HOLD))
 
     @checked
     def nodal_forces(self, element: ElementOrName) -> tuple[Array, Array]:
@@ -438,8 +439,8 @@ class Queries(Public):
     def _row(self, node: Node | str) -> int:
         return self.system.number(of_kind(self._part(node, "node"), Node, f"{type(self).__name__}: node"))
 
-    def _joint(self, joint: JointOrName) -> Constraint:
-        found = of_kind(self._part(joint, "joint"), Constraint, f"{type(self).__name__}: joint", HOLD)
+    def _joint(self, joint: JointOrName, hint: str = TURNS) -> Constraint:
+        found = of_kind(self._part(joint, "joint"), Constraint, f"{type(self).__name__}: joint", hint)
         self.system.constraint_rows(found)
         return found
 

@@ -119,7 +119,9 @@ class Rotor:
         try:
             found = steady_spin(self.model, speed, turning=turning, axis=self.axis, initial=self._last)
         except ModelError as failure:
-            raise turns from failure
+            about = ", ".join(f"{own:g}" for own in self.axis)
+            text = str(turns).removeprefix("steady_rotation: ")
+            raise ModelError(f"{self.label}: about axis=({about}): {text}") from failure
         self._last = found.state(-1)
         return self._last
 

@@ -557,6 +557,8 @@ def test_bad_bearings_are_refused(values: tuple, message: str) -> None:
 
 def test_bad_questions_are_refused() -> None:
     model = rigid_rotor((1e4, 1e4))
+    with pytest.raises(mbs.ModelError, match=r"campbell: about axis=\(0, 1, 0\): Bearing 'Bearing 1' does not"):
+        mbs.campbell(model, [1.0], axis=(0, 1, 0))
     with pytest.raises(mbs.ModelError, match="speeds must not be zero"):
         mbs.unbalance_response(model, [0.0, 1.0], {"disc": 1.0})
     with pytest.raises(mbs.ModelError, match="unbalance must be a dict"):

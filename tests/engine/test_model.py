@@ -13,7 +13,16 @@ import fem_mbs as mbs
 import fem_mbs.elements
 from fem_mbs import contracts
 from fem_mbs.contracts.public import FORMER
-from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    CylindricalJoint,
+    Plane,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 
 SECTION = BeamSection(1.0, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0, 1.0))
 
@@ -180,6 +189,25 @@ def test_attributes_that_do_not_exist_are_refused() -> None:
     assert (model.gravity[2], node.velocity[0], own.mass) == (1, 1, 2)
     with pytest.raises(mbs.ModelError, match="number cannot be set, .* the constructor takes, which can: node, mass"):
         own.number = 2
+    hinge = model.constraints[0]
+    hinge.axis = (1, 0, 0)
+    assert (hinge.axis, hinge.point_b, repr(Plane((0, 0, 1)))) == ((1, 0, 0), None, "Plane(normal=(0, 0, 1))")
+
+
+def test_names_that_others_use_and_beginnings_are_understood() -> None:
+    """What is alike in few letters is not guessed."""
+    model = mbs.Model()
+    model.add(RigidBody(model.add_node((1, 0, 0), name="bob"), 1.0, (1, 1, 1)))
+    solution = mbs.simulate(model, 0.1, 0.1)
+    for held, name, words in (
+        (solution, "time", "is it 't'"),
+        (solution, "to_dataframe", "is it 'to_pandas'"),
+        (solution, "accel", "is it 'acceleration'"),
+        (solution.energy, "potentials", "there are gravity, kinetic, strain, total"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            getattr(held, name)
+    assert len(solution.to_pandas("bob.position").columns) == 3
 
 
 def test_calls_that_do_not_fit_are_refused_in_words() -> None:
@@ -195,6 +223,7 @@ def test_calls_that_do_not_fit_are_refused_in_words() -> None:
             "no argument 'center_of_mas'; is it 'center_of_mass'",
         ),
         (lambda: RigidBody(node, 1.0, (1, 1, 1), mass=2.0), "multiple values for argument 'mass'"),
+        (lambda: model.add(PointMass(node, 1.0), PointMass(node, 1.0)), "received PointMass .* added as a list"),
         (lambda: PointMass(node, 1.0, 2.0), "too many positional arguments; it takes node, mass"),
         (
             lambda: mbs.simulate(model, 1.0),

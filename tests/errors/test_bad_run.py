@@ -62,17 +62,24 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "end true": ({"t_end": True}, "simulate: t_end must be a positive number of seconds, received True"),
     "end complex": ({"t_end": 1j}, "simulate: t_end must be a positive number of seconds, received 1j"),
     "step zero": ({"step": 0}, "simulate: step must be a positive number of seconds, received 0"),
-    "step text": ({"step": "1 ms"}, "simulate: step must be a positive number of seconds, received '1 ms'"),
+    "step text": (
+        {"step": "1 ms"},
+        "simulate: step must be a positive number of seconds, received '1 ms'; or give a VariableStep or a FixedStep",
+    ),
     "step in nanoseconds": ({"step": 1e-9}, "are 1.0e+09 steps, more than can be kept (1e+07); look at the units"),
     "end and step swapped": (
         {"t_end": 0.1, "step": 1.0},
         "step = 1 s is longer than the run, which ends at t_end = 0.1 s; did you mean simulate(model, t_end=1, "
         "step=0.1)?",
     ),
-    "method by name": ({"method": "HHT"}, "simulate: method must be a Method, received 'HHT'"),
+    "method by name": ({"method": "HHT"}, "simulate: method must be a Method, such as GeneralizedAlpha() or"),
     "method a class": (
         {"method": mbs.GeneralizedAlpha},
-        "simulate: method must be a Method, received <class",
+        "received the class GeneralizedAlpha; give an object of it, GeneralizedAlpha(...)",
+    ),
+    "a run to begin from": (
+        {"initial": mbs.simulate(pendulum(), 0.1, 0.1)},
+        "The run reached its end.; give its checkpoint",
     ),
     "callback": ({"callback": 3}, "simulate: callback must be a function of a State, received 3"),
 }

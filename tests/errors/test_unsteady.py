@@ -138,7 +138,7 @@ CASES: list[tuple[Callable[[], mbs.Model], dict[str, object], str]] = [
     (unbalance_on_a_mount, {}, r"Bushing"),
     (any_blade, {"turning": []}, "turning names no nodes"),
     (any_blade, {"turning": ["tip"]}, "'tip'"),
-    (any_blade, {"turning": "blade"}, "turning must be a list of Nodes or strs"),
+    (any_blade, {"turning": "blade"}, "turning must be a list of Nodes or names"),
     (any_blade, {"angular_velocity": (SPIN, 0, 0)}, "'hub' does not turn"),
     (any_blade, {"point": (0, 0.1, 0)}, "'hub' does not turn"),
     (any_blade, {"angular_velocity": (0, 0)}, "angular_velocity"),

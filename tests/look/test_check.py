@@ -432,6 +432,8 @@ def test_controllers_that_do_nothing() -> None:
     assert check.moving.startswith("node 'bar'")
     model.add(JointActuator("hinge", control))
     assert model.check().ok and model.check().free_motions == 0
+    control.P = -5.0
+    assert said(model.check(), "'control'", "error grows with JointSensor", "reference minus measured")
     control.P = 0.0
     assert said(model.check(), "'control'", "gains are zero") and model.check().free_motions == 1
     model.add(JointFriction("hinge", 0.5, radius=20.0), name="pin")

@@ -71,6 +71,7 @@ def test_no_file_and_files_of_other_programs(tmp_path: Path) -> None:
         ("run.csv", "solution.to_csv"),
         ("run.vtu", "solution.to_paraview"),
         ("run.gif", "solution.animate"),
+        ("run.xlsx", "has the suffix of another format; try '.*run.db'"),
     ],
 )
 def test_a_run_has_no_suffix_of_another_format(name: str, words: str, tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ class FunctionOfScript:
     def __call__(self, *arguments: Any) -> NoReturn:
         raise LawError(
             f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in files. "
-            "Give the model of the script as model"
+            "Give the model of the script: mbs.load(path, model)"
         )
 
 
