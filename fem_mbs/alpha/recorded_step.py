@@ -223,7 +223,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     outputs = sinks("row", ROW.values(), [row[name] for name in ROW])
     outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])
     of_end = program.line(outputs + sinks("judged", [(ALL, 6)], [[*squares, local, *worst(system, new.v.reshape(-1))]]))
-    moving = [left, third, *(row[name] for name in STATE)]
+    moving = [left, third, *row.values()]
     assert all(isinstance(value, Number) for own in moving for value in own.flat)  # columns are those of the rows
     every = [(name, kind, places["row"] + k) for k, (name, (kind, _)) in enumerate(ROW.items())]
     new = _state(step.t, {name: _again(program, kind, k, row[name]) for name, kind, k in every if name in STATE})

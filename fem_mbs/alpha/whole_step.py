@@ -29,7 +29,7 @@ from fem_mbs.alpha.recorded_step import BASIS, OF_MULTIPLIERS, ROW, SHAKEN, SHAP
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.program import EVERY, Program, address
+from fem_mbs.compiled.program import EVERY, Memory, Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
@@ -114,7 +114,7 @@ def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
         if scheme.system.redundant is not None:  # a solver of least norms is in the place of the band
             raise CannotRecordError("constraints repeat each other")
         assert isinstance(solver, CompiledBand)
-        solver.release()
+        solver.memory.release()
         equations = plain()
         lines = StepLines(whole, equations, scheme.parameters)
         if lines.kind not in _COMPARED:
@@ -144,6 +144,18 @@ class Trial(NamedTuple):
     simplified: bool = False
     after: Array | None = None
     """The unknowns after it."""
+
+
+class Row(NamedTuple):
+    """What a step begins or ends with, one part after the other."""
+
+    numbers: Array
+    basis: Array
+    of_multipliers: Array
+    parts: list[Array]
+    """Those of a state, and what guesses of multipliers have missed."""
+    remembered: Array
+    """Algorithmic accelerations, and what guesses of increments have missed, ``(3, N)``."""
 
 
 class Formulas(NamedTuple):
@@ -205,14 +217,18 @@ class StepLines:
         arrays, at = program.arrays, made.places
         starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
         self._numbers = arrays[first]
-        self._start, self._linear, self._unknown, self._errors = map(program.whole, starts[1:].tolist())
-        self._linear = self._linear.reshape(7, N)
+        start, linear, unknown, errors = starts[1:].tolist()
+        self._linear, self._unknown = program.whole(linear).reshape(7, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._tried, self._after, self._row, self._judged, self._lasting, self._defects, self._began = (
-            program.whole(at[name]) for name in ("tried", "after", "row", "judged", "lasting", "defects", "start")
+        self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
+            program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
         )
-        self._carried, self._errors = program.whole(at["carried"]).reshape(5, N), self._errors.reshape(6, N)
+        self._moved = program.whole(errors).reshape(6, N)[5]
+        """``Z``, by which errors are carried along."""
+        self._places_of_errors = [slice(place, place + 5) for place in (errors, at["carried"])]
+        self._memory, self._carried, self._offsets = Memory((5, N)), (np.empty(0), 0), 8 * N * np.arange(5)
+        self._remembered = Memory((3, N))
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -224,12 +240,17 @@ class StepLines:
         def part(row: Array, first: str, last: str, *shape: int) -> Array:
             return row[self._columns[first].start : self._columns[last].stop].reshape(shape)
 
-        self._basis = part(self._start, BASIS[0], BASIS[-1], 5, N)
-        self._of_multipliers = part(self._start, OF_MULTIPLIERS[0], OF_MULTIPLIERS[-1], 3, m)
-        names = *((name, name, n, *shape) for name, shape in SHAPES), ("multipliers", "multipliers", m), ("a", "a", N)
-        missed = ("missed 0", "missed 1", 2, N), ("missed multipliers 0", "missed multipliers 1", 2, m)
-        self._parts = [part(self._row, *own) for own in (*names, *missed)]
-        """Where a step has led."""
+        names = *((name, name, n, *shape) for name, shape in SHAPES), ("multipliers", "multipliers", m)
+        missed = "missed multipliers 0", "missed multipliers 1", 2, m
+
+        def row(place: int) -> Row:
+            own = program.whole(place)
+            basis, of_multipliers = part(own, BASIS[0], BASIS[-1], 5, N), part(own, *OF_MULTIPLIERS[::2], 3, m)
+            parts = [part(own, *shape) for shape in (*names, missed)]
+            return Row(own, basis, of_multipliers, parts, part(own, "a", "missed 1", 3, N))
+
+        self._start, self._row = row(start), row(at["row"])
+        self._places_of_rows = [slice(place, place + len(ROW)) for place in (start, at["row"])]
         self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
         self._guess_multipliers, self._Z, self._h = self._rows[0][N : N + m], slice(N + m, -1), 0.0
         self._key: Any = None
@@ -257,12 +278,13 @@ class StepLines:
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
-            self._start[...] = self._row
+            self._start, self._row = self._row, self._start
+            self._program.swap(*self._places_of_rows)
         else:
             self._begin_at(state, memory)
         self._last = None, None
         formulas, guess, N = self._formulas, self._rows[0], linear.shape[1]
-        formulas.weights.dot(self._basis, linear)
+        formulas.weights.dot(self._start.basis, linear)
         if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
             own = plain().formulas
             linear[:3], linear[3] = own.constants, own.guess
@@ -272,7 +294,7 @@ class StepLines:
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values
         guess[:N] = linear[6]
-        formulas.of_multipliers.dot(self._of_multipliers, self._guess_multipliers)
+        formulas.of_multipliers.dot(self._start.of_multipliers, self._guess_multipliers)
         if self._count > 1:
             self._use(0)
         self._count = self._asked = self._done = 0
@@ -284,7 +306,7 @@ class StepLines:
         missed, last = memory.predictor, memory.accelerations
         assert missed is not None
         parts = missed.multipliers, state.multipliers, state.x, state.R, state.v, last.now, memory.a, missed.D, last.old
-        np.concatenate([np.ravel(part) for part in parts], out=self._start)
+        np.concatenate([np.ravel(part) for part in parts], out=self._start.numbers)
 
     # what Newton's method asks
 
@@ -341,10 +363,10 @@ class StepLines:
             for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
                 calls += [(trial, EVERY), (size, self._tried), (rows, self._after), (self._unknown, self._after)]
             calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
-            calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
+            calls += [(self._moved, self._after[self._Z])] if self._closes else []
             self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
         if self._known is not None:
-            self._errors[:5] = self._known
+            self._carries(self._known)
         self._room()
         if self._in_turn[key]() or self._seen[0]:
             self._count, self._given = 0, None
@@ -358,7 +380,7 @@ class StepLines:
         solver = self._system.solver
         assert isinstance(solver, CompiledBand)
         del self._held[min(self._count, 2) - 1 if self._closes else 0 :]
-        factors, place = solver.memory()
+        factors, place = solver.memory.take()
         self._held.append(factors)
         self._program.put(self._lu[0], place)
         if self._count < 3:
@@ -410,7 +432,10 @@ class StepLines:
         if not self._done or rows is not self._rows[self._done]:
             self._run(self._end, rows)
         *squares, local, led, turned = self._judged.tolist()
-        x, R, v, vdot, multipliers, a, D, missed = [part.copy() for part in self._parts]
+        x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
+        remembered, _ = self._remembered.take()
+        np.copyto(remembered, self._row.remembered)
+        a, D = remembered[0], remembered[1:]
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
         return new, a, PredictorHistory(h, before, D, missed, squares.index(min(squares))), local, (led, turned)
@@ -430,9 +455,18 @@ class StepLines:
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
         if not self._done or after is not self._rows[self._done] or values is not self._known:
-            self._errors[:5], self._errors[5] = values, after[self._Z] if self._closes else 0.0
+            self._carries(values)
+            if self._closes:
+                self._moved[...] = after[self._Z]
             self._run(self._carry, rows)
-        return self._carried.copy()
+        return self._carried[0]
+
+    def _carries(self, values: Array) -> None:
+        """Have kernels read errors where they are, and write what becomes of them to memory that nobody holds."""
+        before, self._carried = self._carried, self._memory.take()
+        given = before[1] if values is before[0] else address(values)
+        for place, first in zip(self._places_of_errors, (given, self._carried[1]), strict=True):
+            self._program.put(place, first + self._offsets)
 
     def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, sudden: bool, values: Array) -> Array:
         """As :meth:`StepEquations.carried_over_block`: have kernels read one large step with its matrix.
@@ -445,15 +479,15 @@ class StepLines:
             self._defects *= count
         formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
         self._key, self._numbers[1:], factors = None, formulas.numbers, formulas.numbers[1:3, None]
-        rows, rates = rows.copy(), self._row[of["v"].start : of["vdot"].stop].reshape(2, N)
+        rows, rates = rows.copy(), self._row.numbers[of["v"].start : of["vdot"].stop].reshape(2, N)
         D = rows[:N] = 0.5 * count * h * (v + rates[0])
         rows[self._Z] = Z = count * after[self._Z] if self._closes else 0.0 * D
         self._run(self._from, rows)
-        self._start[of["x"].start : of["R"].stop], self._start[of["v"]] = self._began, v
+        self._start.numbers[of["x"].start : of["R"].stop], self._start.numbers[of["v"]] = self._began, v
         self._linear[:2] = rates - factors * (D - Z)
         solver = self._system.solver
         assert isinstance(solver, CompiledBand)
-        self._block, place = solver.memory()  # held until the next
+        self._block, place = solver.memory.take()  # held until the next
         self._program.put(self._lu[0], place)
         self._program.put(self._lu[1], place)
         self._use(0)
@@ -478,8 +512,8 @@ class StepLines:
         So that a run that is gone on with takes the lines that it began with, this does not depend on its state.
         """
         linear, rows, system, none = self._linear, self._unknown.copy(), self._system, np.empty(0)
-        x, R, v, vdot = [self._start[self._columns[name]].reshape(-1, *shape) for name, shape in SHAPES]
-        state = State(0.0, x, R, v, vdot, self._of_multipliers[2].copy(), none, none, none)
+        x, R, v, vdot = [self._start.numbers[self._columns[name]].reshape(-1, *shape) for name, shape in SHAPES]
+        state = State(0.0, x, R, v, vdot, self._start.of_multipliers[2].copy(), none, none, none)
         formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         trial, before = self.evaluate(rows), self.plain(rows)
@@ -489,6 +523,7 @@ class StepLines:
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
         expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
+        self._usual = 0  # of steps this tells nothing
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, system.length)]

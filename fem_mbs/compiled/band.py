@@ -9,9 +9,8 @@ factorises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.machine import Text, lanes
-from fem_mbs.compiled.program import EVERY, Between, Program, Statement, address, padded
+from fem_mbs.compiled.program import EVERY, Between, Memory, Program, Statement, address, padded
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
@@ -230,21 +229,6 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
         text.store(text.load("%y", k), "%x", text.load("%order", k, "i64"))
 
 
-def unheld(arrays: list[Array]) -> Iterator[int]:
-    """Which arrays of a list nobody else holds, nor a view of them: memory that can be used again.
-
-    New memory costs as much as what kernels do in it: the system clears it page by page.
-    """
-    return (k for k in range(len(arrays)) if _references(arrays, k) == _ALONE)
-
-
-def _references(arrays: list[Array], k: int) -> int:
-    return getrefcount(arrays[k])
-
-
-_ALONE = _references([np.zeros(1)], 0)
-
-
 class CompiledBand(LinearSolver):
     """A :class:`LinearSolver` of a band; what it does not do itself, a LAPACK solver in the same order does.
 
@@ -284,11 +268,11 @@ class CompiledBand(LinearSolver):
         self._factor, self._solve = program.kernels(
             [program.line([], after=Between([], [own], 0)) for own in (factor, solve)]
         )
-        self._storages, self._places = list[Array](), list[int]()
+        self.memory = Memory(self._shape)
 
     def factor(self, values: Array) -> Factors:
         if values.dtype == float:
-            lu, place = self.memory()
+            lu, place = self.memory.take()
             lu[: self.size] = values.reshape(self.size, self._ld)
             if (factors := self._in_place(lu, place)) is not None:
                 return factors
@@ -307,20 +291,6 @@ class CompiledBand(LinearSolver):
         self._program.put(self._lu, place)
         self._factor(EVERY)
         return None if self._seen[0] else self._factors(lu, place)
-
-    def memory(self) -> tuple[Array, int]:
-        """Memory of factors that nobody holds any more, and where that is; columns beyond the last ones are zero."""
-        for k in unheld(self._storages):
-            return self._storages[k], self._places[k]
-        storage = np.zeros(self._shape)
-        self._storages = [*self._storages[-2:], storage]
-        self._places = [*self._places[-2:], address(storage)]
-        return storage, self._places[-1]
-
-    def release(self) -> None:
-        """Give back memory that nobody holds."""
-        for k in reversed(list(unheld(self._storages))):
-            del self._storages[k], self._places[k]
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         if len(arrays) != 1 or arrays[0].shape != self._shape:

@@ -245,7 +245,6 @@ def kernel(text: str, opt: int = 2) -> Callable[[int, int, int, int], int]:
     return function
 
 
-@cache
 def in_turn() -> Callable[[int, int, int, int], int]:
     """A kernel that calls others, by a table of them with what each is called with, until one does not return zero.
 

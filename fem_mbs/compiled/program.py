@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, pairwise
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -333,14 +334,54 @@ class Program:
         self._tables.append(table)
         return partial(machine.in_turn(), address(table), len(table), 0, 0)
 
-    def put(self, place: int, address: int) -> None:
-        """Have kernels work on another array in a place, which the caller keeps."""
+    def put(self, place: int | slice, address: int | IntArray) -> None:
+        """Have kernels work on another array in a place, which the caller keeps, or on some in a row."""
         self._addresses[place] = address
+
+    def swap(self, one: slice, other: slice) -> None:
+        """Have kernels work on arrays in the places of each other."""
+        own = self._addresses[one].copy()
+        self._addresses[one], self._addresses[other] = self._addresses[other], own
 
 
 def address(array: Array | IntArray) -> int:
     """Where an array lies."""
     return array.__array_interface__["data"][0]
+
+
+def unheld(arrays: list[Array]) -> Iterator[int]:
+    """Which arrays of a list nobody else holds, nor a view of them."""
+    return (k for k in range(len(arrays)) if _references(arrays, k) == _ALONE)
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return getrefcount(arrays[k])
+
+
+_ALONE = _references([np.zeros(1)], 0)
+
+
+class Memory:
+    """Arrays of a shape, zeros at first, of which those that nobody holds any more are used again.
+
+    New memory costs as much as what kernels do in it: the system clears it page by page.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape, self._arrays, self._places = shape, list[Array](), list[int]()
+
+    def take(self) -> tuple[Array, int]:
+        """An array, and where it lies."""
+        for k in unheld(self._arrays):
+            return self._arrays[k], self._places[k]
+        array = np.zeros(self._shape)
+        self._arrays, self._places = [*self._arrays[-2:], array], [*self._places[-2:], address(array)]
+        return array, self._places[-1]
+
+    def release(self) -> None:
+        """Give back memory that nobody holds."""
+        for k in reversed(list(unheld(self._arrays))):
+            del self._arrays[k], self._places[k]
 
 
 def padded(shape: tuple[int, ...]) -> Array:
