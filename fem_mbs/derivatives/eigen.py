@@ -35,6 +35,8 @@ ONE = 1e-6
 """Relative distance of eigenvalues that count as one."""
 AT_REST, ROUNDING = 1e-8, np.finfo(float).eps / STEP
 """Change of a stiffness, over its size, when a parameter doubles, that is none; over the largest there is."""
+ROUNDED, FELT = 0.03, 1e-5
+"""Where rounding, estimated some times too large, is told: over a derivative, and over an eigenvalue."""
 
 Matrices: TypeAlias = list[csc_array]
 
@@ -197,14 +199,24 @@ def _rates(
         full = full * np.vecdot(X.T, X.T).real  # the border has them as they are scaled
         slope = _at(matrices, s, 1) @ full
         inner = np.linalg.inv(left.conj().T @ slope)
-        for own, rate in zip(changes, rates, strict=True):
+        rounded = []
+        for own, rate, variation in zip(changes, rates, variations, strict=True):
             force = _at(own, s) @ full
             parts = np.linalg.eigvals(-inner @ (left.conj().T @ force))
+            doubt = _rounding(matrices, own, s, left @ inner.conj().T, full) / variation.step
+            if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
+                rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
             if len(group) == 1:
                 pushed = np.vstack([-force - rate.values[group] * slope, np.zeros((1, 1))])
                 d = solver.solve(pushed)[:n] / weight
                 rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
+        if rounded:
+            notes.append(
+                f"derivatives of mode {named} against {', '.join(rounded)} may be off by hundredths and more, by "
+                "rounding: they are small beside those of stiff parts that hardly deform in it; compare them with "
+                "differences over larger changes"
+            )
     return rates, notes
 
 
@@ -227,6 +239,13 @@ def _at_rest(stiffness: csc_array, change: csc_array, X: Array) -> Array:
     size = np.vecdot(abs(X).T, ((abs(stiffness) + abs(change)) @ abs(X)).T)
     none = AT_REST * size + ROUNDING * abs(stiffness).max() * np.vecdot(X.T, X.T).real
     return np.where(np.abs(np.vecdot(X.T, (change @ X).T)) <= none, 0.0, np.nan)
+
+
+def _rounding(matrices: Matrices, changes: Matrices, s: complex, left: Array, right: Array) -> float:
+    """What rounding of those entries of ``P(s)`` that change leaves of ``left^H P right``."""
+    changed = sum((own != 0.0).astype(float) for own in changes)
+    squared = csc_array(changed).sign().multiply(_at([abs(own) for own in matrices], abs(s)).power(2))
+    return float(np.finfo(float).eps * np.sqrt(np.vecdot(abs(left.T) ** 2, (squared @ abs(right) ** 2).T).max()))
 
 
 def _bordered(P: csc_array, slope: csc_array, X: Array, near: float) -> splu | None:

@@ -265,6 +265,22 @@ def test_modes_that_share_a_frequency() -> None:
         mbs.sensitivities(square, {"one": 20.0}, of=mbs.modes, count=1).of(lambda m: m.frequencies)
 
 
+@pytest.mark.parametrize(("k", "told"), [(1.0, False), (1e-4, True)])
+def test_derivatives_that_rounding_hides_are_told(k: float, told: bool) -> None:
+    """Of a stiff rod on a soft spring, which swings as sqrt(k/h): rounding of its stiffness in shear is more than k."""
+
+    def rod(k: float, h: float) -> mbs.Model:
+        model = mbs.Model()
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(0.02, h, 210e9, 0.3, 7850.0), 8)
+        model.add(JointSpring(model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0))), k))
+        return model
+
+    found = mbs.sensitivities(rod, {"k": k, "h": 0.01}, of=mbs.modes, count=2)
+    rate = found.of(lambda m: m.angular / found.solution.angular, relative=True)["h"][0]
+    assert any("mode 1 against" in note and "by rounding" in note for note in found.notes) is told
+    assert (abs(rate + 0.5) > 3e-3) == told
+
+
 def slider(k: float = 4.0, c: float = 1.0) -> mbs.Model:
     """A mass of 1 kg on a spring with a damper."""
     model = mbs.Model()
