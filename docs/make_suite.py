@@ -65,6 +65,8 @@ def figure(results) -> None:
             locking.semilogx(SLENDERNESS, 100 * errors(angle, interpolation), style, label=f"{name}, {interpolation}")
     locking.set(xlabel="length over thickness", ylabel="error of 8 elements (%)", ylim=(0, 0.5))
     locking.legend()
+    locking.set_box_aspect(0.8)
+    locking.set_anchor("N")
     for panel in (dots, locking):
         panel.grid(alpha=0.3)
     fig.savefig(DOCS / "images" / "suite.png", dpi=110)

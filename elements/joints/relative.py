@@ -19,9 +19,11 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    Kind,
     Node,
     NodeLike,
     Numbering,
+    Picture,
     Placed,
     RotationLike,
     Shape,
@@ -30,6 +32,7 @@ from fem_mbs.contracts import (
     lever,
     shown,
 )
+from fem_mbs.elements.forces.line import bar
 from fem_mbs.elements.joints.coordinates import (
     AXES,
     JointCoordinates,
@@ -183,6 +186,11 @@ class RelativeJoint(Constraint):
             pins = (a, axes_a[:, first], point_a), (b, axes_b[:, second], point_b)
             return placed + [Placed(node, Cylinder(0.2 * size, 2.0 * size, axis, center=at)) for node, axis, at in pins]
         return [*placed, Placed(b, _follower(slides, turns, axes_b, point_b, size))]
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        """The way from its point on node a to that on node b, of a joint that slides along one axis."""
+        slides = len(set(TRANSLATIONS) - set(self.closes)) == 1
+        return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE) if slides else None
 
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:

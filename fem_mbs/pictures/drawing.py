@@ -33,6 +33,8 @@ AXES = ("#d62728", "#2ca02c", "#1f77b4")
 MOST_AXES, MOST_NAMES = 60, 15
 LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
 """Arrows, and axes of nodes, against the diagonal of the model."""
+CROWD = 20
+"""Arrows of one kind of load, beyond which they get shorter."""
 LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
 
@@ -144,23 +146,25 @@ class Drawing:
 
     def _acting(self, motion: Motion) -> list[Arrows]:
         """Forces and moments of loads, and forces of contacts on their nodes b."""
-        places, wrenches = [np.empty((0, 3))], [np.empty((0, 6))]
+        places, wrenches, room = [np.empty((0, 3))], [np.empty((0, 6))], [np.empty((0, 1))]
         for batch in self.system.batches:
             if batch.owners[0].external and batch.terms == 1:
                 place, wrench = _of_loads(batch, motion)
                 places.append(place + self.system.origin)
                 wrenches.append(wrench)
+                room.append(np.full((len(place), 1), min(CROWD / len(place), 1.0) ** 0.5))
             elif batch.owners[0].contacts:
                 place, force = acting_contacts(batch, motion)
                 places.append(place + self.system.origin)
                 wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=1))
+                room.append(np.ones((len(place), 1)))
         place, wrench = np.concatenate(places), np.concatenate(wrenches)
         arrows = []
         for color, vectors in ((FORCE, wrench[:, :3]), (MOMENT, wrench[:, 3:])):
             some = np.abs(vectors).max(axis=1, initial=0.0) > 1e-9 * np.abs(vectors).max(initial=0.0)
             if some.any():  # as long as seen well, longer for larger ones
                 size = np.linalg.norm(vectors[some], axis=1, keepdims=True)
-                length = SHORTEST + (LONGEST - SHORTEST) * size / size.max()
+                length = (SHORTEST + (LONGEST - SHORTEST) * size / size.max()) * np.concatenate(room)[some]
                 arrows.append(Arrows(color, place[some], self.size * length * vectors[some] / size))
         return arrows
 

@@ -61,14 +61,15 @@ class View(Public):
         The picture, 0 to 255.
     """
 
-    def __init__(self, drawing: Drawing, frame: Frame, title: str, size: Size) -> None:
-        self._drawing, self._frame, self._title, self._size = drawing, frame, title, size
+    def __init__(self, drawing: Drawing, frames: Sequence[Frame], title: str, size: Size) -> None:
+        # the first is drawn where all are seen
+        self._drawing, self._frames, self._title, self._size = drawing, frames, title, size
 
     @cached_property
     def pixels(self) -> Any:
         """The picture, computed when it is asked for."""
-        with closing(PyvistaCanvas(self._drawing, [self._frame], self._size)) as canvas:
-            return canvas.draw(self._frame, self._title)
+        with closing(PyvistaCanvas(self._drawing, self._frames, self._size)) as canvas:
+            return canvas.draw(self._frames[0], self._title)
 
     @checked
     def save(self, path: Path) -> FilePath:
@@ -81,8 +82,8 @@ class View(Public):
         if not there_is_a_screen():
             LOG.warning("there is no screen to show a picture on; view.save('model.png') writes it to a file")
             return
-        canvas = PyvistaCanvas(self._drawing, [self._frame], self._size, off_screen=False)
-        canvas.update(self._frame, self._title)
+        canvas = PyvistaCanvas(self._drawing, self._frames, self._size, off_screen=False)
+        canvas.update(self._frames[0], self._title)
         canvas.plotter.show()
 
     def _repr_png_(self) -> bytes:
@@ -179,21 +180,22 @@ def of_model(system: System, size: Size) -> View:
             "Model.plot: the model is empty; add nodes, which are drawn with their axes, and parts on them"
         )
     drawing = Drawing(system)
-    return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size)
+    return View(drawing, [drawing.frame(system.at_rest(), np.zeros(system.m))], "", size)
 
 
 def of_state(history: History, state: State, title: str, size: Size) -> View:
     """A model at a state of a run, whose positions count from the origin of the system."""
     with history.system.as_frozen():
         drawing = Drawing(history.system)
-        return View(drawing, drawing.frame(history.seen(state), state.multipliers), title, size)
+        return View(drawing, [drawing.frame(history.seen(state), state.multipliers)], title, size)
 
 
 def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size) -> View:
     """A mode where it is largest, and the lines of the state about which it swings."""
     history = result.animation(mode, amplitude, QUARTERS).history
     drawing = Drawing(history.system, history.motion(0))
-    return View(drawing, drawing.frame(history.motion(QUARTERS // 4), history.multipliers[0]), title, size)
+    frames = [drawing.frame(history.motion(k), history.multipliers[0]) for k in (QUARTERS // 4, 0)]
+    return View(drawing, frames, title, size)
 
 
 def of_states(
@@ -233,7 +235,7 @@ def saved(picture: Any, file: Any) -> Any:
 
 WIDTH, HEIGHT = 7.0, 2.6
 MOST = 12
-"""Curves that get a legend."""
+"""Curves that get a legend; of more, those along a part are drawn as what lies between them."""
 
 
 def curves(solution: Queries, names: Sequence[str], label: str, file: Path | None = None) -> Any:
@@ -249,12 +251,23 @@ def curves(solution: Queries, names: Sequence[str], label: str, file: Path | Non
         len(by_unit), 1, sharex=True, squeeze=False, figsize=size, layout="constrained", FigureClass=_figure_class()
     )
     for axes, (unit, columns) in zip(every[:, 0], by_unit.items(), strict=True):
+        if all(".contact_force" in column and not values.any() for column, values in columns):
+            axes.set_title("forces between impacts; what impacts bring: solution.impulses(contact)", fontsize="small")
+        drawn: dict[str, list[Any]] = {}
         for column, values in columns:
-            axes.plot(solution.t, values, label=column)
+            places = [word for word in column.split(".") if not word.isdigit()] if len(columns) > MOST else [column]
+            drawn.setdefault(".".join(places), []).append(values)
+        for name, own in drawn.items():
+            if len(own) == 1:
+                axes.plot(solution.t, own[0], label=name)
+            else:
+                axes.fill_between(
+                    solution.t, np.min(own, 0), np.max(own, 0), alpha=0.4, label=f"{name}, all {len(own)}"
+                )
         shared = ".".join(commonprefix([column.split(".") for column, _ in columns]))
         axes.set_ylabel(shared + (f" ({unit})" if unit else ""))
         axes.grid(alpha=0.3)
-        if 1 < len(columns) <= MOST:
+        if len(columns) > 1 and len(drawn) <= MOST:
             axes.legend(fontsize="small")
     every[-1, 0].set_xlabel(label)
     if file is not None:

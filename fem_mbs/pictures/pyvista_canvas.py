@@ -17,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import writable
 from fem_mbs.errors import ModelError, needed
-from fem_mbs.pictures.drawing import Drawing, Frame, Layer
+from fem_mbs.pictures.drawing import FORCE, Drawing, Frame, Layer
 
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
 """The variable by which VTK is told which kind of window to make; by default it tries one after the other, aloud."""
@@ -79,6 +79,11 @@ FLAT = 0.15
 """Extent across a model that is seen from the side, against its diagonal."""
 ALIKE = 2.0
 """Ratio of two extents across a model that is slender, not flat."""
+ALONG = 0.3
+"""How far a model moves, or forces point, along what it is seen from, against how far they do at all, where it is seen
+obliquely instead."""
+ROOM = 0.02
+"""For symbols, against the size of the model."""
 
 
 class PyvistaCanvas:
@@ -115,8 +120,11 @@ class PyvistaCanvas:
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
-        box = bounds(frames, drawing.size)
-        eye, middle = toward(box), box.mean(axis=0)
+        box = bounds(frames)
+        forces = [np.abs(own.vectors) for frame in frames for own in frame.arrows if own.color == FORCE]
+        moved = np.concatenate([np.ptp([frame.points for frame in frames], axis=0), *forces]).max(axis=0)
+        eye, middle = toward(box, moved), box.mean(axis=0)
+        box += ROOM * drawing.size * np.array([[-1.0], [1.0]])
         if drawing.touches and eye[2] == np.linalg.norm(eye):  # a floor makes a model flat
             eye = OBLIQUE * eye[2]
         right, above = plane(eye)
@@ -177,23 +185,25 @@ class PyvistaCanvas:
         self.plotter.close()
 
 
-def bounds(frames: Sequence[Frame], reach: float) -> Array:
-    """The box ``(2, 3)`` around some frames, with room for symbols."""
+def bounds(frames: Sequence[Frame]) -> Array:
+    """The box ``(2, 3)`` around some frames."""
     points = np.concatenate([frame.points for frame in frames])
     arrows = [arrow.starts + arrow.vectors for frame in frames for arrow in frame.arrows if len(arrow.starts)]
     points = np.concatenate([points, *arrows])
-    return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
+    return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def toward(box: Array) -> Array:
-    """Where a model is seen from: from the side if it is flat, else obliquely; what is slender too, with z up."""
+def toward(box: Array, moved: Array) -> Array:
+    """Where a model is seen from: from the side if it is flat and stays so, else obliquely.
+
+    What is slender is seen from the side, too, with z up. ``moved`` (3,) is how far along the axes it moves and forces
+    point.
+    """
     extent = np.ptp(box, axis=0)
-    reach, least = float(np.linalg.norm(extent)) or 1.0, float(extent.min())
-    if least > FLAT * reach:
-        return OBLIQUE * reach
-    thin = next(axis for axis in (1, 0, 2) if extent[axis] <= ALIKE * least)
-    side: Array = np.diag([1.0, -1.0, 1.0])[thin]
-    return reach * side
+    reach = float(np.linalg.norm(extent)) or 1.0
+    sides = (extent <= min(ALIKE * extent.min() + ROOM * reach, FLAT * reach)) & (moved <= ALONG * moved.max())
+    thin = next((axis for axis in (1, 0, 2) if sides[axis]), None)
+    return np.asarray(reach * (OBLIQUE if thin is None else np.diag([1.0, -1.0, 1.0])[thin]))
 
 
 def plane(toward: Array) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.pictures.pyvista_canvas import toward
+from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, toward
 
 SIZE = (240, 160)
 HUES = {
@@ -117,9 +117,31 @@ def test_nodes_alone_are_drawn() -> None:
     ((1, 0.03, 0.01), 1), ((0.02, 1, 0.01), 0), ((0.02, 0.03, 1), 1), ((1, 1, 0.01), 2), ((1, 0.1, 0), 2)
 ])  # fmt: skip
 def test_what_is_slender_is_seen_with_z_up(extent: tuple[float, float, float], axis: int) -> None:
-    """What is flat is seen from its side; symbols around it are a fiftieth of its length."""
-    box = np.array([[0, 0, 0], extent]) + np.array([[-0.02], [0.02]])
-    assert np.flatnonzero(toward(box)).tolist() == [axis]
+    """What is flat is seen from its side, unless it moves along that."""
+    box = np.array([[0, 0, 0], extent])
+    assert np.flatnonzero(toward(box, np.zeros(3))).tolist() == [axis]
+    assert np.flatnonzero(toward(box, np.eye(3)[axis])).tolist() != [axis]
+
+
+def test_modes_are_seen_where_they_move() -> None:
+    """Of a portal frame, out of its plane, and of a column, both ways: most of the largest displacement is across."""
+    section = BeamSection.rectangle(width=0.05, height=0.05, **STEEL)
+    portal, column = mbs.Model(), mbs.Model()
+    leg = Beam.line(portal, (0, 0, 0), (0, 0, 2), section, elements=2)
+    beam = Beam.line(portal, (0, 0, 2), (2, 0, 2), section, elements=2, start_node=leg.nodes[-1])
+    other = Beam.line(portal, (2, 0, 2), (2, 0, 0), section, elements=2, start_node=beam.nodes[-1])
+    for node in (leg.nodes[0], other.nodes[-1]):
+        portal.fix(node)
+    column.fix(Beam.line(column, (0, 0, 0), (0, 0, 1), section, elements=4).nodes[0])
+    for model in (portal, column):
+        modes = mbs.modes(model, count=2)
+        for k in range(2):
+            canvas = PyvistaCanvas(modes.plot(k)._drawing, modes.plot(k)._frames, SIZE)
+            position, focus, _ = canvas.plotter.camera_position
+            canvas.close()
+            eye = (np.array(position) - focus) / np.linalg.norm(np.array(position) - focus)
+            moved = modes.shapes[k, :, :3][np.abs(modes.shapes[k, :, :3]).max(axis=1).argmax()].real
+            assert abs(eye @ moved) < 0.8 * np.linalg.norm(moved)
 
 
 def test_a_film_moves_as_the_run_does() -> None:
@@ -194,6 +216,18 @@ def test_curves_of_channels(tmp_path: Path) -> None:
     assert colored(pixels, "beam").sum() > 100  # the first of matplotlib's colours
     with pytest.raises(mbs.ModelError, match="ball"):
         solution.plot("bal.position")
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, **STEEL), elements=8, name="arm")
+    model.fix(beam.nodes[0])
+    model.add(Force(beam.nodes[-1], (0, 0, -1.0)))
+    path = mbs.statics(model)
+    axes = path.plot("arm.section_forces").axes[1]  # all elements of a component between two lines
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        f"arm.section_forces.{name}, all 8" for name in ("torsion", "bending_y", "bending_z")
+    ]
+    bent = path.section_forces(beam)[-1, :, 4]
+    drawn = axes.collections[1].get_paths()[0].vertices
+    assert (drawn[:, 1].min(), drawn[:, 1].max()) == pytest.approx((min(bent.min(), 0), max(bent.max(), 0)))
     plt.close("all")
 
 
