@@ -188,7 +188,7 @@ class NonsmoothAlpha(Method):
             smooth, hit, there = _met(contacts, part, begin, smooth, most)
             gone = smooth.point.state.t - begin.state.t
             if most and (hit is None or there) and (stops := turned(contacts, smooth, gone)) is not None:
-                smooth = stopped(contacts, part, begin.state, smooth, stops)
+                smooth = stopped(contacts, part, begin, smooth, stops)
                 smooth, hit, there = _met(contacts, part, begin, smooth, most)
                 gone = smooth.point.state.t - begin.state.t
             left = 0.0 if smooth is whole else left - gone

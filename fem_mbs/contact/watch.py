@@ -33,6 +33,8 @@ ENDS = 1e-4
 """Share of a part to which it is found when a contact stops to slide."""
 EARLIER = 0.0, 0.05, 0.5
 """Shares of what is left by which the next trials are earlier, where it has stopped already."""
+BEFORE = 0.0625, 0.5
+"""How long before slip turns round, and after it, steps are cut: of the longest step, and of the time that it takes."""
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
@@ -177,12 +179,16 @@ def located(
 
 
 def stopped(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, which: BoolArray
+    contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, last: Smooth, which: BoolArray
 ) -> Smooth:
     """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
 
-    Until it stops its slip gets less at a rate that is known where it slides.
+    Until it stops its slip gets less at a rate that is known where it slides. What passes close by a stop turns round
+    in a time ``tau``, across which its friction is like ``tau/|t|``: a part up to that, or one from there, would take
+    it for all of the friction. So parts end before and after: where what the trapezoidal rule makes too much of these,
+    and too little of the one in between, is the same for some hundredths of a step.
     """
+    first, whole = begin.state, last
     own, h = Selection(contacts, which), last.point.state.t - first.t
     slow, before = still(contacts.system, first, h), own.here(first).rates()[:, 1:]
     ahead = before / np.linalg.norm(before, axis=1)[:, None]
@@ -204,7 +210,17 @@ def stopped(
             early += 1
         if high - low <= ENDS * h:
             break
-    return last
+    here = own.here(last.point.state)
+    k = np.vecdot(here.rates()[:, 1:], ahead).argmin()
+    slip, change = here.rates()[k, 1:], here.accelerations()[k, 1:]
+    faster = np.linalg.norm(change)
+    if last is whole or np.linalg.norm(slip) <= slow + ENDS * h * faster:
+        return last
+    past, (share, turns) = float(slip @ change / faster**2), BEFORE
+    beside = share * max(h, begin.memory.longest) + turns * float(np.linalg.norm(slip - past * change) / faster)
+    nearest = high - past
+    end = nearest - beside if nearest > 1.5 * beside else nearest + beside
+    return part(end, last.damped) if end < h else whole
 
 
 def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
