@@ -276,9 +276,5 @@ def mean_frame(moments: Array, places: Array, size: float) -> Array:
     units = np.repeat((1.0, size), 3) * np.sqrt(moments[0, 0])
     whole = momenta @ R
     if np.linalg.eigvalsh(symmetric(whole / np.outer(units, units)))[0] < SINGULAR:
-        # rods without rotary inertia: interfaces share in the mean, the inertia stays as it is
-        share = moments[0, 0] / len(places) * np.diag((1.0, 1.0, 1.0, size**2, size**2, size**2))
-        for i, own in enumerate(carried(places)):
-            momenta[:, 6 * i : 6 * i + 6] += own.T @ share
-        whole = momenta @ R
+        raise ModelError("Reduction: nothing of its mass turns with it about a line; give rotary inertia to all nodes")
     return np.linalg.solve(whole, momenta)

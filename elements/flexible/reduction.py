@@ -420,8 +420,8 @@ class Reduction(Public):
             ends = 6 * len(self.places)
             self.second_order[CASES:] = np.tensordot(off[:ends, :ends].T, self.second_order[CASES:], 1)
         self.damping = symmetric(off.T @ damping @ off)
-        self.projection = mean_frame(self.moments, self.places, self.size)
         omega, shapes, M = self._free()
+        self.projection = mean_frame(self.moments, self.places, self.size)
         if rayleigh is not None:
             alpha, beta = np.asarray(rayleigh, dtype=float)
             deforms = np.eye(K) - R @ self.projection

@@ -25,6 +25,8 @@ from fem_mbs.elements import (
     RigidBody,
     SpringDamper,
 )
+from fem_mbs.elements.flexible import bases
+from fem_mbs.elements.flexible.inertia import mean_frame, moments_of
 from fem_mbs.files.scene import Scene
 from fem_mbs.lie import so3
 
@@ -497,6 +499,27 @@ def test_spoilt_files_of_output4_are_refused(tmp_path: Path, matrices: str, spoi
         spoil(path)  # type: ignore[operator]
     with pytest.raises(mbs.ModelError, match=f"Reduction.nastran: .*{message}"):
         Reduction.nastran(path, bulk, ENDS)
+
+
+def test_all_modes_below_a_frequency_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the first above is known, however few are looked for first."""
+    found = []
+    for first in (bases.SEARCH, 2):
+        monkeypatch.setattr(bases, "SEARCH", first)
+        found.append(Reduction(*solid_bar(), ENDS, frequency=1e4))
+    many, few = found
+    assert few.modes == many.modes > 4
+    assert few.left_out == pytest.approx(many.left_out) and many.left_out > 1.5 * 2e4 * np.pi
+    assert few.frequencies == pytest.approx(many.frequencies)
+
+
+def test_masses_on_a_line_have_no_mean_frame() -> None:
+    """They do not tell how they turn about it."""
+    places = np.array([[-1.0, 0, 0], [1, 0, 0]])
+    Y = np.einsum("ij,ak->ijak", np.eye(2), np.eye(3, 6)).transpose(0, 2, 1, 3).reshape(2, 3, 12)
+    moments = moments_of(csr_array(np.eye(2)), None, places, Y, None)
+    with pytest.raises(mbs.ModelError, match="nothing of its mass turns with it about a line"):
+        mean_frame(moments, places, 2.0)
 
 
 def test_rows_are_named_once(tmp_path: Path) -> None:
