@@ -311,7 +311,7 @@ class StaticSolution(Solution):
         passed = np.flatnonzero(ahead[:-1] * ahead[1:] <= 0.0)
         if not len(passed):
             if t in self.t:
-                return self.history.state(int(np.flatnonzero(self.t == t)[0]))
+                return self.history.state(0)
             raise ModelError(f"load factor {t} is outside the path, which covers {self.t.min()} to {self.t.max()}")
         first, second = self.history.state(int(passed[0])), self.history.state(int(passed[0]) + 1)
         share = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0

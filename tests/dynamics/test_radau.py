@@ -91,13 +91,12 @@ def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
         np.testing.assert_allclose(hit.x[-1], still.x[-1], rtol=0, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_steps_follow_a_tolerance_and_newton() -> None:
     """Errors fall with the tolerance; where Newton's method is what limits the step, no step fails."""
-    exact = tops.exact(np.array([0.2])).x[-1]
+    exact = tops.exact(np.array([0.06])).x[-1]
     errors = []
     for tolerance in (1e-2, 1e-6):
-        solution = mbs.simulate(tops.top_on_joint(), 0.2, mbs.VariableStep(tolerance, largest=0.02), METHOD)
+        solution = mbs.simulate(tops.top_on_joint(), 0.06, mbs.VariableStep(tolerance, largest=0.02), METHOD)
         errors.append(np.abs(solution.x[-1, 1] - exact).max())
         assert solution.stats.failed_steps < 0.1 * len(solution.t)
     assert errors[0] < 1e-2

@@ -9,7 +9,7 @@ from motions import fitted_order
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import RigidBody
+from fem_mbs.elements import FixedJoint, Force, RigidBody
 from fem_mbs.lie import so3
 from fem_mbs.system.states import interpolate
 
@@ -99,3 +99,17 @@ def test_solution_is_asked_at_any_time_of_the_run() -> None:
             solution(t)
     with pytest.raises(mbs.ModelError):
         solution(np.nan)
+
+
+def test_a_solution_of_one_state_is_that_state() -> None:
+    """Of a run whose first step fails, and of an equilibrium without a path."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((0, 0, -1))
+    model.add(RigidBody(node, 1.0, (1, 2, 2.5)))
+    model.add(FixedJoint(model.ground, node))
+    rests = mbs.statics(model, load_end=0, ramp=False)
+    model.add(Force(node, lambda t: (0, 0, np.nan if t > 0.0 else 0.0)))
+    with pytest.raises(mbs.FemMbsError) as failure:
+        mbs.simulate(model, 10.0, 10.0)
+    for solution in (failure.value.solution, rests):
+        assert len(solution.t) == 1 and np.array_equal(solution(solution.t[0]).x, solution.x[0])
