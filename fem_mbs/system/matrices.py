@@ -184,10 +184,9 @@ def velocity_residual(system: System, evaluation: Evaluation) -> Array:
 
 def given_rate(joints: ConstraintBatch, phi: Array, context: Any) -> Array:
     """``Phi_t`` of drives, ``-b`` of equations of velocities, ``(m,)``."""
-    result = np.zeros(len(phi)) if joints.velocity is None else np.where(joints.velocity, phi, 0.0)
-    if joints.driven and (rates := joints.rates(context)) is not None:
-        result = result + (rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi))
-    return result
+    rates = joints.rates(context) if joints.driven else None
+    given = np.zeros(len(phi)) if rates is None else rates.phi
+    return given if joints.velocity is None else np.where(joints.velocity, phi, given)
 
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:

@@ -72,6 +72,18 @@ def test_wind_that_grows_along_a_stiff_cantilever(group: str, order: int) -> Non
     np.testing.assert_allclose(moment, [0, factor[2] * about, -factor[1] * about], rtol=1e-4, atol=1e-3)
 
 
+def test_wind_is_that_of_places_in_the_world() -> None:
+    """Also far away, where positions of a system count from a place near by."""
+    forces = []
+    for far in (0.0, 1e6):
+        model = mbs.Model()
+        beam = Beam.line(model, (far, 0, 0), (far + 2, 0, 0), STIFF, 2)
+        foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
+        model.add(Drag(beam, WATER, fluid=lambda t, x, far=far: (x[:, :1] - far) * [0.0, 1.0, 2.0]))
+        forces.append(mbs.statics(model).reaction(foot)[0][-1])
+    np.testing.assert_allclose(forces[1], forces[0], rtol=1e-6, atol=1e-6)
+
+
 def test_drag_takes_energy_in_a_fluid_at_rest() -> None:
     """A soft beam that is thrown, whatever it does."""
     model = mbs.Model("SE3")

@@ -74,13 +74,15 @@ def test_equal_steps() -> None:
     np.testing.assert_allclose(solution.position(tip)[-1], mbs.statics(model).position(tip)[-1], atol=1e-9)
 
 
-def test_states_at_the_loads_asked_for_are_equilibria() -> None:
-    loads = [0.0, 0.37, 0.2, 1.0]
-    model, tip = cantilever((0, 3, 0))
-    solution = mbs.statics(model, loads=loads)
+@pytest.mark.parametrize("unit", [1.0, 1e-7])
+def test_states_at_the_loads_asked_for_are_equilibria(unit: float) -> None:
+    """Of loads in any unit."""
+    loads = [0.0, 0.37 * unit, 0.2 * unit, unit]
+    model, tip = cantilever((0, 3 / unit, 0))
+    solution = mbs.statics(model, unit, loads=loads)
     np.testing.assert_array_equal(solution.t, sorted(loads))
     for load, position in zip(solution.t[1:], solution.position(tip)[1:], strict=True):
-        alone = mbs.statics(cantilever((0, 3 * load, 0))[0])
+        alone = mbs.statics(cantilever((0, 3 / unit * load, 0))[0])
         np.testing.assert_allclose(position, alone.x[-1, alone.system.number(alone.system.nodes[-1])], atol=1e-9)
 
 
