@@ -54,9 +54,9 @@ class Recording(NamedTuple):
     """What has been recorded of the steps of a kind of systems: the same for all numbers in them."""
 
     matrix: str
-    """Programs of the iteration matrix,"""
+    """Programs of the iteration matrix, with the first section of a trial if ``in_parts``,"""
     trials: list[str]
-    """of a trial in two sections, without a further round of corrections and with it,"""
+    """of a trial in sections, without a further round of corrections and with it,"""
     end: str
     """of the state that unknowns lead to,"""
     look: str
@@ -180,7 +180,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
     numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
     kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
-    of_matrix, in_parts = program.line(sinks("matrix", kinds, numbers), after=system.matrix), program.in_parts
+    of_nodes, guards = sinks("matrix", kinds, numbers), program.new_guards()
     program.first_section(sizes)
     places["first"] = program.rows(*kinds[:2])
 
@@ -206,6 +206,9 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         simplified.append(bool(correction.simplified))
         if not closes or system.damps:
             break
+    of_matrix = program.line([*of_nodes, *program.begun], after=system.matrix, guards=guards)
+    if not (in_parts := program.in_parts):
+        of_matrix = program.line(of_nodes, after=system.matrix, guards=guards)
     new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
     try:
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)

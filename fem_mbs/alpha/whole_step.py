@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
 LOG = logging.getLogger("fem_mbs")
+FORCES, SIZES, CORRECTION = 1, 2, 4
+"""Sections of a trial."""
 SMALL, MOST_TRIALS = 500, 2
 """Unknowns below which calls cost more than what they do, and trials of a step that is worked off in one."""
 AGREES = 1e-7
@@ -221,6 +223,7 @@ class StepLines:
         self._linear, self._unknown = program.whole(linear).reshape(7, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
+        self._after_matrix = SIZES | CORRECTION if made.in_parts else EVERY
         self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
             program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
         )
@@ -320,12 +323,13 @@ class StepLines:
             (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
             return Trial(rows, (force, constraint), there, 1, length, self._trials[self._variant][1], self._latest)
         if there and not self._keeps:
-            self._try(rows, 0)
+            self._try(rows, FORCES | SIZES)
             force, constraint, _ = self._tried.tolist()
             return Trial(rows, (force, constraint), there)
-        if not there:
-            self._make(rows)
-        return self._corrected(rows, there, EVERY)
+        if there:
+            return self._corrected(rows, there, EVERY)
+        self._make(rows)
+        return self._corrected(rows, there, self._after_matrix)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -343,7 +347,7 @@ class StepLines:
             self._keeps = matrix == trial.there
         if trial.matrix == matrix:
             return trial
-        return self._corrected(rows, trial.there, 1 if self._evaluated is rows else EVERY)
+        return self._corrected(rows, trial.there, CORRECTION if self._evaluated is rows else EVERY)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -360,8 +364,9 @@ class StepLines:
         key = count, self._variant, self._known is not None
         if key not in self._in_turn:
             trial, calls = self._trials[self._variant][0], [(self._unknown, self._rows[0]), (self._matrix, EVERY)]
-            for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
-                calls += [(trial, EVERY), (size, self._tried), (rows, self._after), (self._unknown, self._after)]
+            for k, (size, rows) in enumerate(zip(self._sizes[:count], self._rows[1:], strict=False)):
+                calls += [(trial, EVERY if k else self._after_matrix), (size, self._tried)]
+                calls += [(rows, self._after), (self._unknown, self._after)]
             calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
             calls += [(self._moved, self._after[self._Z])] if self._closes else []
             self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
@@ -397,25 +402,25 @@ class StepLines:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
 
-    def _corrected(self, rows: Array, there: int, section: int) -> Trial:
-        self._try(rows, section)
+    def _corrected(self, rows: Array, there: int, sections: int) -> Trial:
+        self._try(rows, sections)
         force, constraint, length = self._tried.tolist()
         simplified, self._latest = self._trials[self._variant][1], self._after.copy()
         return Trial(rows, (force, constraint), there, self._count, length, simplified, self._latest)
 
-    def _try(self, rows: Array, section: int) -> None:
-        """Work off a section of a trial, or all of it by the other line."""
+    def _try(self, rows: Array, sections: int) -> None:
+        """Work off sections of a trial, by the other line if it has to be."""
         try:
-            self._run(self._trials[self._variant][0], rows, section)
+            self._run(self._trials[self._variant][0], rows, sections)
         except OtherBranchError:
             self._variant = len(self._trials) - 1 - self._variant
-            self._run(self._trials[self._variant][0], rows, section and EVERY)
+            self._run(self._trials[self._variant][0], rows, EVERY if sections & CORRECTION else sections)
         self._evaluated = rows
 
-    def _run(self, kernel: Callable[[int], int], rows: Array, section: int = EVERY) -> None:
+    def _run(self, kernel: Callable[[int], int], rows: Array, sections: int = EVERY) -> None:
         if rows is not self._given:
             self._unknown[...] = self._given = rows
-        if kernel(section):
+        if kernel(sections):
             raise OtherBranchError
 
     # the end of a step

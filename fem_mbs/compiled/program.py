@@ -27,7 +27,7 @@ from fem_mbs.compiled.tape import Guard, Number, Tape
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
 EVERY = -1
-"""In place of the number of a section of a line."""
+"""All sections of a line."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
 LARGE = 200
@@ -136,6 +136,8 @@ class Program:
         self.least = 0
         """First stage of what a second section of lines has, see :meth:`line`."""
         self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
+        self.begun, self._begun_in = list[Sink](), dict[tuple[int, int], tuple[int, int, int]]()
+        """What lines with sections write before they ask for anything of all cells, and where what they keep stands."""
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -285,18 +287,29 @@ class Program:
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
+    def new_guards(self) -> list[list[Guard]]:
+        """The guards that were recorded since the last line, for one that is made later."""
+        result = [list(tape.guards)[tape.seen_guards :] for tape in self.tapes]
+        for tape in self.tapes:
+            tape.seen_guards = len(tape.guards)
+        return result
+
     def first_section(self, values: Iterable[Any]) -> None:
         """Have statements, and what is given to stages from ``least``, come after these values from now on."""
         self.least = 1 + max(value.tape.stages[value.place] for value in values if isinstance(value, Number))
 
-    def line(self, *sections: Sequence[Sink], after: Between | None = None) -> str:
+    def line(
+        self, *sections: Sequence[Sink], after: Between | None = None, guards: list[list[Guard]] | None = None
+    ) -> str:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share.
 
-        It may be run section by section.
+        It may be run section by section, of which a further one comes first: what it does before it asks for anything
+        of all cells. One with given guards may do that for others.
         """
         self._lines += 1
         outputs = [sink for section in sections for sink in section] + ([] if after is None else after.sinks)
-        collected = _Collected(self, outputs, -self._lines if len(sections) > 1 else self._lines)
+        shares, line = len(sections) > 1 or guards is not None, -1 if len(sections) > 1 else self._lines
+        collected = _Collected(self, outputs, line, guards or self.new_guards(), self._begun_in if shares else {})
         self.in_parts = not collected.betweens
         if after is not None:
             collected.betweens.append(after)
@@ -305,7 +318,7 @@ class Program:
     # how it runs
 
     def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[partial[int]]:
-        """A function of the number of a section for each line; not zero where a cell takes another branch.
+        """A function of sections, a bit for each, for each line; not zero where a cell takes another branch.
 
         Nothing is recorded after that. The first is worked off in parts, which end at these counts ``(parts, counts)``,
         so that what one stage leaves for another is still near.
@@ -321,7 +334,7 @@ class Program:
         return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
 
     def in_turn(self, calls: Sequence[tuple[Any, Any]]) -> Callable[[], int]:
-        """One call of kernels with the numbers of sections, and of copies to arrays from others, one after the other.
+        """One call of kernels with their sections, and of copies to arrays from others, one after the other.
 
         It returns what the first one does that does not return zero.
         """
@@ -393,21 +406,28 @@ def padded(shape: tuple[int, ...]) -> Array:
 class _Collected:
     """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
 
-    def __init__(self, program: Program, sinks: list[Sink], line: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        sinks: list[Sink],
+        line: int,
+        guards: list[list[Guard]],
+        places: dict[tuple[int, int], tuple[int, int, int]],
+    ) -> None:
         self._program, self._sinks, self._line, self.betweens = program, sinks, line, list[Between]()
+        self._places = places
+        """Where what is kept stands, as ``(array, width, column)``."""
         self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._guards: dict[tuple[int, int], list[Guard]] = defaultdict(list)
         self._seen: dict[int, set[int]] = defaultdict(set)
         self._left = [(sink.tape, place) for sink in sinks for _, place in sink.values]
         for number, tape in enumerate(program.tapes):
             tape.check()
-            every = list(tape.guards)
-            for guard in every[: tape.shared_guards] + every[tape.seen_guards :]:
+            for guard in list(tape.guards)[: tape.shared_guards] + guards[number]:
                 stage = max(tape.stages[place] for place in guard[1:3])
                 self._guards[number, stage].append(guard)
                 for place in guard[1:3]:
                     self._need(number, place, stage)
-            tape.seen_guards = len(every)
         while self._left:
             number, place = self._left.pop()
             if place not in self._seen[number]:
@@ -445,20 +465,24 @@ class _Collected:
     def text(self, sections: Sequence[Sequence[Sink]]) -> str:
         """The program: it goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
         program, text, functions = self._program, Text(), list[str]()
-        sinks, kept = self._outputs()
+        sinks = self._outputs()
         stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
         ends = [-1, *map(self._end, sections[:-1]), max(stages)]
+        if len(sections) > 1:
+            ends.insert(1, min(own.stage for own in self.betweens))
+            every = [sink for (_, stage), several in sinks.items() if stage <= ends[1] for sink in several]
+            program.begun += [sink for sink in every if sink not in program.begun]
         text.store("0", array(text, GUARD), 0, "i64")
-        every, width = text("icmp slt i64 %section, 0"), len(program.counts)
+        width = len(program.counts)
         with text.loop(0, "%parts") as (row, _):
             begins = text.at("%ends", text.times(row, width), "i64")
             self._tables, self._cleared = {"from": begins, "to": text.at(begins, width, "i64")}, set[int]()
             for section, (before, last) in enumerate(pairwise(ends)):
                 fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
-                chosen = text(f"or i1 {every}, {text(f'icmp eq i64 %section, {section}')}")
+                chosen = text(f"icmp ne i64 {text(f'and i64 %sections, {1 << section}')}, 0")
                 with text.where(text(f"and i1 {fine}, {chosen}")):
                     for stage in range(before + 1, last + 1):
-                        functions += self._stage(text, stage, sinks, kept)
+                        functions += self._stage(text, stage, sinks)
         seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
@@ -466,16 +490,10 @@ class _Collected:
             functions += [
                 line.replace("define void", "define internal void") for line in lines if line[:7] != "declare"
             ]
-        kernel = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %section", seen)
+        kernel = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %sections", seen)
         return "\n".join([kernel, *functions, *sorted(text.declared), ""])
 
-    def _stage(
-        self,
-        text: Text,
-        stage: int,
-        sinks: dict[tuple[int, int], list[Sink]],
-        kept: dict[tuple[int, int], tuple[int, int, int]],
-    ) -> Iterator[str]:
+    def _stage(self, text: Text, stage: int, sinks: dict[tuple[int, int], list[Sink]]) -> Iterator[str]:
         """What is done in a stage, and the functions that do it."""
 
         def count(number: int) -> tuple[str, str]:
@@ -492,7 +510,7 @@ class _Collected:
         for number, tape in enumerate(self._program.tapes):
             guards = self._guards[number, stage]
             if (number, stage) in sinks or guards:
-                name, read = f"cells{number}.{stage}", self._inputs(tape, stage, kept)
+                name, read = f"cells{number}.{stage}", self._inputs(tape, stage)
                 made, declared = function(name, tape, read, sinks[number, stage], guards)
                 text.declared |= declared
                 begin, end = count(number)
@@ -507,9 +525,9 @@ class _Collected:
         """The last stage of a section."""
         return max(self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values)
 
-    def _outputs(self) -> tuple[dict[tuple[int, int], list[Sink]], dict[tuple[int, int], tuple[int, int, int]]]:
-        """What each kind writes in each stage; where what is kept stands, as ``(array, width, column)``."""
-        program, places = self._program, dict[tuple[int, int], tuple[int, int, int]]()
+    def _outputs(self) -> dict[tuple[int, int], list[Sink]]:
+        """What each kind writes in each stage."""
+        program, places = self._program, self._places
         sinks: dict[tuple[int, int], list[Sink]] = defaultdict(list)
         for sink in self._sinks:
             stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -519,17 +537,19 @@ class _Collected:
                 sinks[sink.tape, stage].append(sink._replace(values=values))
         for number, stage in sorted(self._kept):
             kept = self._kept[number, stage]
-            array = program.rows((number, len(kept)), line=self._line)
-            places.update({(number, place): (array, len(kept), k) for k, place in enumerate(kept)})
-            rows = CellRows(array, len(kept), lanes=program.tapes[number].lanes)
-            sinks[number, stage].append(Sink(number, rows, list(enumerate(kept))))
-        return sinks, places
+            if new := [place for place in kept if (number, place) not in places]:
+                array = program.rows((number, len(new)), line=self._line)
+                places.update({(number, place): (array, len(new), k) for k, place in enumerate(new)})
+            for place in kept:
+                array, width, column = places[number, place]
+                rows = CellRows(array, width, lanes=program.tapes[number].lanes)
+                if (own := Sink(number, rows, [(column, place)])) not in sinks[number, stage]:
+                    sinks[number, stage].append(own)
+        return sinks
 
-    def _inputs(
-        self, tape: CellTape, stage: int, places: dict[tuple[int, int], tuple[int, int, int]]
-    ) -> dict[int, tuple[CellRows, int]]:
+    def _inputs(self, tape: CellTape, stage: int) -> dict[int, tuple[CellRows, int]]:
         """What a line reads, by the operations that stand for it."""
-        result = {}
+        result, places = {}, self._places
         for place in self._seen[tape.number]:
             name, operands = tape.operations[place]
             if name == "input":
