@@ -120,6 +120,10 @@ UNITS = {
     "density": (DENSITIES, {1e9: "kg/mm^3", 1e3: "g/cm^3 or t/m^3", 1e12: "t/mm^3"}, "kg/m^3, and steel 7850"),
     MODULUS: (MODULI, {1e6: "N/mm^2", 1e9: "GPa"}, "N/m^2, and that of steel 2.1e11"),
 }
+FIRST, HALF = 3.516, 0.5
+"""Of a clamped beam: ``omega L^2 sqrt(m/EI)``; its length, if it is one of many, over the extent of the model."""
+OTHER = 0.02
+"""By how much the length of the line of the mass centres may be another than that of the beam."""
 CONTOUR, DEEP = 6, 10.0
 """Which argument of a section is its contour; depth against length of a beam that looks wrong where there is none."""
 METRES = (9.0, 11.0)
@@ -139,6 +143,11 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
     if area > 0.0:
         g = float(np.linalg.norm(around.gravity))
         yield from _of_units(section.mass / area, float(section.stiffness[0, 0]) / area, g, drawn)
+    yield from _off_a_curve(beam)
+    compliance = np.diag(np.linalg.inv(section.stiffness))[4:]
+    soft = 4 + int(compliance.argmax())
+    time = float(section.damping[soft, soft] / section.stiffness[soft, soft])
+    yield from over_damped(time, 1.0 / compliance.max(), section.mass, max(whole, HALF * around.extent))
     if beam.order > 1:
         return
     if len(beam.length) == 1:
@@ -152,6 +161,32 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
             f"give it some {needed} elements" if needed <= MOST else "look at its loads, its section and their units"
         )
         yield f"its loads may bend an element by {angle:.2g} rad, and more than {BENDING:g} is coarse; {remedy}"
+
+
+def over_damped(time: float, bending: float, mass: float, length: float) -> Iterator[str]:
+    """A damping time with which the first vibration of a clamped beam, or strip of a shell, creeps back."""
+    omega = FIRST * np.sqrt(bending / mass) / length**2
+    if time * omega > 2.0:
+        yield (
+            f"the damping time of its section is {time:.3g} s, with which even the first vibration of {length:.3g} m "
+            f"that are clamped at one end, {omega:.3g} rad/s, creeps back; with_damping takes a time, not a ratio: 2 % "
+            f"of critical there are 2 ratio/omega = {0.04 / omega:.1e} s"
+        )
+
+
+def _off_a_curve(beam: Beam) -> Iterator[str]:
+    """Mass centres that stand off a line that is curved, along which lengths are others than theirs."""
+    ends = np.array([0.0, 1.0])
+    points, frames = beam.line_at(*poses(beam.nodes), ends)
+    centers = points + np.matvec(frames, beam.at(ends, "center")[0])
+    line, own = (np.linalg.norm(np.diff(places, axis=1), axis=-1) for places in (points, centers))
+    share = float(own.sum() / line.sum()) - 1.0
+    if abs(share) > OTHER:
+        yield (
+            f"its mass centres are off the line of its nodes, which is curved: theirs is {abs(share):.0%} "
+            f"{'longer' if share > 0.0 else 'shorter'}, and mass and stiffness are counted by the length of the line; "
+            "put the nodes into the mass centres, with rigid ends"
+        )
 
 
 def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator[str]:

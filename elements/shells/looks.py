@@ -25,6 +25,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Cells, Kind, ModelContext, Motion, Node
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
+from fem_mbs.elements.beams.looks import HALF, over_damped
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.shells.geometry import corner_normals, shared_sides
 from fem_mbs.elements.shells.section import strains_turned
@@ -179,6 +180,10 @@ def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
     """What looks wrong, a sentence each."""
     yield from shapes(shell)
     yield from _against_others(shell, around)
+    section, places = shell.section, [node.position for node in shell.nodes]
+    bending = 1.0 / np.diag(np.linalg.inv(section.stiffness))[3:5].max()
+    length = max(float(np.linalg.norm(np.ptp(places, axis=0))), HALF * around.extent)
+    yield from over_damped(section.damping, bending, section.mass, length)
     for node, part in _held_by_drilling(shell, around):
         yield (
             f"{part} joins its {node} to what nothing else holds: only the weak stiffness of one node against drilling "

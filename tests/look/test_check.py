@@ -33,6 +33,8 @@ from fem_mbs.elements import (
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
     SmoothStep,
     SpeedMotor,
     SphericalJoint,
@@ -263,6 +265,35 @@ def test_a_radius_of_gyration_is_seen_against_the_extent(unit: float) -> None:
         for place in (0.0, unit):
             model.add(RigidBody(model.add_node((place, 0, 0)), 3.0, [3.0 * (share * unit) ** 2] * 3))
         assert said(model.check(), "radius of gyration") is doubted, share
+
+
+@pytest.mark.parametrize(("damping", "doubted"), [(0.006, True), (0.004, False)])
+def test_a_ratio_that_is_taken_for_a_time_is_told(damping: float, doubted: bool) -> None:
+    """Where the first vibration of a clamped beam or sheet is over-critical."""
+    rod, sheet = BeamSection.rectangle(0.03, 0.02, **STEEL), ShellSection.isotropic(0.02, **STEEL)
+    for over in (False, True):
+        model = mbs.Model()
+        if over:
+            shell = Shell.rectangle(model, (0, 0, 0), (0.5, 0, 0), (0, 0.03, 0), sheet.with_damping(damping), (6, 1))
+            ends = shell.edge("left")
+        else:
+            ends = [Beam.line(model, (0, 0, 0), (0.5, 0, 0), rod.with_damping(damping), y_axis=(0, 1, 0)).nodes[0]]
+        model.fix(ends)
+        assert said(model.check(), "creeps back; with_damping takes a time, not a ratio") is doubted
+        assert (0.5 * damping * mbs.modes(model, 1).angular[0] > 1.0) == doubted
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_section_off_a_curve_is_told(order: int) -> None:
+    """Mass and stiffness are by the length of the line of the nodes: 20 % less than that of the centroids."""
+    angle = np.linspace(0, np.pi, 13)
+    for y, z in ((0.0, 0.2), (0.0, -0.2), (0.0, 0.01), (0.2, 0.0)):
+        model = mbs.Model()
+        nodes = model.add_nodes(np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1))
+        section = BeamSection.rectangle(0.03, 0.02, **STEEL).shifted(y, z)
+        model.fix(model.add(Beam(nodes, section, (0, 0, 1), order=order)).nodes[0])
+        told = said(model.check(), f"theirs is 20% {'longer' if z > 0.0 else 'shorter'}")
+        assert told is (abs(z) > 0.1)
 
 
 def test_too_few_elements() -> None:
