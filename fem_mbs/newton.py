@@ -103,6 +103,10 @@ class Newton(Public):
 class Problem(Protocol[Unknown, Value, Linearization]):
     """What Newton's method asks of a problem: pure functions."""
 
+    leans: bool
+    """Whether laws read reactions. There may be no solution then, as of friction that jams: corrections that go round,
+    however short they are in short steps, are not taken for rounding while the residual is not small."""
+
     def evaluate(self, unknown: Unknown) -> Value:
         """The equations at ``unknown``."""
         ...
@@ -207,15 +211,12 @@ def solve(
     kept: Linearization | None = None,
     history: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,
-    leans: bool = False,
 ) -> Iterate[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
     The modified method starts with ``kept``; ``tolerances`` of forces and constraints replace those of the options;
-    ``history`` is that of a problem that is solved over and over. Where laws read reactions, which ``leans`` says,
-    there may be no solution, as of friction that jams: corrections that go round, however short they are in short
-    steps, are not taken for rounding then while the residual is not small. Raises :class:`NotConvergedError` if the
-    tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
+    ``history`` is that of a problem that is solved over and over. Raises :class:`NotConvergedError` if the tolerances
+    are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
     searches, goes_round, report = options.line_search, False, Report(evaluations=1)
@@ -245,7 +246,7 @@ def solve(
             last = SAFETY * (length / earlier) ** 2 * size[0] <= tolerances[0]
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         report.iterations += 1
-        at.corrected = last or (length <= smallest and not (leans and goes_round and max(size) > ROUGH))
+        at.corrected = last or (length <= smallest and not (problem.leans and goes_round and max(size) > ROUGH))
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

@@ -30,11 +30,11 @@ from fem_mbs.alpha.newmark import SAME, Parameters, chung_hulbert, first_guess, 
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
 from fem_mbs.alpha.starting_values import adapted, before_the_start, kept_matrix, perturbed, resolved, shifted
-from fem_mbs.alpha.step import Scheme, StepEquations
+from fem_mbs.alpha.step import Scheme, StepEquations, with_loads_held
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import LOOSEST, ConvergenceHistory, Newton, solve
+from fem_mbs.newton import LOOSEST, ConvergenceHistory, Newton, NotConvergedError, solve
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -156,9 +156,12 @@ class GeneralizedAlpha(Method):
         force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
             unknown = equations.predict(equations.calmer(state.multipliers), state.multipliers)
-            solution = solve(
-                equations, unknown, self.newton, tolerances=(force, constraint), leans=bool(system.readers)
-            )
+            try:
+                solution = solve(equations, unknown, self.newton, tolerances=(force, constraint))
+            except NotConvergedError:
+                if not equations.leans:
+                    raise
+                solution = with_loads_held(equations, unknown, self.newton, (force, constraint))
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -195,10 +198,12 @@ class GeneralizedAlpha(Method):
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
-            leans = bool(system.readers)
-            solution = solve(
-                equations, unknown, self.newton, kept=kept, history=history, tolerances=needed, leans=leans
-            )
+            try:
+                solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)
+            except NotConvergedError:
+                if not equations.leans:
+                    raise
+                solution = with_loads_held(equations, unknown, self.newton, needed)
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix

@@ -27,7 +27,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, Newton, solve
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.pattern import TINY
@@ -35,6 +35,9 @@ from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
 """Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
+HELD, NEAR, FITTING = 20, (1e-3, 1e-6), 0.1
+"""So often loads by reactions are held, the tolerances of a step in which they are, and the residual with those that it
+makes below which Newton's method goes on from there."""
 LARGEST = 0.2
 """Defect of a velocity over its change, in the largest oscillation that a step resolves."""
 _NONE = np.empty(0)
@@ -124,6 +127,33 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     return values, T_inv, dV
 
 
+def with_loads_held(
+    equations: StepEquations, unknown: Unknowns, newton: Newton, tolerances: tuple[float, float]
+) -> Iterate[Unknowns, StepResidual, Linearization]:
+    """The solution of a step in which friction jams, or nearly so.
+
+    Friction that makes reactions which press more than it takes to make it has no solution while a joint slips, and
+    Newton's method goes round between the sides of ``|F|``. Under given loads it grows with the rate: the reactions
+    that it makes, as the next loads, grow until the joint sticks, or settle.
+    """
+    held = copy(equations)
+    held.matrix, held.leans = _held_entries, False
+    for _ in range(HELD):
+        held.prescribed = equations.prescribed._replace(pressing=unknown.multipliers)
+        unknown = solve(held, unknown, newton, tolerances=NEAR).unknown
+        if max(equations.size(equations.evaluate(unknown))) < FITTING:
+            break
+    return solve(equations, unknown, newton, tolerances=tolerances)
+
+
+def _held_entries(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
+    """Those of loads that do not follow the reactions."""
+    entries = exact_entries(equations, unknown, residual)
+    for place in equations.system.workspace.readings:
+        place[...] = 0.0
+    return entries
+
+
 class Scheme(NamedTuple):
     """What all steps of a system have in common."""
 
@@ -162,6 +192,7 @@ class StepEquations:
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
+        self.leans = bool(system.readers)
         self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
         """Whether the rows of the constraints in the matrix are others than ``B``."""
         self.u = system.ahead(state, h) if system.has_history else state.u

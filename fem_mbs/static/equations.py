@@ -273,6 +273,8 @@ class StepProblem:
     the line search needs it.
     """
 
+    leans = False
+
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 

@@ -57,6 +57,8 @@ class Prescribed(NamedTuple):
 
     elements: list[Any]
     constraints: list[Any]
+    pressing: Array | None = None
+    """Multipliers ``(m,)`` that elements read in place of those of the trial."""
 
 
 _NONE = np.empty(0)
@@ -306,7 +308,8 @@ class System(Layout, FrozenModel):
         """
         work, contexts = self.workspace, []
         if self.readers:
-            motion = replace(motion, multipliers=multipliers)
+            pressing = prescribed.pressing
+            motion = replace(motion, multipliers=multipliers if pressing is None else pressing)
         for batch, data, place in zip(self.batches, prescribed.elements, work.element_forces, strict=True):
             force, context = batch.force(motion, data)
             if np.shape(force) != place.shape:

@@ -175,10 +175,7 @@ class ClassicalAlpha(Method):
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
             unknown = equations.predict(guess.D, guess.multipliers)
-            leans = bool(system.readers)
-            solution = solve(
-                equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed, leans=leans
-            )
+            solution = solve(equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed)
         unknown = solution.unknown
         D, _, rates, x, R, lifted = equations.place(unknown)
         own = equations.own(unknown, rates)

@@ -277,7 +277,7 @@ class LieEuler(Method):
                 return Step(system.accept(problem.result(*found.unknown)), memory, found.report)
             equations = self.equations(system, state, h)
             unknown = equations.predict(equations.formulas.guess, state.multipliers)
-            solution = solve(equations, unknown, self.newton, leans=bool(system.readers))
+            solution = solve(equations, unknown, self.newton)
         return Step(equations.update(solution)[0], memory, solution.report)
 
     def equations(self, system: System, state: State, h: float) -> StepEquations:

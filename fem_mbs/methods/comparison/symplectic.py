@@ -111,6 +111,8 @@ class SymplecticResidual(NamedTuple):
 class SymplecticProblem:
     """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
 
+    leans = False
+
     def __init__(self, system: System, state: State, h: float) -> None:
         self.system, self.state, self.h = system, state, h
         self.coupled = np.ones((system.n, 6))
