@@ -219,6 +219,8 @@ def stopped(
     past, (share, turns) = float(slip @ change / faster**2), BEFORE
     beside = share * max(h, begin.memory.longest) + turns * float(np.linalg.norm(slip - past * change) / faster)
     nearest = high - past
+    if nearest < 0.0:  # it has turned otherwise
+        return last
     end = nearest - beside if nearest > 1.5 * beside else nearest + beside
     return part(end, last.damped) if end < h else whole
 
