@@ -1,4 +1,4 @@
-"""The page that says where the equations of the papers are: what it names exists, and names a paper in turn."""
+"""The pages that say where equations and symbols are: what they name exists, and what has equations names a paper."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "equations.md"
+SYMBOLS = ROOT / "docs" / "notation.md"
 LAST = (86, 142, 8, 45, 13)
 """The last numbers of equations in the papers; of the last one, the last that is known."""
 NUMBERS = re.compile(r"(?<![\w.×^])(\d+)[a-g]?(?:–(\d+)[a-g]?)?(?!×)")
@@ -114,3 +115,26 @@ def test_the_file_exists(file: str) -> None:
 @pytest.mark.parametrize(("file", "name"), PLACES)
 def test_the_file_defines_the_name_and_cites_a_paper(file: str, name: str) -> None:
     assert PAPER.search(docstrings(file, name)), f"docstrings of {name} and of {file} name none of the five papers"
+
+
+def made(file: str) -> set[str]:
+    """Names that a file, or those of a folder, define anywhere: functions, classes, arguments, what is assigned."""
+    found, folder = set[str](), source(file)
+    for path in sorted(folder.glob("*.py")) if folder.is_dir() else [folder]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+            elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return found
+
+
+def test_symbols_have_their_names_in_their_files() -> None:
+    tables = SYMBOLS.read_text(encoding="utf-8").split("## Symbols")[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in tables.splitlines() if line[:3] == "| $"]
+    pairs = {(file, name) for row in rows for file in TICKED.findall(row[3]) for name in TICKED.findall(row[2])}
+    known = {file: made(file) for file, _ in pairs}
+    missing = [(file, name) for file, name in sorted(pairs) if name.split("[")[0] not in known[file]]
+    assert len(pairs) > 40 and not missing, missing

@@ -155,7 +155,7 @@ class GeneralizedAlpha(Method):
         equations = self.equations(system, state, h, memory)
         force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
-            unknown = equations.predict(equations.calmer(state.multipliers), state.multipliers)
+            unknown = equations.predict(equations.guess_after_start(state.multipliers), state.multipliers)
             try:
                 solution = solve(equations, unknown, self.newton, tolerances=(force, constraint))
             except NotConvergedError:
@@ -188,7 +188,7 @@ class GeneralizedAlpha(Method):
             if (step := self._whole_step(self, system, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
-        D = None if memory.steps else equations.calmer(state.multipliers)
+        D = None if memory.steps else equations.guess_after_start(state.multipliers)
         scheme, plain = Scheme(system, equations.chart, self.coefficients, type(equations)), equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None

@@ -38,7 +38,7 @@ NOTHING = 1e-10
 EARLY, UNSEEN = 0.25, 0.1
 """About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
 over how much they change, they are such that a step does not see."""
-BENT, LEAST, MOST = 0.3, 8, 128
+BLOCK, LEAST, MOST = 0.3, 8, 128
 """How long blocks of steps are over which errors are carried: in rad of an oscillation that changes velocities as much,
 and in steps. Shorter ones cost more than single steps do."""
 FASTER = 4.0
@@ -301,8 +301,8 @@ def carried_on(
         if new.t - errors.began >= 2.0 * (since - errors.began):
             earlier, recent, since = recent, np.zeros(2), new.t
         path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
-        bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BENT
-        count, singles = BENT / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
+        bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BLOCK
+        count, singles = BLOCK / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
         until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
         if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
             singles, until = LEAST - 1, new.t

@@ -90,5 +90,7 @@ def named(memory: AlphaMemory) -> AlphaMemory:
         accelerations=AccelerationHistory(*memory.accelerations),
         predictor=None if memory.predictor is None else PredictorHistory(*memory.predictor),
         convergence=None if memory.convergence is None else ConvergenceHistory(*memory.convergence),
-        errors=CarriedErrors(*memory.errors) if isinstance(memory.errors, tuple) else None,  # not as once they were
+        errors=CarriedErrors(*memory.errors)
+        if isinstance(memory.errors, tuple)
+        else None,  # of other kinds in earlier files
     )

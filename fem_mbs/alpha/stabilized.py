@@ -73,7 +73,7 @@ class StabilizedEquations(StepEquations):
     closes_velocities: ClassVar[bool] = True
     further: ClassVar[tuple[str, ...]] = ("Z",)
 
-    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+    def motion_of_forces(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
         if not np.any(unknown.Z):
@@ -104,13 +104,13 @@ class StabilizedEquations(StepEquations):
         G = linearization.velocity_gradients
         if G is None:  # of a matrix that was kept over steps
             G = tangent.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
-        per_rate = 1.0 / (self.h * self.gamma)
+        per_rate = 1.0 / (self.h * self.gamma_prime)
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (gradient_product(system, G, d) - residual.hidden)
         Z, push = self.along_constraints(linearization, missed)
-        resistance = squared * self.beta * np.dot(system.diagonal_mass * Z, Z)
+        resistance = squared * self.beta_prime * np.dot(system.diagonal_mass * Z, Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):

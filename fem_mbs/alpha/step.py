@@ -186,7 +186,7 @@ class StepEquations:
         self.prescribed = system.prescribe(self.t)
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
-        self.gamma, self.beta = formulas.factors[:2, 0].tolist()
+        self.gamma_prime, self.beta_prime = formulas.factors[:2, 0].tolist()
         """The same, as numbers."""
         self.first = chart.width * system.n
         """Number of the first internal variable in increments."""
@@ -210,7 +210,7 @@ class StepEquations:
         further: dict[str, Any] = dict.fromkeys(self.further, np.zeros(self.system.N))
         return Unknowns(D, multipliers, **further)
 
-    def calmer(self, multipliers: Array) -> Array:
+    def guess_after_start(self, multipliers: Array) -> Array:
         """A first guess after a start: constant acceleration, or none, whichever asks for the smaller forces.
 
         What is stiff, and hit, would be strained by its velocities in a step that does not resolve what follows.
@@ -243,7 +243,7 @@ class StepEquations:
         own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
         motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
         if system.damps:
-            motion = self.seen(unknown, place, motion)
+            motion = self.motion_of_forces(unknown, place, motion)
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
@@ -252,7 +252,7 @@ class StepEquations:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
 
-    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+    def motion_of_forces(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """What forces that depend on velocities see of a trial: the motion itself."""
         return motion
 
@@ -265,10 +265,10 @@ class StepEquations:
         system, (force, moment) = self.system, residual.evaluation.scale
         if not system.m:
             return residual.evaluation.relative, 0.0
-        gaps, opening, rate = np.abs(residual.closing), residual.closing, self.beta
+        gaps, opening, rate = np.abs(residual.closing), residual.closing, self.beta_prime
         if len(residual.hidden):
             gaps, opening = np.maximum(gaps, np.abs(residual.hidden)), residual.hidden
-            rate = self.beta / (self.gamma * self.h)
+            rate = self.beta_prime / (self.gamma_prime * self.h)
         forces, moments = np.maximum.reduce(np.abs(system.constraint_mass * opening), axis=1).tolist()
         reaction = rate * max(forces / force, moments / moment)
         return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps * system.constraint_weight).item()
@@ -383,7 +383,7 @@ class StepEquations:
         formulas = newmark(parameters, h, errors[1:4], self.system.order)
         v = begun.flow[0, : self.state.v.size].reshape(self.state.v.shape)
         block.state, block.h, block.formulas = replace(self.state, v=v), h, formulas
-        block.gamma, block.beta = formulas.factors[:2, 0].tolist()
+        block.gamma_prime, block.beta_prime = formulas.factors[:2, 0].tolist()
         block.factors, block.own_factors = formulas.factors[:2, :1, None, None], formulas.factors[:2, self.first :]
         D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
         unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
@@ -464,7 +464,7 @@ class StepEquations:
         missed = opening + tangent.gradient_product(system, matrix.velocity_gradients, d)
         if system.has_velocity_level:
             missed *= ~system.velocity_level
-        return d, self.along_constraints(matrix, missed / (h * self.gamma))[0]
+        return d, self.along_constraints(matrix, missed / (h * self.gamma_prime))[0]
 
     def of_nodes(self, values: Array) -> Array:
         """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""

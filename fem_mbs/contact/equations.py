@@ -202,7 +202,7 @@ class ContactEquations(StabilizedEquations):
         free, reactions = solve_with_constraints(system, lin.free, force, residual.closing)
         free, reactions = free + lin.moves @ P.ravel(), reactions + lin.reacts @ P.ravel()  # without these forces
         c = residual.rates - (lin.E @ free).reshape(-1, 3)
-        per_rate = 1.0 / (self.h * self.gamma)
+        per_rate = 1.0 / (self.h * self.gamma_prime)
         of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
         last = self.state.multipliers[system.m :].reshape(-1, 3)
         for _ in range(TURNS):
@@ -219,7 +219,7 @@ class ContactEquations(StabilizedEquations):
             slips[:, 1:] = (residual.G @ z / per_rate).reshape(-1, 3)[:, 1:]
             if not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
                 break
-        resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
+        resistance = squared * self.beta_prime * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
         rounds = ROUNDS if system.damps else int(resistance > INERT * work)
         change, share = Z, unknown.inertia_share
@@ -281,7 +281,7 @@ class ContactEquations(StabilizedEquations):
         slips[:, 0] = 0.0
         assert lin.branch is not None  # there is one since the factors were asked
         d += lin.moves @ lin.branch.forces(slips).ravel()
-        per_rate, pushes = 1.0 / (self.h * self.gamma), lin.branch.pushes
+        per_rate, pushes = 1.0 / (self.h * self.gamma_prime), lin.branch.pushes
         missed = ~system.velocity_level * (of_joints + gradient_product(system, lin.velocity_gradients, d))
         opens = opening[pushes, 0] + (lin.opening @ d)[pushes]
         return d, self._along(lin.first or lin, per_rate * missed, per_rate * opens, pushes)[0]

@@ -183,7 +183,7 @@ class ConstraintBatch(Batch):
     9. Where constraints have many nodes, of which few are coupled with each other, ``geometric_blocks`` says which, and
        ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
 
-    From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
+    From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the two
     functions below; where a closed form is cheaper, write it.
     """
 

@@ -146,7 +146,7 @@ class ParameterDerivatives:
         force, closing, hidden = np.split(found.reshape(steps, -1, count), [N, N + m], axis=1)
         level = system.velocity_level[:, None]
         rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
-        return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma)], axis=1)
+        return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma_prime)], axis=1)
 
     def _look(self, own: _Differences, forces: Array, times: Array) -> None:
         """See whether the two halves of central differences agree; ``forces`` (s, entries, r)."""

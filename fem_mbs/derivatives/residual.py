@@ -164,7 +164,7 @@ class Instants(NamedTuple):
     multipliers: Array
     """``(s, m)``."""
     h: float
-    gamma: float
+    gamma_prime: float
     """``gamma'``."""
     P: Array
     """How nodes move with group rates and increments, ``(s n, 6, 6)`` each."""
@@ -308,7 +308,7 @@ class Residual:
         follows.append(Follow(self._of_bending[k], system.constraint_components[k], nodes, own, bending))
         follows.append(Follow(self._closing[k], components, *places, *closing))
         if self._hides:
-            hidden = (np.where(level, 0.0, own / at.gamma) for own in (turned, moving))
+            hidden = (np.where(level, 0.0, own / at.gamma_prime) for own in (turned, moving))
             follows.append(Follow(self._hidden[k], components, *places, *hidden))
         pushes.append(Push(self._pushed[k], self._equations[k], at.h**2 * B[..., None]))
 

@@ -175,7 +175,7 @@ def _guess(equations: StepEquations, step: TakenStep) -> Unknowns:
     """What Newton's method began with."""
     state, memory = step.state, step.memory
     if not memory.steps:
-        return Unknowns(equations.calmer(state.multipliers), state.multipliers)
+        return Unknowns(equations.guess_after_start(state.multipliers), state.multipliers)
     guess = first_guess(equations.formulas.guess, state.multipliers, step.h, memory.predictor)
     return Unknowns(guess.D, guess.multipliers)
 
@@ -226,7 +226,7 @@ class _Points:
             turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
             udot = udot + Z[:, nodes:].ravel() / h
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
-        gamma = float(self.weights.factors[0, 0])
+        gamma_prime = float(self.weights.factors[0, 0])
         if end and self.system.has_history:
             leans = run.residual.leans_on_history(motion, self.times)
             if leans.any():
@@ -236,7 +236,7 @@ class _Points:
                     "afterwards, and forces depend on it: no equation of a step tells how; how='copies' takes "
                     "differences of runs"
                 )
-        instants = Instants(motion, self.times, multipliers, h, gamma, P, turn_V, turn_A, cross, turn_Z)
+        instants = Instants(motion, self.times, multipliers, h, gamma_prime, P, turn_V, turn_A, cross, turn_Z)
         explicit = run.explicit.rows(instants, end)[:, : run.residual.rows] if follows else None
         tangent, transport = kinematics.tangent(increments), _transport(kinematics, self.x, self.R, x, R)
         return StepPoint(*run.residual.derivatives(instants), explicit, transport, tangent, tangent @ P)

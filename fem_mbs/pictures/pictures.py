@@ -187,7 +187,7 @@ def of_state(history: History, state: State, title: str, size: Size) -> View:
     """A model at a state of a run, whose positions count from the origin of the system."""
     with history.system.as_frozen():
         drawing = Drawing(history.system)
-        return View(drawing, [drawing.frame(history.seen(state), state.multipliers)], title, size)
+        return View(drawing, [drawing.frame(history.motion_at(state), state.multipliers)], title, size)
 
 
 def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size) -> View:
@@ -208,7 +208,7 @@ def of_states(
     """A film of states of a run."""
     with history.system.as_frozen():
         drawing = Drawing(history.system)
-        frames = [drawing.frame(history.seen(state), state.multipliers) for state in states]
+        frames = [drawing.frame(history.motion_at(state), state.multipliers) for state in states]
     return Film(drawing, frames, titles, fps, size)
 
 

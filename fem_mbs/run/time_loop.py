@@ -54,7 +54,7 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
 """So many steps of a method of ours are checked for what the contract of methods says."""
-BENT, HARD, OF_PATH = 2, 4, 0.1
+EASY, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
 error of more than a tenth of the path that the velocities before it would lead along."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
@@ -336,7 +336,7 @@ class TimeIntegration:
         """
         corrections = step.report.factorizations if self.method.quadratic else 0
         hardness = corrections / HARD
-        if corrections > BENT and step.error is not None:
+        if corrections > EASY and step.error is not None:
             path = h * self.system.largest_of_nodes(self.state.v.ravel())
             hardness = max(hardness, step.error / (OF_PATH * path) if path else 0.0)
         return hardness

@@ -100,9 +100,9 @@ class History:
 
     def motion(self, k: int) -> Motion:
         """What elements see of a state."""
-        return self.seen(self.state(k))
+        return self.motion_at(self.state(k))
 
-    def seen(self, state: State) -> Motion:
+    def motion_at(self, state: State) -> Motion:
         """What they see of a state between these."""
         return self._as_loaded(self.system.motion(state))
 

@@ -105,7 +105,10 @@ class Sizes:
 
 @checked
 class System(Layout, FrozenModel):
-    """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
+    """A model frozen for computing.
+
+    What it computes does not change after it is built, but for what :meth:`regularize` says. What is made when it is
+    first wanted (``whole``, ``compiled``, ``contacts``), and what was said (``blown``), is noted in it.
 
     Parameters
     ----------

@@ -290,7 +290,7 @@ def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: f
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_what_is_carried_along_is_the_error(group: str, formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a heavy top, where it is and by which way, to leading order: the rest is a share that goes with the step."""
-    monkeypatch.setattr(local_error, "BENT", 0.0)  # from step to step
+    monkeypatch.setattr(local_error, "BLOCK", 0.0)  # from step to step
     shares, t_end = [], 0.25
     for h in (1e-3, 5e-4):
         run = mbs.simulate(tops.top_on_joint(group), t_end, h, mbs.GeneralizedAlpha(formulation=formulation))
