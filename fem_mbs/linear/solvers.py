@@ -159,7 +159,7 @@ class LinearSolver:
         raise NotImplementedError
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
-        """The factorised matrix of which these are the ``arrays``, or the stored values alone; None if another's."""
+        """The factorised matrix of which these are the ``arrays``; None if they are those of another solver."""
         raise NotImplementedError
 
     def matrix(self, values: Array) -> csc_array:
@@ -227,9 +227,9 @@ class DenseSolver(LinearSolver):
             raise SingularSystemError("the matrix is singular")
         return Factors(partial(_solved, solve, lu, pivots), (lu, pivots))
 
-    def restore(self, arrays: Sequence[Array]) -> Factors:
-        if len(arrays) == 1:
-            return self.factor(arrays[0].copy())
+    def restore(self, arrays: Sequence[Array]) -> Factors | None:
+        if len(arrays) != 2:
+            return None
         lu, pivots = _usable(arrays, (self.size, self.size))
         return Factors(partial(_solved, LAPACK[lu.dtype.kind == "c"][1], lu, pivots), (lu, pivots))
 
@@ -268,8 +268,6 @@ class BandedSolver(LinearSolver):
         return self.factors(lu, pivots)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
-        if len(arrays) == 1 and arrays[0].shape == (self.storage,):
-            return self.factor(arrays[0].copy())
         return self.factors(*_usable(arrays, (self.height, self.size))) if len(arrays) == 2 else None
 
     def factors(self, lu: Array, pivots: Array) -> Factors:
@@ -311,11 +309,11 @@ class SparseSolver(LinearSolver):
         self._last = Factors(lambda b: solve(b[self.order])[self.place], (values,))
         return self._last
 
-    def restore(self, arrays: Sequence[Array]) -> Factors:
+    def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """Restore; see :class:`LinearSolver`. Factors stay within the direct solver: they are kept, or made again."""
         if self._last is not None and self._last.arrays[0] is arrays[0]:
             return self._last
-        return self.factor(arrays[0])
+        return self.factor(arrays[0]) if arrays[0].shape == (self.storage,) else None
 
     def matrix(self, values: Array) -> csc_array:
         matrix = csc_array(self._ordered(values)[self.place][:, self.place])

@@ -10,7 +10,7 @@ import pytest
 import fem_mbs as mbs
 from fem_mbs.compiled import accelerate
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.linear.solvers import BandedSolver, Factors, LinearSolver, band_of_pivots
+from fem_mbs.linear.solvers import BandedSolver, DenseSolver, Factors, LinearSolver, SparseSolver, band_of_pivots
 from fem_mbs.system.matrices import leading_entries
 from fem_mbs.system.system import System
 
@@ -122,10 +122,11 @@ def test_factors_keep_their_memory_as_long_as_anybody_holds_them(held: Callable[
 
 def test_kept_factors_of_another_solver_are_none() -> None:
     """As those of a file that was written where kernels were not in use, and the other way round."""
-    triplets, _, blocks, n = chain(12, 1)
-    own, plain = both(triplets, blocks, n)
-    assert plain.restore(own.factorized(triplets[2]).arrays) is None
-    assert own.restore(plain.factorized(triplets[2]).arrays) is None
+    (rows, columns, values), size, blocks, n = chain(12, 1)
+    own, plain = both((rows, columns, values), blocks, n)
+    for other in (plain, DenseSolver(rows, columns, size), SparseSolver(rows, columns, size, np.arange(size))):
+        assert other.restore(own.factorized(values).arrays) is None
+        assert own.restore(other.factorized(values).arrays) is None
 
 
 def pendulums(links: int) -> mbs.Model:

@@ -146,6 +146,15 @@ def test_all_solvers_take_complex_matrices() -> None:
         np.testing.assert_allclose(solver.restore(factors.arrays).solve(right), expected, rtol=0, atol=1e-10)
 
 
+def test_kept_factors_are_known_after_any_others() -> None:
+    """A new solver makes them again."""
+    (rows, columns, values), size, matrix = saddle_point(3)
+    right = np.linspace(-1.0, 1.0, size)
+    for solver, again in zip(solvers(rows, columns, size), solvers(rows, columns, size), strict=True):
+        restored = again.restore(solver.factorized(values).arrays)
+        np.testing.assert_allclose(restored.solve(right), np.linalg.solve(matrix, right), rtol=0, atol=1e-10)
+
+
 def grid(nodes: int, seed: int) -> tuple[Triplets, int, IntArray]:
     """Triplets of a square grid of nodes with two unknowns each, of which joints hold one apart; and the blocks."""
     rng = np.random.default_rng(seed)
