@@ -97,7 +97,7 @@ def _nearest(
         wrong = np.array([gap @ a[1], _cross(a[1], b[1])])
         slope = np.array([[gap @ a[2] - a[1] @ a[1], b[1] @ a[1]], [_cross(a[2], b[1]), _cross(a[1], b[2])]])
         step = -np.linalg.lstsq(slope, wrong, rcond=None)[0]
-        step *= min(1.0, LONGEST / np.abs(step / lengths).max(initial=LONGEST))
+        step *= LONGEST / np.abs(step / lengths).max(initial=LONGEST)
         s = s + step
         for k, curve in enumerate(curves):
             if not curve.closed:

@@ -99,6 +99,17 @@ def test_turns_are_counted_where_a_step_has_several() -> None:
     assert mbs.simulate(free, 1.0, 0.01).angle(axle)[-1] == pytest.approx(400.0, rel=1e-9)
 
 
+def test_a_state_on_the_way_has_the_turns_of_that_time() -> None:
+    """Of a hinge that speeds up, and turns back."""
+    model = mbs.Model()
+    disc = model.add_node((0, 0, 0))
+    model.add(RigidBody(disc, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, disc, (0, 0, 1), drive=lambda t: 40.0 * t**2 * (1.5 - t)), name="hinge")
+    solution = mbs.simulate(model, 1.5, 0.02)
+    for t in np.linspace(0.05, 1.45, 8):
+        assert solution(t).turns()["hinge"] == np.round(40.0 * t**2 * (1.5 - t) / (2 * np.pi))
+
+
 @pytest.mark.parametrize("law", [lambda t: 5 * t**3 - 2 * t**4, lambda t: t - np.sin(2 * np.pi * t) / (2 * np.pi)])
 def test_a_smooth_drive_from_rest_needs_no_derivatives(law: object) -> None:
     """Differences make rounding of its zero rate at the start, which is not a violated joint."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,11 @@ print("has run")
 """
 
 
-def pendulum() -> mbs.Model:
+def pendulum(size: float = 1.0) -> mbs.Model:
     model = mbs.Model(gravity=(0, 0, -9.81))
-    bar = model.add_node((0.5, 0, 0), name="bar")
-    model.add(RigidBody(bar, 2.0, (0.01, 0.2, 0.2), center_of_mass=(0.1, 0.2, -0.3)))
+    bar = model.add_node((0.5 * size, 0, 0), name="bar")
+    inertia, center = size**2 * np.array([0.01, 0.2, 0.2]), size * np.array([0.1, 0.2, -0.3])
+    model.add(RigidBody(bar, 2.0, inertia, center_of_mass=center))
     model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)), name="hinge")
     return model
 
@@ -72,11 +74,11 @@ def said(check: Check, *words: str) -> bool:
 
 
 def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """Stops and contacts that yield: not what bears the weight, nor what a stiff spring presses."""
+    """Stops and contacts that yield: not what bears the weight, nor what a stiff spring presses; of any size."""
 
-    def hinged(weights: float) -> mbs.Model:
-        model = pendulum()
-        model.add(JointStop("hinge", lower=weights * 2.0 * 9.81 * 0.6 / 1e4, upper=1.0, stiffness=1e4), name="stop")
+    def hinged(weights: float, size: float = 1.0) -> mbs.Model:
+        model, lower = pendulum(size), weights * 2.0 * 9.81 * 0.6 / 1e4
+        model.add(JointStop("hinge", lower=lower, upper=1.0, stiffness=1e4 * size), name="stop")
         return model
 
     def lying(weights: float) -> mbs.Model:
@@ -87,7 +89,7 @@ def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -
         model.add(floor, name="stop")
         return model
 
-    for made, unit in ((hinged, "rad"), (lying, "m")):
+    for made, unit in ((hinged, "rad"), (partial(hinged, size=30.0), "rad"), (lying, "m")):
         assert made(1.0).check().ok and made(4.0).check().ok
         assert said(made(40.0).check(), "'stop'", f" {unit} deep at t = 0 s", "far more than all else")
         mbs.simulate(made(40.0), 1e-4, 1e-4)

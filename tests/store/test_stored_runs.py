@@ -21,6 +21,7 @@ from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.elements import Bushing, Force, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
 from fem_mbs.files.store.save import Steps
+from fem_mbs.solution import turns
 from fem_mbs.solution.channels import columns
 
 RUN = {"t_end": 1.2, "step": 0.02}
@@ -134,9 +135,11 @@ os.kill(os.getpid(), 9)
     assert_same(mbs.resume(copy), memory)
 
 
-def test_fewer_states_count_turns_on_the_way(tmp_path: Path) -> None:
+def test_fewer_states_count_turns_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are counted together."""
     model, file = double_pendulum(), tmp_path / "run.db"
     memory = mbs.simulate(model, 4.0, 0.02)
+    monkeypatch.setattr(turns, "MANY", 1)
     rows = [*range(0, 200, 40), 200]
     run = mbs.Store(file, every=40)
     copy = cut(file, 3.0, lambda **more: mbs.simulate(model, 4.0, 0.02, store=run, **more))
