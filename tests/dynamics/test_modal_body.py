@@ -38,6 +38,7 @@ def test_frequencies_of_a_free_body_are_those_of_the_whole_matrix(group: str) ->
     model = mbs.Model(group)
     node = model.add_node((1, 2, 3), [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     body = model.add(ModalBody(node, MASS, INERTIA, M, K, translation=S, rotation=C, center_of_mass=(0.1, 0, 0.2)))
+    np.testing.assert_array_equal(body.matrix(), body.matrix().T)
     stiffness = np.zeros((8, 8))
     stiffness[6:, 6:] = np.diag(K)
     exact = np.sqrt(eigh(stiffness, body.matrix(), eigvals_only=True)[6:])
