@@ -128,7 +128,8 @@ class FixedStep(Public, StepControl):
 
     def restart(self, memory: FixedStepMemory, t: float, jump: float) -> tuple[FixedStepMemory, float]:
         """Equal steps to the next jump."""
-        h = self.h if jump == math.inf else (jump - t) / max(1, math.ceil((jump - t) / self.h - LEFT_OVER))
+        count = 0 if jump == math.inf else math.ceil((jump - t) / self.h - LEFT_OVER)
+        h = (jump - t) / count if count else self.h
         return memory._replace(begin=t, target=1, halvings=0, h=h, beyond=False), h
 
     def plan(self, memory: FixedStepMemory, t: float, t_end: float) -> Plan | None:

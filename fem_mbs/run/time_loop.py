@@ -28,7 +28,7 @@ from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.events import Events
-from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.fixed_step import LEFT_OVER, FixedStep
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
@@ -256,11 +256,12 @@ class TimeIntegration:
     def advance(self) -> AcceptedStep | None:
         """Plan, try and judge steps until one is accepted; None at the end. :meth:`explain` says why there is none."""
         while True:
-            plan = self.control.plan(self.control_memory, self.state.t, min(self._jump, self.t_end))
+            near = self.state.t < self._jump <= self.t_end and self._is_near(self._jump)
+            plan = None if near else self.control.plan(self.control_memory, self.state.t, min(self._jump, self.t_end))
             if plan is None:
-                if self._jump >= self.t_end:
+                if self._jump >= self.t_end and not near:
                     return None
-                self.state = self.state.at(self._jump)  # nearer than a step can be
+                self.state = self.state.at(self._jump)
                 self._pass_jump()
                 continue
             if not self._tried.h:
@@ -359,9 +360,14 @@ class TimeIntegration:
         if self._beyond_limit:
             LOG.warning("t = %.6g s: %s: %s", self.state.t, self.method, self._beyond_limit)
 
+    def _is_near(self, instant: float) -> bool:
+        """Whether an instant is nearer than a step can be: what that would solve is rounding."""
+        return instant - self.state.t <= max(LEFT_OVER * self.control_memory.h, 2.0 * side(self.state.t))
+
     def _pass_jump(self) -> State:
         """From just before a jump to just after it, and anew towards the next one; the state has both."""
-        before, self.state = self.state, self.method.settle(self.system, jumped(self.system, self.state))
+        before = self.state.at(self.t_end) if self._is_near(self.t_end) else self.state
+        self.state = self.method.settle(self.system, jumped(self.system, before))
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)

@@ -200,6 +200,35 @@ def test_a_load_that_jumps(group):
     assert abs(fitted_order(np.array([0.02, 0.01]), np.array(errors)) - 2.0) < 0.1
 
 
+@pytest.mark.parametrize("first", [1e-9, 0.3, 0.5 - 1e-11])
+@pytest.mark.parametrize("step", [0.05, mbs.VariableStep(local_error=1e-6)])
+def test_jumps_that_are_nearer_than_a_step_can_be(first, step):
+    """They do what one does, to the motion, to reactions and to the estimated error; the run ends at its end."""
+
+    def run(apart):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        node = model.add_node((1, 0, 0))
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        hinge = model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0)))
+        for instant in (first, first + apart * np.spacing(first)):
+
+            def law(t, instant=instant):
+                return float(t >= instant), 0.0, 0.0
+
+            law.jumps = [instant]
+            model.add(Force(node, law))
+        result = mbs.simulate(model, 0.5, step)
+        assert result.t[-1] == 0.5
+        return result.angle(hinge), np.abs(result.multipliers(hinge)).max(), result.stats.error.length
+
+    angle, reaction, error = run(0)
+    for apart in (1, 4, 10**5):
+        near, near_reaction, near_error = run(apart)
+        np.testing.assert_allclose(near[-1], angle[-1], atol=1e-9)
+        assert near_reaction == pytest.approx(reaction, rel=1e-8) and near_reaction < 30.0
+        assert near_error == pytest.approx(error, rel=0.3)
+
+
 def test_a_reference_that_jumps():
     def law(t):
         return 1.0 if t >= 0.25 else 0.0
