@@ -57,6 +57,8 @@ FREQUENCIES = (1e-3, 1e6)
 """Between which the first frequency of a body in Hz is likely."""
 SLOW = 0.3
 """Lowest angular frequency times size in m/s that looks wrong: the speed of sound times how slender a body is."""
+LARGE = 300.0
+"""Size in m from which on points look like millimetres."""
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 
@@ -512,6 +514,8 @@ class Reduction(Public):
         lost = float(np.abs(self.rest).max() / np.abs(mass_of(self.moments)).max())
         if lost > UNLIKE and self.frame == "mean":
             yield f"{lost:.2g} of its mass matrix belongs to no displacement of nodes; its gyroscopic forces lack that"
+        if self.size > LARGE:
+            yield f"its mesh extends over {self.size:.3g} m; look at units= and whether its points are in mm"
         frequencies = self.frequencies
         if len(frequencies) and not FREQUENCIES[0] < frequencies[0] < FREQUENCIES[1]:
             yield f"its first frequency is {frequencies[0]:.3g} Hz; look at the units of stiffness, mass and points"

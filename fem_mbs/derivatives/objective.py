@@ -150,9 +150,12 @@ MANY, MANY_OF_SMALL = 4, 30
 OneGoal: TypeAlias = Goal | Callable[[Any], Any]
 
 
+Found: TypeAlias = tuple[Array, Array, Solution, list[str]]
+
+
 @dataclass
 class GoalRuns:
-    """Runs for goals, which return these ``(g,)``, their Jacobian ``(g, parameters)`` and the solution."""
+    """Runs for goals, which return these ``(g,)``, their Jacobian ``(g, parameters)``, the solution and notes."""
 
     goals: Sequence[OneGoal]
     t_end: float
@@ -166,7 +169,7 @@ class GoalRuns:
         if self.how is None and all(isinstance(each, Goal) for each in self.goals):
             self.backwards = None  # as the size of the model says
 
-    def __call__(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+    def __call__(self, own: ParameterSet) -> Found:
         if self.backwards is None:
             many = len(own.flat) // len(self.goals)
             self.backwards = many >= MANY_OF_SMALL or many >= MANY and System(own.model()).size > SMALL
@@ -178,7 +181,7 @@ class GoalRuns:
             self.backwards = False
             return self.by_states(own)
 
-    def by_states(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+    def by_states(self, own: ParameterSet) -> Found:
         """From derivatives of all states."""
         found = sensitivities(own.build, own.values, self.t_end, self.step, self.method, how=self.how, scale=own.scale)
         values, rows = [], []
@@ -193,10 +196,10 @@ class GoalRuns:
             values.append(goal.value(t, y))
             changes = found.of(goal.values).values()
             rows.append(np.concatenate([np.tensordot(slope, change, slope.ndim).ravel() for change in changes]))
-        return np.array(values), np.array(rows), found.solution
+        return np.array(values), np.array(rows), found.solution, found.notes
 
     @one_thread
-    def by_adjoint(self, own: ParameterSet) -> tuple[Array, Array, Solution]:
+    def by_adjoint(self, own: ParameterSet) -> Found:
         """Backwards along a run."""
         whole = [goal for goal in self.goals if isinstance(goal, Goal)]
         if len(whole) < len(self.goals):
@@ -207,11 +210,12 @@ class GoalRuns:
         system = System(own.model(), self.t_end)
         integration = AdjointIntegration(system, self.method, self.step, self.t_end)
         solution = integration.finished(None if self.store is None else Store(self.store))
-        for note in passed(system, solution.history, self.step, self.method):
+        notes = list(passed(system, solution.history, self.step, self.method))
+        for note in notes:
             LOG.warning("objective: %s", note)
         slopes = [GoalSlopes(solution, goal) for goal in whole]
         jacobian = gradients(integration, smooth_variations(own, system), slopes)
-        return np.array([each.value for each in slopes]), jacobian, solution
+        return np.array([each.value for each in slopes]), jacobian, solution, notes
 
 
 class Objective(Public):
@@ -227,6 +231,8 @@ class Objective(Public):
         How often it was called with new parameters.
     solution : Solution or None
         Of the last call.
+    notes : list of str
+        What is to be known of the derivatives of the last call, which was logged, too.
     """
 
     remembers = False
@@ -234,6 +240,7 @@ class Objective(Public):
     def __init__(self, template: ParameterSet, run: GoalRuns, *, single: bool) -> None:
         self.names, self.evaluations = template.labels, 0
         self.solution: Solution | None = None
+        self.notes: list[str] = []
         self._template, self._run, self._single = template, run, single
         self._last: tuple[Array, Any, Any] | None = None
 
@@ -244,7 +251,7 @@ class Objective(Public):
                 f"objective: p must be {len(self.names)} finite numbers, {', '.join(self.names)}, received {shown(p)}"
             )
         if self._last is None or not np.array_equal(self._last[0], numbers):
-            value, gradient, self.solution = self._run(self._template.at(numbers))
+            value, gradient, self.solution, self.notes = self._run(self._template.at(numbers))
             if self._single:
                 value, gradient = value[0], gradient[0]
             self.evaluations += 1

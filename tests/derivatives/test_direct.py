@@ -570,6 +570,9 @@ def test_a_kink_is_named() -> None:
 
     found = mbs.sensitivities(bending, {"offset": 0.0}, 0.1, 0.01, how="direct", scale={"offset": 1.0})
     assert len(found.notes) == 1 and "'law' has a kink within the difference of offset" in found.notes[0]
+    goal = mbs.objective(bending, lambda s: s.x[-1, 1, 0], ["offset"], 0.1, 0.01, how="direct", scale={"offset": 1.0})
+    goal([0.0])
+    assert goal.notes == found.notes
 
 
 def test_copies_on_both_sides_of_a_stop() -> None:

@@ -222,9 +222,13 @@ def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
     own = mesh("hexahedron")
     own.points = 1e3 * own.points  # type: ignore[attr-defined]
     ends = {"a": Interface.rigid(lambda p: p[:, 0] < 1e-6)}
-    for units, doubts in (("mm-t-s", 0), ("SI", 1)):
-        found = list(Reduction.solid(own, 70e3, 0.3, 2.7e-9, ends, modes=0, units=units).doubts())
-        assert len(found) == doubts and all("2.7e-09 kg/m^3; look at units=" in text for text in found)
+    for units, E, rho, words in (
+        ("mm-t-s", 70e3, 2.7e-9, []),
+        ("SI", 70e3, 2.7e-9, ["extends over", "2.7e-09 kg/m^3; look at units="]),
+        ("SI", 70e9, 2700.0, ["extends over 400 m; look at units="]),
+    ):
+        found = list(Reduction.solid(own, E, 0.3, rho, ends, modes=0, units=units).doubts())
+        assert len(found) == len(words) and all(word in text for word, text in zip(words, found, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
