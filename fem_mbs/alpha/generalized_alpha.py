@@ -198,6 +198,8 @@ class GeneralizedAlpha(Method):
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
+            if len(guess.Z):
+                unknown = unknown._replace(Z=guess.Z, guessed=1.0)
             try:
                 solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)
             except NotConvergedError:
@@ -206,7 +208,8 @@ class GeneralizedAlpha(Method):
                 solution = with_loads_held(equations, unknown, self.newton, needed)
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
-        missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
+        missed = solution.unknown.D - plain, solution.unknown.Z, new.multipliers - state.multipliers
+        matrix = memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         accelerations, carried = errors.accelerations, memory.errors

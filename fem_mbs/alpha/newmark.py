@@ -14,7 +14,9 @@ unknowns have no rates.
 The first guess of a step is that of constant acceleration, ``D = h v + h^2 a/2`` with the last multipliers (Arnold,
 Cardona, Bruels 2015, section 3.5). It misses an increment that grows with ``h^3`` and multipliers that grow with ``h``,
 both slowly changing in smooth motion. What two guesses missed tells, constant or linear, what the next one will; which
-of the two is taken, or neither, is what would have been best for the last step.
+of the two is taken, or neither, is what would have been best for the last step. ``Z``, by which increments of the
+default formulation leave those of Newmark's formulas, is guessed like that, too: without it accelerations of a first
+trial, and the matrix there, would be off by the first order of ``h``.
 """
 
 from __future__ import annotations
@@ -201,6 +203,8 @@ class PredictorHistory(NamedTuple):
     """``(2, m)``."""
     best: int
     """The extrapolation that would have been best for the last step."""
+    Z: Array = np.empty((2, 0))
+    """What increments had beyond Newmark's, ``(2, N)``, of the default formulation."""
 
 
 class Guess(NamedTuple):
@@ -209,34 +213,39 @@ class Guess(NamedTuple):
     h: float
     history: PredictorHistory | None
     D: Array
+    Z: Array
+    """``(N,)``, or empty."""
     multipliers: Array
     expected: Array
     """What the plain increment will miss, constant and linear, ``(2, N)``."""
 
-    def missed(self, D: Array, multipliers: Array, weight: Array) -> PredictorHistory:
+    def missed(self, D: Array, Z: Array, multipliers: Array, weight: Array) -> PredictorHistory:
         """With what the plain guess has missed in the step, beside what it had been expected to.
 
         ``weight`` (N,) makes lengths comparable with angles: which guess is the best does not depend on their unit.
         """
-        h, before = self.h, self.history
-        if before is None:
-            return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
-        plain, wrong = weight * D, weight * (self.expected - D)
-        errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
-        both = np.concatenate([D, before.D[0]]), np.concatenate([multipliers, before.multipliers[0]])
-        return PredictorHistory(h, before.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))
+        h, before, best = self.h, self.history, CONSTANT
+        if before is None or before.Z.shape[1] != len(Z):  # not as once it was
+            before = PredictorHistory(h, h, D[None], multipliers[None], best, Z[None])
+        else:
+            plain, wrong = weight * D, weight * (self.expected - D)
+            errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
+            best = errors.index(min(errors))
+        forces = np.stack([multipliers, before.multipliers[0]])
+        return PredictorHistory(h, before.h, np.stack([D, before.D[0]]), forces, best, np.stack([Z, before.Z[0]]))
 
 
 def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory | None) -> Guess:
     """The plain guess, corrected by what it is expected to miss."""
     if missed is None:
-        return Guess(h, None, D, multipliers, np.zeros((2, len(D))))
+        return Guess(h, None, D, np.empty(0), multipliers, np.zeros((2, len(D))))
     of_D, of_multipliers = weights_of_missed(round(h / missed.h, DIGITS), round(h / missed.h_before, DIGITS))
     expected = of_D @ missed.D
     if missed.best == PLAIN:
-        return Guess(h, missed, D, multipliers, expected)
+        return Guess(h, missed, D, np.empty(0), multipliers, expected)
     k = missed.best - 1
-    return Guess(h, missed, D + expected[k], multipliers + of_multipliers[k] @ missed.multipliers, expected)
+    multipliers = multipliers + of_multipliers[k] @ missed.multipliers
+    return Guess(h, missed, D + expected[k], of_D[k] @ missed.Z, multipliers, expected)
 
 
 @lru_cache(maxsize=64)

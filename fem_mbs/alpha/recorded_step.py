@@ -33,8 +33,8 @@ SHAPES = ("x", (3,)), ("R", (3, 3)), ("v", (6,)), ("vdot", (6,))
 
 STATE = "multipliers", "x", "R", "v", "vdot"
 OF_MULTIPLIERS = "missed multipliers 0", "missed multipliers 1", "multipliers"
-BASIS = "v", "vdot", "a", "missed 0", "missed 1"
-"""What the guess of multipliers, and the formulas of a step, are linear in."""
+BASIS = "v", "vdot", "a", "missed 0", "missed 1", "Z 0", "Z 1"
+"""What the guess of multipliers, and the formulas and guesses of a step, are linear in."""
 ROW = dict.fromkeys(OF_MULTIPLIERS, (EQUATIONS, 1)) | {"x": (NODES, 3), "R": (NODES, 9)}
 ROW |= dict.fromkeys((*BASIS, "old"), (NODES, 6))
 """What a step begins and ends with, one after the other, with kinds and widths: a state, and what is remembered.
@@ -125,15 +125,15 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
 
     near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
     before = dict(zip(ROW, program.joined(ROW.values(), near), strict=True))
-    of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h
-    weighted = program.joined(7 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
-    expected: list[Any] = [h * v, 0.0, 0.0, SHAKEN]
+    of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h, 0.0
+    weighted = program.joined(8 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
+    expected: list[Any] = [h * v, 0.0, 0.0, 1.0]
     given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
-    D, multipliers, Z, share = program.joined(UNKNOWNS, given_unknowns)
+    D, multipliers, Z, guessed = program.joined(UNKNOWNS, given_unknowns)
     errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
-        unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
+        unknown = Unknowns(D, multipliers, Z, guessed=guessed[0])
     t, h, *given = numbers
     return Given(
         unknown,
@@ -199,7 +199,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     for program.answer in (False, True):
         correction = step.correction(unknown, residual, kept)
         after = step.corrected(unknown, residual, kept, correction, 1.0)
-        rest = [after.Z, after.inertia_share] if closes else [np.zeros(6), 0.0]
+        rest = [after.Z if closes else np.zeros(6), after.guessed]
         corrected = sinks("after", UNKNOWNS, [after.D, after.multipliers, *rest])
         corrected += sinks("tried", [(ALL, 3)], [[0.0, 0.0, step.length(correction)]])
         trials.append(program.line(sinks("tried", [(ALL, 3)], [[*sizes, 0.0]]), corrected))
@@ -222,6 +222,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     local = np.maximum.reduce(np.abs(left * system.weight))
     row = {name: getattr(new, name) for name in STATE} | {"a": a, "old": before["vdot"]}
     row |= {"missed 0": D, "missed 1": before["missed 0"]}
+    row |= {"Z 0": unknown.Z if closes else before["Z 0"], "Z 1": before["Z 0"]}
     row |= {"missed multipliers 0": missed, "missed multipliers 1": before["missed multipliers 0"]}
     outputs = sinks("row", ROW.values(), [row[name] for name in ROW])
     outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])

@@ -27,7 +27,8 @@ still miss ``G d - h (B v + Phi_t)``. As ``v`` follows ``N = D - Z`` by ``gamma'
 ``(h^2 (gamma' C + beta' M) - h C_f) delta Z``, with the share ``C_f`` of ``f`` in ``C``, is missing in the equations of
 motion: a second round with this force corrects ``d``, ``lambda`` and ``Z``. What is left is of second order in the
 ratio of inertia and damping within a step to stiffness; damping is worth a third round. Directions of ``Z`` are those
-of the first matrix of a step: they stay, so that ``Z`` is unique.
+of the first matrix of a step: they stay, so that ``Z`` is unique. The first trial has a guess of ``Z`` which does not
+go along them: the first correction takes it back and finds it anew, so that only the difference sets inertia free.
 
 docs/theory.md, "Constraints on velocities", has orders and stability.
 
@@ -58,7 +59,7 @@ from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints
-from fem_mbs.system.pattern import flat
+from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import System
 
 ROUNDS = 2
@@ -98,7 +99,8 @@ class StabilizedEquations(StepEquations):
         """``(delta q, delta lambda, delta Z)``.
 
         Without damping the second round is left out where inertia is so small a share that the correction counts as
-        simplified; of what is left, inertia is taken to act along the constraints by the share that it has had.
+        simplified; what a last ``delta Z`` leaves of inertia is taken to act along the constraints, by its share in the
+        resistance.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
         G = linearization.velocity_gradients
@@ -107,24 +109,34 @@ class StabilizedEquations(StepEquations):
         per_rate = 1.0 / (self.h * self.gamma_prime)
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
+        hidden, place = residual.hidden, residual.place
+        guess = back = unknown.guessed * unknown.Z
+        if np.any(guess):
+            nodes = self.chart.kinematics.to_body(place.R, guess[: 6 * system.n].reshape(-1, 6))
+            rates = self.chart.rate_changes(place.D, place.node_rates[:2], self.factors, nodes)[0].reshape(-1)
+            back = nodes.reshape(-1)
+            if system.k:
+                own = system.own_of(guess)
+                back, rates = np.append(back, own), np.append(rates, self.own_factors[0] * own)
+            hidden = hidden + self.h * gradient_product(system, residual.evaluation.gradients, rates)
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
-        missed = per_rate * (gradient_product(system, G, d) - residual.hidden)
+        missed = per_rate * (gradient_product(system, G, d) - hidden)
         Z, push = self.along_constraints(linearization, missed)
-        resistance = squared * self.beta_prime * np.dot(system.diagonal_mass * Z, Z)
-        rounds = ROUNDS if system.damps else int(resistance > INERT * -np.dot(missed, push))
-        change, share = Z, unknown.inertia_share
+        work, resistance = -np.dot(missed, push), squared * self.beta_prime * np.dot(system.diagonal_mass * Z, Z)
+        rounds = ROUNDS if system.damps else int(resistance > INERT * work)
+        share = np.minimum(1.0, resistance / (np.abs(work) + TINY))
+        change, push = Z + back, (1.0 - unknown.guessed) * push
         for _ in range(rounds):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
-            share = -np.dot(more, push).item() / (np.dot(push, push).item() or 1.0)
             change, push = self.along_constraints(linearization, per_rate * gradient_product(system, G, d_more))
             Z = Z + change
         assert linearization.directions is not None
         R = linearization.directions[2]
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
-        return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
+        Z = guess + (np.append(moved, Z[6 * system.n :]) if system.k else moved)
+        return Correction(d, (multipliers - share * push) / squared, Z, simplified=not rounds)
 
     def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
         """``delta Z`` (N,) that closes gaps ``(m,)``, in coordinates of the chart, and the multipliers that push it.

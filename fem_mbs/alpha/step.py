@@ -56,8 +56,8 @@ class Unknowns(NamedTuple):
     """The same of accelerations (N,)."""
     eta: Array = _NONE
     """``h`` times the multipliers of the constraints on velocities."""
-    inertia_share: float = 0.0
-    """By how much, for its reaction, the inertia of ``Z`` acts along the constraints: as last seen."""
+    guessed: float = 0.0
+    """1 of a ``Z`` that is guessed from the last steps, and does not go along the constraints; else 0."""
 
 
 class Correction(NamedTuple):
@@ -68,7 +68,6 @@ class Correction(NamedTuple):
     Z: Array | None = None
     Y: Array | None = None
     eta: Array | None = None
-    inertia_share: float = 0.0
     simplified: bool = False
     """Whether something was left out, so that it takes away less than Newton's."""
 
@@ -348,7 +347,6 @@ class StepEquations:
             unknown.Z if correction.Z is None else unknown.Z - step_length * correction.Z,
             unknown.Y if correction.Y is None else unknown.Y - step_length * correction.Y,
             unknown.eta if correction.eta is None else unknown.eta - step_length * correction.eta,
-            correction.inertia_share,
         )
 
     # update

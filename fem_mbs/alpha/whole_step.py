@@ -157,7 +157,7 @@ class Row(NamedTuple):
     parts: list[Array]
     """Those of a state, and what guesses of multipliers have missed."""
     remembered: Array
-    """Algorithmic accelerations, and what guesses of increments have missed, ``(3, N)``."""
+    """Algorithmic accelerations, what guesses of increments have missed, and ``Z``, ``(5, N)``."""
 
 
 class Formulas(NamedTuple):
@@ -166,8 +166,8 @@ class Formulas(NamedTuple):
     numbers: Array
     """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
     weights: Array
-    """``(7, 5)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess,
-    from ``BASIS``."""
+    """``(8, 7)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess, that
+    of ``Z``, from ``BASIS``."""
     of_multipliers: Array
     """Of the guess of multipliers, from ``OF_MULTIPLIERS``, ``(3,)``."""
 
@@ -176,9 +176,11 @@ class Formulas(NamedTuple):
 def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Formulas:
     plain = newmark(parameters, h, np.eye(3), np.empty(0, np.intp))
     of_D, of_multipliers = weights_of_missed(h / last, h / before)
-    weights = np.zeros((7, 5))
-    weights[:3, :3], weights[3, :3], weights[4:6, 3:] = plain.constants, plain.guess, of_D
-    weights[6] = weights[3] if best == PLAIN else weights[3] + weights[3 + best]
+    weights = np.zeros((8, 7))
+    weights[:3, :3], weights[3, :3], weights[4:6, 3:5] = plain.constants, plain.guess, of_D
+    weights[6] = weights[3]
+    if best != PLAIN:
+        weights[6], weights[7, 5:] = weights[3] + weights[3 + best], of_D[best - 1]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
     numbers = np.array([h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0])
@@ -219,10 +221,10 @@ class StepLines:
             system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
-        starts = first + np.cumsum([0, 1, len(ROW), 7, 4])
+        starts = first + np.cumsum([0, 1, len(ROW), 8, 4])
         self._numbers = arrays[first]
         start, linear, unknown, errors = starts[1:].tolist()
-        self._linear, self._unknown = program.whole(linear).reshape(7, N), program.whole(unknown)
+        self._linear, self._unknown = program.whole(linear).reshape(8, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
         self._after_matrix = SIZES | CORRECTION if made.in_parts else EVERY
@@ -233,7 +235,7 @@ class StepLines:
         """``Z``, by which errors are carried along."""
         self._places_of_errors = [slice(place, place + 5) for place in (errors, at["carried"])]
         self._memory, self._carried, self._offsets = Memory((5, N)), (np.empty(0), 0), 8 * N * np.arange(5)
-        self._remembered = Memory((3, N))
+        self._remembered = Memory((5, N))
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -250,9 +252,9 @@ class StepLines:
 
         def row(place: int) -> Row:
             own = program.whole(place)
-            basis, of_multipliers = part(own, BASIS[0], BASIS[-1], 5, N), part(own, *OF_MULTIPLIERS[::2], 3, m)
+            basis, of_multipliers = part(own, BASIS[0], BASIS[-1], 7, N), part(own, *OF_MULTIPLIERS[::2], 3, m)
             parts = [part(own, *shape) for shape in (*names, missed)]
-            return Row(own, basis, of_multipliers, parts, part(own, "a", "missed 1", 3, N))
+            return Row(own, basis, of_multipliers, parts, part(own, "a", "Z 1", 5, N))
 
         self._start, self._row = row(start), row(at["row"])
         self._places_of_rows = [slice(place, place + len(ROW)) for place in (start, at["row"])]
@@ -298,7 +300,7 @@ class StepLines:
             data = (own for part in self._whole.prescribed(state.t + h) for own in numbers_of(part).values())
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values
-        guess[:N] = linear[6]
+        (guess[:N], guess[self._Z]), guess[-1] = linear[6:], missed.best != PLAIN
         formulas.of_multipliers.dot(self._start.of_multipliers, self._guess_multipliers)
         if self._count > 1:
             self._use(0)
@@ -310,8 +312,10 @@ class StepLines:
         """From a state and a memory that the last step did not lead to."""
         missed, last = memory.predictor, memory.accelerations
         assert missed is not None
-        parts = missed.multipliers, state.multipliers, state.x, state.R, state.v, last.now, memory.a, missed.D, last.old
-        np.concatenate([np.ravel(part) for part in parts], out=self._start.numbers)
+        Z = missed.Z if missed.Z.size else 0.0 * missed.D
+        parts = missed.multipliers, state.multipliers, state.x, state.R, state.v, last.now
+        every = *parts, memory.a, missed.D, Z, last.old
+        np.concatenate([np.ravel(part) for part in every], out=self._start.numbers)
 
     # what Newton's method asks
 
@@ -442,10 +446,11 @@ class StepLines:
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
         remembered, _ = self._remembered.take()
         np.copyto(remembered, self._row.remembered)
-        a, D = remembered[0], remembered[1:]
+        a, D, Z, best = remembered[0], remembered[1:3], remembered[3:], squares.index(min(squares))
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        return new, a, PredictorHistory(h, before, D, missed, squares.index(min(squares))), local, (led, turned)
+        predictor = PredictorHistory(h, before, D, missed, best, Z if self._closes else Z[:, :0])
+        return new, a, predictor, local, (led, turned)
 
     def kept(self) -> tuple[Array, ...]:
         """The factors of the last matrix, for a step of another length."""
@@ -511,7 +516,7 @@ class StepLines:
         D, multipliers = rows[:N], rows[N : N + m]
         if not self._closes:
             return Unknowns(D, multipliers)
-        return Unknowns(D, multipliers, rows[N + m : -1], inertia_share=float(rows[-1]))
+        return Unknowns(D, multipliers, rows[self._Z], guessed=float(rows[-1]))
 
     def compare(self, equations: StepEquations) -> None:
         """Refuse lines whose first correction where they are recorded, and the state after it, are not those of NumPy.

@@ -42,6 +42,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import gradient_product, solve_with_constraints
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
 TURNS, ALIKE = 3, 1e-6
@@ -210,32 +211,33 @@ class ContactEquations(StabilizedEquations):
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
             missed = of_joints * (gradient_product(system, lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
-            if unknown.Z.any() and ((residual.P[:, 0] > 0.0) & ~pushes).any():
-                # directions of Z are those of contacts that push: it is found anew
-                Z, push, z = self._along_anew(lin.first or lin, residual, unknown.Z, missed, opens, pushes)
-            else:
-                Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
+            # directions of Z are those of contacts that push: it is found anew, and so is a guess
+            anew = unknown.guessed or ((residual.P[:, 0] > 0.0) & ~pushes).any()
+            back, rates = self._taken_back(lin.first or lin, anew * unknown.Z)
+            missed = missed - (of_joints != 0.0) * gradient_product(system, residual.evaluation.gradients, rates)
+            opens = opens - (residual.G @ rates)[::3][pushes]
+            Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
             before, slips = slips, np.zeros_like(c)
-            slips[:, 1:] = (residual.G @ z / per_rate).reshape(-1, 3)[:, 1:]
+            slips[:, 1:] = (residual.G @ (z + rates) / per_rate).reshape(-1, 3)[:, 1:]
             if not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
                 break
         resistance = squared * self.beta_prime * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
         rounds = ROUNDS if system.damps else int(resistance > INERT * work)
-        change, share = Z, unknown.inertia_share
+        Z = change = Z + back
+        share, push = min(1.0, resistance / (abs(work) + TINY)), (1.0 - anew) * push
         for _ in range(rounds):
             d_more, more = solve_with_constraints(system, lin.free, squared * self._missing(residual, change), None)
             P_more = lin.along(d_more)
             d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
-            share = float((squared * P_more) @ push[system.m :] - more @ push[: system.m]) / (float(push @ push) or 1.0)
             missed = of_joints * gradient_product(system, lin.velocity_gradients, d_more)
             change, push, _ = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
         moved = self.chart.kinematics.from_body((lin.first or lin).R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        return Correction(d, taken, np.append(moved, Z[6 * system.n :]), inertia_share=share, simplified=not rounds)
+        return Correction(d, taken, np.append(moved, Z[6 * system.n :]), simplified=not rounds)
 
     def _along(
         self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray
@@ -252,22 +254,12 @@ class ContactEquations(StabilizedEquations):
         Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
         return Z, np.append(push, of_contacts), z
 
-    def _along_anew(
-        self,
-        first: ContactLinearization,
-        residual: ContactResidual,
-        Z: Array,
-        missed: Array,
-        opens: Array,
-        pushes: BoolArray,
-    ) -> tuple[Array, Array, Array]:
-        """The same where all of ``Z`` is taken away first."""
-        system, nodes = self.system, 6 * self.system.n
+    def _taken_back(self, first: ContactLinearization, Z: Array) -> tuple[Array, Array]:
+        """``Z`` in body components, and its velocities times the step, ``(N,)``."""
+        nodes = 6 * self.system.n
         away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
-        z = np.append(np.linalg.solve(first.T_inv, away[..., None]).ravel(), Z[nodes:])
-        joints = np.where(system.velocity_level, 0.0, gradient_product(system, residual.evaluation.gradients, z))
-        own, push, more = self._along(first, missed - joints, opens - (first.residual.G @ z)[::3][pushes], pushes)
-        return np.append(away, Z[nodes:]) + own, push, z + more
+        rates = np.linalg.solve(first.T_inv, away[..., None])
+        return np.append(away, Z[nodes:]), np.append(rates, Z[nodes:])
 
     # errors
 

@@ -177,7 +177,7 @@ def _guess(equations: StepEquations, step: TakenStep) -> Unknowns:
     if not memory.steps:
         return Unknowns(equations.guess_after_start(state.multipliers), state.multipliers)
     guess = first_guess(equations.formulas.guess, state.multipliers, step.h, memory.predictor)
-    return Unknowns(guess.D, guess.multipliers)
+    return Unknowns(guess.D, guess.multipliers, guess.Z)
 
 
 def _expected(predictor: Any, h: float) -> list[float]:
@@ -247,7 +247,8 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     run, system, h, nodes, count = points.run, points.system, points.weights.h, 6 * points.system.n, len(guesses)
     n, size = system.n_free, system.size
     D, multipliers = (np.array([getattr(own, name) for own in guesses]) for name in ("D", "multipliers"))
-    guess = points.at(D, multipliers, follows=False)
+    guessed = np.array([own.Z if len(own.Z) else 0.0 * own.D for own in guesses])
+    guess = points.at(D, multipliers, guessed, follows=False)
     S = StepMatrices(run, points.weights, count, guess, None, None).directions()
 
     def by_nodes(maps: Array, values: Array) -> Array:
@@ -276,7 +277,7 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
     share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     pushed = solution[:, of_push] / h**2
-    sides = [(D + by * w, multipliers + by * pushed) for by in (share, -share)]
+    sides = [(D + by * w, multipliers + by * pushed, guessed) for by in (share, -share)]
     beyond = _Points(run, 2 * points.steps).at(*map(np.concatenate, zip(*sides, strict=True)))
     bend = _bending(points.kinematics, *(own[:, :nodes].reshape(-1, 6) for own in (D, w)))
     return guess, Turn(beyond, 0.5 / share, bend)

@@ -27,7 +27,7 @@ def followed(jerk: object, force: object, sizes: tuple[float, ...]) -> tuple[lis
         D, multipliers = h**3 * jerk(middle), h * force(middle)  # type: ignore[operator]
         guess = first_guess(np.zeros(2), np.zeros(1), h, missed)
         off.append(max(np.abs(guess.D - D).max() / h**3, np.abs(guess.multipliers - multipliers).max() / h))
-        missed = guess.missed(D, multipliers, np.ones(2))
+        missed = guess.missed(D, np.empty(0), multipliers, np.ones(2))
         t += h
     assert missed is not None
     return off, missed
@@ -56,7 +56,7 @@ def test_what_changes_its_sign_from_step_to_step_is_not_extrapolated() -> None:
 def test_the_first_step_has_nothing_to_extrapolate() -> None:
     guess = first_guess(np.ones(3), np.ones(2), 0.1, None)
     assert (guess.D == 1.0).all() and (guess.multipliers == 1.0).all()
-    assert guess.missed(np.ones(3), np.ones(2), np.ones(3)).best == CONSTANT
+    assert guess.missed(np.ones(3), np.empty(0), np.ones(2), np.ones(3)).best == CONSTANT
 
 
 def test_iterations_do_not_depend_on_the_unit_of_length() -> None:

@@ -188,7 +188,7 @@ class ClassicalAlpha(Method):
             of_rotations = (equations.of_nodes(part)[:, 3:] for part in (rates[0], highest))
             check_norm(system, equations.t, self.rho_inf, memory.c, (c, *of_rotations))
         new = system.accept(new)
-        missed = unknown.D - plain, new.multipliers - state.multipliers
+        missed = unknown.D - plain, unknown.Z, new.multipliers - state.multipliers
         # the defect of Newmark's formulas, from the last two accelerations
         defect = np.matvec(equations.chart.matrix(equations.of_nodes(unknown.D)), change)
         error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
