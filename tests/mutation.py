@@ -50,7 +50,7 @@ OTHER = {
     ast.Or: ast.And,
 }
 SPARED = (ast.Raise, ast.JoinedStr, ast.Assert, ast.AnnAssign, ast.arguments)
-DRAWN = ("shapes", "picture", "draw", "plot", "film", "_base", "_coil", "_cylinder", "_line")
+DRAWN = ("shapes", "faces", "picture", "draw", "plot", "film", "_base", "_coil", "_cylinder", "_line")
 TOLERANCE = 1e-4
 """Numbers below it are tolerances, and steps of differences."""
 FIRST = 25

@@ -521,8 +521,7 @@ def least_norm(system: System, evaluation: Evaluation) -> Array:
 
 def refuse_gap(system: System, evaluation: Evaluation) -> None:
     """Raise :class:`MotionError` if constraints that repeat each other have left a gap that no motion closes."""
-    if system.redundant is None:
-        return
+    assert system.redundant is not None
     gaps = np.abs(evaluation.constraint * system.constraint_weight)
     if gaps.max() > GAP:
         owner, equation = system.constraint_owner[int(np.argmax(gaps))]

@@ -243,6 +243,18 @@ def test_what_cannot_be_closed_is_named_and_left_as_it_is() -> None:
     np.testing.assert_array_equal(bar.rotation, np.eye(3))
 
 
+def test_what_closes_and_cannot_move_is_left_as_it_is() -> None:
+    """Two drives that agree where they begin, and not how fast."""
+    model = mbs.Model()
+    bar = body(model, (0, 1, 0))
+    for rate in (1.0, 2.0):
+        model.add(RevoluteJoint(model.ground, bar, Z, (0, 0, 0), point_b=(1, 1, 0), drive=lambda t, rate=rate: rate * t))
+    with pytest.raises(mbs.FemMbsError):
+        model.assemble()
+    np.testing.assert_array_equal(bar.position, (0, 1, 0))
+    np.testing.assert_array_equal(bar.rotation, np.eye(3))
+
+
 def test_velocities_alone_are_made_consistent() -> None:
     model = mbs.Model()
     bar = body(model, (1, 0, 0), velocity=(0.3, 1.0, 0.1), angular_velocity=(0, 0, 1.1))
