@@ -356,6 +356,17 @@ def changing(system: mbs.System, method: mbs.Method, sizes: Array) -> tuple[mbs.
     return state, memory
 
 
+@pytest.mark.parametrize("method", [ANGLES, EULER, mbs.GeneralizedAlpha()])
+def test_a_first_step_is_as_long_as_it_is(method: mbs.Method) -> None:
+    """However long it was meant to be, as where something jumps within it."""
+    system = mbs.System(top(joint=True))
+    state, ends = mbs.start(system), []
+    for meant in (1e-3, 3e-3):
+        ends.append(method.step(system, state, 1e-3, method.init(system, state, meant)).state)
+    for name in ("x", "R", "v", "vdot", "multipliers"):
+        np.testing.assert_allclose(getattr(ends[1], name), getattr(ends[0], name), rtol=1e-12, atol=1e-9)
+
+
 @methods
 def test_steps_that_change_all_the_time_have_order_two(method: mbs.ClassicalAlpha) -> None:
     """A pendulum on a slanted axis whose height is filtered; the local error that each step tells is of order three."""

@@ -248,7 +248,9 @@ def test_what_closes_and_cannot_move_is_left_as_it_is() -> None:
     model = mbs.Model()
     bar = body(model, (0, 1, 0))
     for rate in (1.0, 2.0):
-        model.add(RevoluteJoint(model.ground, bar, Z, (0, 0, 0), point_b=(1, 1, 0), drive=lambda t, rate=rate: rate * t))
+        model.add(
+            RevoluteJoint(model.ground, bar, Z, (0, 0, 0), point_b=(1, 1, 0), drive=lambda t, rate=rate: rate * t)
+        )
     with pytest.raises(mbs.FemMbsError):
         model.assemble()
     np.testing.assert_array_equal(bar.position, (0, 1, 0))
