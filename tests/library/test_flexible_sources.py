@@ -517,6 +517,12 @@ def test_all_modes_below_a_frequency_are_kept(monkeypatch: pytest.MonkeyPatch) -
     assert few.frequencies == pytest.approx(many.frequencies)
 
 
+def test_frequencies_go_with_the_root_of_the_stiffness() -> None:
+    """However soft a body is."""
+    stiff, soft = (Reduction(*brick((3, 1, 1), SIZES, E, 2700.0), ENDS, modes=3) for E in (70e9, 70e-3))
+    np.testing.assert_allclose(1e6 * soft.frequencies, stiff.frequencies, rtol=1e-6)
+
+
 def test_masses_on_a_line_have_no_mean_frame() -> None:
     """They do not tell how they turn about it."""
     places = np.array([[-1.0, 0, 0], [1, 0, 0]])
