@@ -16,6 +16,7 @@ from fem_mbs.elements import (
     Bearing,
     Bushing,
     Force,
+    FrictionSpring,
     JointSpring,
     Moment,
     NodeSensor,
@@ -471,6 +472,21 @@ def test_a_hinge_with_a_spring() -> None:
     np.testing.assert_allclose(rate, -a / (40.0 + 20.0 * np.sin(a)), rtol=1e-7)
     with pytest.raises(mbs.ModelError, match="nothing in the model depends on idle"):
         mbs.sensitivities(lambda k, idle: arm(k), {"k": 40.0, "idle": 1.0}, of=mbs.statics)
+
+
+def test_a_spring_that_sticks_keeps_what_it_begins_with() -> None:
+    """A body on it goes along with the free length, also where that is far from none against its limit."""
+
+    def hanging(length: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -10.0))
+        node = model.add_node((0, 0, -length), name="body")
+        model.add(RigidBody(node, 2.0, (1.0, 1.0, 1.0)))
+        model.add(PrismaticJoint(model.ground, node, (0, 0, 1)))
+        model.add(FrictionSpring(model.ground, node, 1e3, 40.0, free_length=length))
+        return model
+
+    found = mbs.sensitivities(hanging, {"length": 1.0}, of=mbs.statics)
+    np.testing.assert_allclose(found.of(lambda s: s.position("body")[-1, 2])["length"], -1.0, rtol=1e-7)
 
 
 @pytest.mark.parametrize(("push", "swings"), [(1e-6, True), (1e-16, False)])
