@@ -1,10 +1,13 @@
 """What is thin or fast meets even where a step would lead it to the other side, against exact times and velocities."""
 
+from types import SimpleNamespace
+
 import meshio
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contact.passed import deep_between
 from fem_mbs.elements import (
     Ball,
     Beam,
@@ -137,3 +140,24 @@ def test_a_ball_passes_through_no_beam():
 def test_many_thin_or_fast_bodies_meet_where_they_must(case):
     for seed in range(100, 160):
         CASES[case](np.random.default_rng([seed, len(case)]))
+
+
+@pytest.mark.parametrize("place", [0.03, 0.31, 0.8, 0.97, 1.05])
+def test_what_passes_is_found_within_the_step_alone(place):
+    """Of gaps that are parabolas, negative for a short while about a place of the step, or beyond its end."""
+
+    def approach(share):
+        rate = np.array([200.0 * (share - place)])
+        return SimpleNamespace(
+            gap=100.0 * (share - place) ** 2 - np.array([[0.02]]),
+            fastest=np.array([220.0]),
+            velocity=rate[:, None] * [[0.0, 0.0, 1.0]],
+            spin=np.zeros(1),
+            opening=rate[:, None].repeat(2, axis=1),
+        )
+
+    (found,) = deep_between(SimpleNamespace(approach=approach), lambda share: share, 1.0, 0.0)
+    if place < 1.0:
+        assert 0.0 < found[0] < 1.0 and approach(found[0]).gap < 0.0
+    else:
+        assert found[0] == np.inf
