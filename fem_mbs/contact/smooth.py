@@ -33,6 +33,8 @@ GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
 SHORTER = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
+INSTANT = 1e-5
+"""Share of the longest step in which errors stay as they are: their accelerations would be rounding over its square."""
 
 
 def smooth_part(
@@ -110,7 +112,10 @@ def part_of(
     if touches.any():  # however little may move it
         watch = watch._replace(least=(0.0, 0.0, 0.0))
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
-    new = ContactMemory(step.memory, memory.touches, memory.approach, watch, balance, *memory[5:])
+    alpha, errors = step.memory, memory.alpha.errors
+    if errors is not None and h < INSTANT * memory.longest:
+        alpha = alpha._replace(errors=errors._replace(t=state.t))
+    new = ContactMemory(alpha, memory.touches, memory.approach, watch, balance, *memory[5:])
     smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
     if watch.gap is None:  # nothing is near
         return smooth

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from contact_campaign import MODELS, judged
+from piles import pile
 
 import fem_mbs as mbs
 from fem_mbs.contact import smooth
@@ -163,3 +164,10 @@ def test_a_drive_whose_power_jumps_brings_what_it_brings() -> None:
         faster = np.clip(board_speed - speed, -0.3 * 9.81 * h, 0.3 * 9.81 * h)
         place, speed = place + h * (speed + 0.5 * faster), speed + faster
     np.testing.assert_allclose(run.position(block)[-1, 0], place, atol=2e-4)
+
+
+@pytest.mark.parametrize(("seed", "duration"), [(294, 0.4), (305, 0.1)])
+def test_errors_that_are_carried_through_impacts_stay_within_the_motion(seed: int, duration: float) -> None:
+    """What is hit in one motion and not in that beside it differs by a jump, and parts may be of no length."""
+    error = mbs.simulate(pile(seed, 8), duration, 5e-3).stats.error
+    assert 0.0 < error.length < error.displacement
