@@ -393,6 +393,7 @@ class ContactPath:
             touches = touches ^ wrong
         else:
             raise NotConvergedError("contacts change between open and closed without end", report)
+        reached = self._shared(problem, unknown, reached, forces[touching.numbers])
         forces = np.zeros_like(forces)
         forces[touching.numbers] = reached.P
         point, _ = equations.settled(reached.point, reached.evaluation)
@@ -403,6 +404,26 @@ class ContactPath:
         state = self.contacts.followed(last, state)
         place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
         return place, moved, report
+
+    def _shared(self, problem: ContactPathProblem, unknown: PathUnknown, reached: Any, last: Array) -> Any:
+        """The same equilibrium, in which contacts of equal compliance share what is not unique of their forces.
+
+        Friction of what sticks goes on from the ``last`` forces.
+        """
+        P, slip, friction = reached.P, reached.rates[:, 1:], problem.touching.friction
+        if len(P) < 2:
+            return reached
+        lin, slides = problem.linearize(unknown, reached), np.full(slip.shape, np.nan)
+        mobility, speed = reached.G @ lin.moves, np.linalg.norm(slip, axis=1)
+        moves = (speed > ROUNDING * LEAST * self.system.length) & (friction > 0.0)
+        slides[moves] = slip[moves] / speed[moves, None]
+        rest = -(mobility @ P.ravel()).reshape(-1, 3)
+        found, solved = push(mobility, rest, friction, slides, guess=P, last=last, sweeps=SWEEPS)
+        if not solved:
+            return reached
+        multipliers = reached.point.multipliers + lin.reacts @ (found - P).ravel()
+        point, evaluation = (own._replace(multipliers=multipliers) for own in (reached.point, reached.evaluation))
+        return reached._replace(point=point, evaluation=evaluation, P=found)
 
     def _mechanism(self) -> str:
         """What moves without resistance, where contacts that touch carry what they can; empty if nothing does."""

@@ -444,3 +444,20 @@ def test_a_stop_is_met_after_many_turns() -> None:
     solution = mbs.statics(model)
     np.testing.assert_allclose(solution.coordinate(hinge), np.minimum(12.0 * solution.t, upper), atol=1e-9)
     assert solution.gap(stop)[-1, 0] == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("mu", [0.37, 0.5, 2.0])
+def test_corners_of_a_box_on_an_incline_share_its_weight(mu: float) -> None:
+    """Friction along the slope acts below the mass centre: those uphill bear less."""
+    angle, length, height, weight = np.radians(20.0), 0.3, 0.2, 2.0 * 9.81
+    cosine, sine = np.cos(angle), np.sin(angle)
+    normal = np.array([sine, 0.0, cosine])
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node(0.5 * height * normal, [[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]])
+    model.add(RigidBody(body, 2.0, (0.02, 0.03, 0.04)))
+    contact = model.add(Contact(model.ground, body, Plane(normal), Box((length, 0.2, height)), friction=mu))
+    forces = mbs.statics(model).contact_force(contact)[-1]
+    loads = np.sort(forces @ normal)[-4:]
+    more = weight * sine * height / (4.0 * length)
+    np.testing.assert_allclose(loads, 0.25 * weight * cosine + more * np.array([-1, -1, 1, 1]), rtol=1e-8)
+    np.testing.assert_allclose(forces.sum(axis=0), [0, 0, weight], atol=1e-8)
