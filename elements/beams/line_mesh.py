@@ -97,7 +97,7 @@ class LineMesh(NamedTuple):
 def read_mesh(source: Any, label: object = LABEL) -> Any:
     """A mesh as it is given, or that of a file."""
     if is_of(source, "meshio", "Mesh"):
-        return source
+        return _sound(source, label)
     if not isinstance(source, str | Path):
         raise ModelError(f"{label}: mesh must be a meshio.Mesh or the path of a file, received {shown(source)}")
     import meshio  # takes long
@@ -106,10 +106,27 @@ def read_mesh(source: Any, label: object = LABEL) -> Any:
     try:
         # where a file cannot be read, meshio prints why and ends the program
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            return meshio.read(source)
+            mesh = meshio.read(source)
     except (SystemExit, Exception) as error:
         reason = " ".join(said.getvalue().split()) or error
         raise ModelError(f"{label}: meshio cannot read '{source}': {reason}") from error
+    return _sound(mesh, label)
+
+
+def _sound(mesh: Any, label: object) -> Any:
+    """The mesh, if its points are numbers, and those of its cells are there."""
+    points = np.asarray(mesh.points, dtype=float)
+    if not np.isfinite(points).all():
+        first = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise ModelError(f"{label}: point {first} of the mesh, counted from 0, is at {points[first]}")
+    for block in mesh.cells:
+        cells = block.data if isinstance(block.data, np.ndarray) else np.zeros(0, np.intp)
+        if len(wrong := cells[(cells < 0) | (cells >= len(points))]):
+            raise ModelError(
+                f"{label}: a cell of the type {block.type} has point {wrong[0]}, and the mesh {len(points)} points, "
+                "counted from 0"
+            )
+    return mesh
 
 
 def named_cells(mesh: Any) -> dict[str, list[IntArray]]:

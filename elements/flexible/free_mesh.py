@@ -16,7 +16,8 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import array, real, shown, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.inertia import symmetric
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, Facets, called, chosen
+from fem_mbs.elements.flexible.interfaces import AttachedInterface, called, chosen
+from fem_mbs.elements.flexible.matrices import SourceMesh
 from fem_mbs.errors import ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
@@ -170,24 +171,25 @@ def reduced_load(p: Array, X: Array, Y: Array) -> Array:
     return np.concatenate([p.sum(axis=0)[None], X.T @ p, np.einsum("nak,nb->kab", Y, p).reshape(-1, 3)])
 
 
-def nodal_forces(
-    loads: Any, points: Array, sets: Mapping[str, IntArray], facets: Facets | None, unit: float
-) -> dict[str, Array]:
+def nodal_forces(loads: Any, mesh: SourceMesh, unit: float) -> dict[str, Array]:
     """Forces ``(n, 3)`` in N on all nodes of each load; ``unit`` is the length of the mesh in m."""
     result: dict[str, Array] = {}
+    facets, nodes = mesh.facets, np.arange(len(mesh.points)) if mesh.numbers is None else mesh.numbers
     for name, own in (loads or {}).items():
-        label, n = f"Reduction: loads['{name}']", len(points)
+        label, n = f"Reduction: loads['{name}']", len(nodes)
         given = None if isinstance(own, str) or callable(own) else real(own)
         box = given is not None and given.shape == (2, 3)
         if given is not None and given.ndim == 2 and not box:
-            forces = array(given, label, (n, 3), what=f"a force for each of {n} nodes")
+            own = array(given, label, (n, 3), what=f"a force for each of {n} nodes")
+            forces = np.zeros_like(mesh.points)
+            forces[nodes[nodes >= 0]] = own[nodes >= 0]
         elif facets is None:
             raise ModelError(
                 f"{label} must be a force for each of the {n} nodes, received {shown(own)}; faces are known of "
                 "Reduction.solid"
             )
         else:
-            forces = -(unit**2) * facets.gathered(facets.normals, chosen(own, points, sets, label), n)
+            forces = -(unit**2) * facets.gathered(facets.normals, chosen(own, mesh, label), len(mesh.points))
         if not forces.any():
             raise ModelError(f"{label} has no forces: no whole face of the mesh is in it")
         result[name] = forces

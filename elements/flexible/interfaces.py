@@ -17,6 +17,7 @@ from scipy.sparse import coo_array, csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
 from fem_mbs.elements.flexible.floating_frame import carried
+from fem_mbs.elements.flexible.matrices import SourceMesh, with_middles
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 
 FLAT = 1e-8
@@ -70,8 +71,8 @@ class Interface(Public):
         Parameters
         ----------
         nodes : (k,) of int, str, (2, 3) or function
-            Numbers of nodes from 0, the name of a set of the mesh, the corners of a box, or a function of the points
-            ``(n, 3)`` that returns truth values ``(n,)``.
+            Numbers of nodes of the mesh from 0, to which middles of whole faces belong, too; the name of a set of the
+            mesh, the corners of a box, or a function of the points ``(n, 3)`` that returns truth values ``(n,)``.
         point : (3,), optional
             Where the interface is, in the mesh; by default the mean of its nodes.
         """
@@ -89,8 +90,8 @@ class Interface(Public):
         point : (3,), optional
             Where the interface is, in the mesh; by default the weighted mean of its nodes.
         weights : (k,), optional
-            Of the nodes in the order of their list, else of their numbers, such as the area that belongs to each; by
-            default those of the mesh if it has faces there, else all alike.
+            Of the nodes in the order of their list, which are these alone then, else of their numbers, such as the area
+            that belongs to each; by default those of the mesh if it has faces there, else all alike.
         """
         return cls("average", nodes, point, weights)
 
@@ -120,15 +121,15 @@ Recover = Annotated[Any, _recover]
 
 
 def recovered_sets(
-    recover: Mapping[str, Any], points: Array, sets: Mapping[str, IntArray], interfaces: list[AttachedInterface]
+    recover: Mapping[str, Any], mesh: SourceMesh, interfaces: list[AttachedInterface]
 ) -> dict[str, IntArray]:
     """Nodes that are kept, by name: those of interfaces, and what was asked for."""
     result = {own.name: own.nodes for own in interfaces}
     for name, selection in dict(recover).items():
-        if name == "skin" and isinstance(selection, str) and selection not in sets:
+        if name == "skin" and isinstance(selection, str) and selection not in mesh.sets:
             continue  # which is kept anyway
         label = f"Reduction: recover['{name}']"
-        nodes = chosen(selection, points, sets, label)
+        nodes = chosen(selection, mesh, label, as_listed=True)
         if not len(nodes):
             raise ModelError(f"{label} has no nodes of the mesh; look at its box, its function and the units")
         if name in result and not np.array_equal(np.sort(nodes), np.sort(result[name])):
@@ -157,8 +158,13 @@ def called(label: str, function: Callable[[Any], Any], given: Any) -> Any:
         raise LawError(f"{label} failed: {error!r}") from error
 
 
-def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: str) -> IntArray:
-    """Numbers of the nodes of a selection, each once, in the order of a list; or a :class:`ModelError`."""
+def chosen(selection: Any, mesh: SourceMesh, label: str, *, as_listed: bool = False) -> IntArray:
+    """Nodes of a selection, each once, in the order of a list; or a :class:`ModelError`.
+
+    A list has the points of the mesh that was given; nodes within faces all of whose corners it has belong to it, too,
+    unless it is to be taken ``as_listed``.
+    """
+    points, sets = mesh.points, mesh.sets
     if isinstance(selection, str):
         if selection not in sets:
             known = ", ".join(map(repr, sets)) or "none"
@@ -175,40 +181,25 @@ def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: s
         inside = (points >= corners[0] - reach) & (points <= corners[1] + reach)
         return np.flatnonzero(inside.all(axis=1))
     numbers, first = np.unique(given.astype(np.intp), return_index=True)
-    if len(wrong := numbers[(numbers < 0) | (numbers >= len(points))]):
-        raise ModelError(f"{label}: node {wrong[0]} is not one of the {len(points)} of the mesh, counted from 0")
-    return numbers[np.argsort(first)]
+    own = np.arange(len(points)) if mesh.numbers is None else mesh.numbers
+    if len(wrong := numbers[(numbers < 0) | (numbers >= len(own))]):
+        raise ModelError(f"{label}: node {wrong[0]} is not one of the {len(own)} of the mesh, counted from 0")
+    nodes = own[numbers[np.argsort(first)]]
+    if len(loose := numbers[own[numbers] < 0]):
+        raise ModelError(f"{label}: node {loose[0]} of the mesh, counted from 0, belongs to no cell")
+    if as_listed or mesh.facets is None:
+        return nodes
+    inside = np.isin(np.arange(len(points)), nodes)
+    return np.append(nodes, np.setdiff1d(np.flatnonzero(with_middles(inside, mesh.facets.nodes)), nodes))
 
 
-class Facets(NamedTuple):
-    """Faces of a mesh: their nodes ``(f, k)``, and the area of each that belongs to them."""
-
-    nodes: IntArray
-    areas: Array
-    normals: Array
-    """Forces of a unit pressure from within, ``(f, k, 3)``."""
-
-    def gathered(self, values: Array, chosen: IntArray, n: int) -> Array:
-        """Sums ``(n, ...)`` at nodes of what is at faces ``(f, k, ...)``, of those whose nodes are all ``chosen``."""
-        inside, result = np.zeros(n, np.bool_), np.zeros((n, *values.shape[2:]))
-        inside[chosen] = True
-        whole = inside[self.nodes].all(axis=1)
-        np.add.at(result, self.nodes[whole], values[whole])
-        return result
-
-
-def placed(
-    interfaces: Mapping[str, Interface],
-    points: Array,
-    sets: Mapping[str, IntArray],
-    facets: Facets | None,
-    rotations: bool,
-) -> list[AttachedInterface]:
+def placed(interfaces: Mapping[str, Interface], mesh: SourceMesh, rotations: bool) -> list[AttachedInterface]:
     """All interfaces on a mesh, checked; averages weigh nodes by the areas of its faces, if there are any."""
     result: list[AttachedInterface] = []
+    points, facets = mesh.points, mesh.facets
     for name, own in interfaces.items():
         about = f"Reduction: interface '{name}'"
-        nodes = chosen(own.nodes, points, sets, about)
+        nodes = chosen(own.nodes, mesh, about, as_listed=own.weights is not None)
         if not len(nodes):
             raise ModelError(f"{about} has no nodes of the mesh; look at its box, its function and the units")
         weights = np.ones(len(nodes)) if own.weights is None else own.weights

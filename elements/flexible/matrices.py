@@ -22,10 +22,33 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from scipy.sparse import block_diag, coo_array, csc_array, csr_array
 
-from fem_mbs.arrays import Array, IntArray, places_in
+from fem_mbs.arrays import Array, BoolArray, IntArray, places_in
 from fem_mbs.contracts import State, shown
-from fem_mbs.elements.flexible.interfaces import Facets
 from fem_mbs.errors import ModelError
+
+
+class Facets(NamedTuple):
+    """Faces of a mesh: their nodes ``(f, k)``, and the area of each that belongs to them."""
+
+    nodes: IntArray
+    areas: Array
+    normals: Array
+    """Forces of a unit pressure from within, ``(f, k, 3)``."""
+
+    def gathered(self, values: Array, chosen: IntArray, n: int) -> Array:
+        """Sums ``(n, ...)`` at nodes of what is at faces ``(f, k, ...)``, of those whose nodes are all ``chosen``."""
+        inside, result = np.zeros(n, np.bool_), np.zeros((n, *values.shape[2:]))
+        inside[chosen] = True
+        whole = inside[self.nodes].all(axis=1)
+        np.add.at(result, self.nodes[whole], values[whole])
+        return result
+
+
+def with_middles(inside: BoolArray, faces: IntArray) -> BoolArray:
+    """Nodes ``(n,)`` that are inside, and those within faces ``(f, 6)`` or ``(f, 9)`` all of whose corners are."""
+    inside = inside.copy()
+    inside[faces[inside[faces[:, : 3 if faces.shape[1] == 6 else 4]].all(axis=1)]] = True
+    return inside
 
 
 class SourceMesh(NamedTuple):
@@ -47,6 +70,8 @@ class SourceMesh(NamedTuple):
     """``B`` (m, N) of equations ``B u = 0`` between unknowns."""
     damping: Any = None
     """A damping matrix ``(N, N)``, where there is one."""
+    numbers: IntArray | None = None
+    """Nodes ``(p,)`` of the points of the mesh that was given, -1 for none; by default they are these points."""
 
 
 @runtime_checkable

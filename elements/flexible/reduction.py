@@ -222,9 +222,9 @@ class Reduction(Public):
         if rayleigh is not None and np.ndim(damping) == 0 and damping:
             raise ModelError("Reduction: rayleigh is in place of a damping ratio, received both")
         free = FreeMesh(points, stiffness, mass, mesh.dofs, units)
-        given = placed(interfaces, points, mesh.sets, mesh.facets, free.turns)
-        sets = recovered_sets(recover, points, mesh.sets, given)
-        forces = nodal_forces(loads, points, mesh.sets, mesh.facets, free.unit)
+        given = placed(interfaces, mesh, free.turns)
+        sets = recovered_sets(recover, mesh, given)
+        forces = nodal_forces(loads, mesh, free.unit)
         given = [own._replace(point=free.unit * own.point) for own in given]
         parts, around = attach(given, free.points, free.dofs), np.concatenate([free.points, free.points[:1]])
         free.refuse_supports(free.K, "stiffness")
@@ -292,7 +292,8 @@ class Reduction(Public):
         E, nu, rho : float or dict of str to float
             Young's modulus, Poisson's ratio, density; dicts have one for each named set of cells, several materials.
         interfaces : dict of str to Interface
-            Named sets of faces, cells or nodes, boxes, functions; numbers count vertices first, then middles.
+            Named sets of faces, cells or nodes, numbers of its points, boxes, functions; middles of whole faces belong
+            to them, also of a mesh of corners alone.
         stiffening : bool
             Whether stress of inertia and weight stiffens it within itself, as of a blade that turns fast.
         options

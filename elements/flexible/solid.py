@@ -15,8 +15,7 @@ from scipy.sparse import block_array, coo_array, csr_array, kron
 from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import number, shown
 from fem_mbs.elements.beams.line_mesh import named_cells, read_mesh
-from fem_mbs.elements.flexible.interfaces import Facets
-from fem_mbs.elements.flexible.matrices import SourceMesh
+from fem_mbs.elements.flexible.matrices import Facets, SourceMesh, with_middles
 from fem_mbs.errors import MissingPackageError, ModelError
 
 CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27")
@@ -47,11 +46,30 @@ def _package() -> Any:
     return skfem
 
 
-def read(mesh: Any) -> tuple[Any, dict[str, IntArray], dict[str, IntArray], dict[str, Array]]:
-    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`; and its named sets.
+class SolidMesh(NamedTuple):
+    """A mesh of meshio, in the words of which users speak of it."""
 
-    These are cells and faces by their numbers, nodes by their places.
-    """
+    points: Array
+    cells: IntArray
+    sets: dict[str, IntArray]
+    """Cells by their numbers."""
+    faces: dict[str, IntArray]
+    """Faces by their numbers in scikit-fem."""
+    nodes: dict[str, Array]
+    """Nodes by their places."""
+
+    def numbers(self, places: Array, nodes: IntArray) -> IntArray:
+        """The node of each point, -1 of those of no cell, of nodes at ``places`` (n, 3) in cells ``nodes`` (e, k)."""
+        result = np.full(len(self.points), -1)
+        for some in _chunks(len(nodes), nodes.shape[1]):
+            own, given = nodes[some], self.cells[some]
+            apart = np.linalg.norm(places[own][:, None] - self.points[given][:, :, None], axis=-1)
+            result[given] = np.take_along_axis(own, apart.argmin(axis=-1), axis=1)
+        return result
+
+
+def read(mesh: Any) -> tuple[Any, SolidMesh]:
+    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`; and as it is."""
     skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
     solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
@@ -62,15 +80,17 @@ def read(mesh: Any) -> tuple[Any, dict[str, IntArray], dict[str, IntArray], dict
             "that knows these cells write its matrices: Reduction.abaqus, .calculix, .nastran, .ansys"
         )
     kind, points, cells = solid[0], np.asarray(mesh.points, dtype=float), mesh.cells_dict[solid[0]]
+    if points.shape[1:] != (3,):
+        raise ModelError(f"Reduction.solid: points of the mesh must have three coordinates, received {points.shape}")
     corners = cells[:, : 4 if kind.startswith("tetra") else 8]
-    own = kind, points, cells
-    if kind == "hexahedron20":
+    used, own = np.unique(corners), (kind, points, cells)
+    if corners.shape == cells.shape:  # scikit-fem numbers corners alone where there are others
+        own = kind, points[used], np.searchsorted(used, cells)
+    elif kind == "hexahedron20":
         own = "hexahedron27", *_with_middles(points, cells)
     data = {name: [values[kind]] for name, values in mesh.cell_data_dict.items() if kind in values}
     plain = type(mesh)(own[1], [(own[0], own[2])], cell_data=data)
     m = skfem.io.meshio.from_meshio(plain)
-    # scikit-fem numbers corners alone, where there are others
-    used = np.unique(corners) if cells.shape[1] > corners.shape[1] else np.arange(len(points))
     inner, faces = dict(m.subdomains or {}), dict(m.boundaries or {})
     every = np.sort(m.facets, axis=0).T
     blocks = [k for k, block in enumerate(mesh.cells) if block.type == kind]
@@ -94,7 +114,7 @@ def read(mesh: Any) -> tuple[Any, dict[str, IntArray], dict[str, IntArray], dict
     for tag, names in (vars(mesh).get("point_tags") or {}).items():  # of MED, whose families have several names
         own = points[mesh.point_data["point_tags"] == tag]
         nodes |= {name: np.concatenate([nodes.get(name, own[:0]), own]) for name in names}
-    return m, inner, faces, nodes
+    return m, SolidMesh(points, cells, inner, faces, nodes)
 
 
 def _with_middles(points: Array, cells: IntArray) -> tuple[Array, IntArray]:
@@ -117,7 +137,8 @@ def _with_middles(points: Array, cells: IntArray) -> tuple[Array, IntArray]:
 def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     """Matrices of a mesh, whose materials are numbers or dicts of these by the names of its sets of cells."""
     skfem = _package()
-    m, cells, named_faces, named_nodes = read(mesh)
+    m, given = read(mesh)
+    cells = given.sets
     tets = m.t.shape[0] == 4
     scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
     _refuse_cells(m, skfem.quadrature.get_quadrature(scalar, ORDERS[tets])[0])
@@ -129,17 +150,18 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
         raise ModelError(f"Reduction.solid: nu must be above -1 and below 0.5, received {shown(nu)}")
     material = Material(young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson))
     K, M = _matrices(basis, material, density)
-    sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in named_faces.items()}
+    sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in given.faces.items()}
     for name, own in cells.items():
         sets.setdefault(name, np.unique(basis.element_dofs[:, own]))
     faces = _faces(m, m.boundary_facets(), tets)
     triangles = np.concatenate([faces[:, list(part)] for part in HALVES[faces.shape[1]]])
     points = basis.doflocs.T
-    for name, at in named_nodes.items():
+    for name, at in given.nodes.items():
         sets.setdefault(name, _nodes(at, points, faces))
     facets = _surface(skfem.FacetBasis(m, scalar, facets=m.boundary_facets(), intorder=4), faces)
     stress = Stress(m, scalar, material, basis.element_dofs.T)
-    return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric)
+    numbers = given.numbers(points, basis.element_dofs.T)
+    return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric, numbers=numbers)
 
 
 def _refuse_cells(m: Any, places: Array) -> None:
@@ -196,9 +218,7 @@ def _nodes(at: Array, points: Array, faces: IntArray) -> IntArray:
     from scipy.spatial import cKDTree  # which takes long to import
 
     near = cKDTree(at).query(points, distance_upper_bound=AT * float(np.ptp(points, axis=0).max()))[0]
-    inside = np.isfinite(near)
-    inside[faces[inside[faces[:, : 3 if faces.shape[1] == 6 else 4]].all(axis=1)]] = True
-    return np.flatnonzero(inside)
+    return np.flatnonzero(with_middles(np.isfinite(near), faces))
 
 
 def _of_cells(value: Any, name: str, known: Mapping[str, IntArray], count: int) -> Array:

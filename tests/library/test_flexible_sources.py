@@ -119,6 +119,45 @@ def second_order(own: object) -> object:
     return type(own)(np.array(points), cells, cell_sets=own.cell_sets)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_numbers_are_those_of_the_mesh_that_is_given(kind: str, order: int) -> None:
+    """In whatever order it has its points, with some of no cell: of interfaces, loads and what is kept."""
+    own, mixed = mesh(kind) if order == 1 else second_order(mesh(kind)), np.random.default_rng(3)
+    new = mixed.permutation(len(own.points) + 2)  # type: ignore[attr-defined]
+    points = np.full((len(new), 3), 9.0)
+    points[new[:-2]] = own.points  # type: ignore[attr-defined]
+    own = type(own)(points, [(block.type, new[block.data]) for block in own.cells])  # type: ignore[attr-defined]
+    ends = {name: np.flatnonzero(points[:, 0] == x) for name, x in (("a", 0.0), ("b", 0.4))}
+    some, push = [ends["b"][0], ends["a"][-1]], np.zeros_like(points)
+    push[some[0]] = 1.0, 2.0, 3.0
+    loads, solid = {"water": ends["b"], "push": push}, (own, 70e9, 0.3, 2700.0)
+    numbers = {name: Interface.average(rows) for name, rows in ends.items()}
+    found = Reduction.solid(*solid, numbers, method="guyan", loads=loads, recover={"s": some})
+    same = Reduction.solid(*solid, ENDS, method="guyan", loads=loads | {"water": ENDS["b"].nodes})
+    np.testing.assert_allclose(found.frequencies, same.frequencies, rtol=1e-6)
+    np.testing.assert_allclose(found.surface.points[found.rows_at("s", "")] + found.center, points[some], atol=1e-9)
+    for name in loads:
+        np.testing.assert_allclose(found.loaded[name], same.loaded[name], atol=1e-6 * np.abs(same.loaded[name]).max())
+    np.testing.assert_allclose(found.loaded["push"][0], (1.0, 2.0, 3.0), rtol=1e-9)
+    with pytest.raises(mbs.ModelError, match=f"node {new[-1]} of the mesh, counted from 0, belongs to no cell"):
+        Reduction.solid(*solid, {"a": Interface.rigid([*ends["a"], new[-1]])})
+
+
+def test_cells_of_points_that_are_not_there_are_refused() -> None:
+    """Points that are no numbers or not in space, and cells with points that are not there."""
+    own = mesh("tetra")
+    points, cells = own.points, own.cells[0].data  # type: ignore[attr-defined]
+    for given, rows, why in (
+        (np.where(np.arange(len(points))[:, None] == 4, np.nan, points), cells, "point 4 of the mesh, .* is at .nan"),
+        (points[:, :2], cells, "must have three coordinates"),
+        (points, np.where(cells == 3, -1, cells), "type tetra has point -1, and the mesh"),
+        (points, cells + 1, f"has point {len(points)}, and the mesh {len(points)} points"),
+    ):
+        with pytest.raises(mbs.ModelError, match=why):
+            Reduction.solid(type(own)(given, [("tetra", rows)]), 70e9, 0.3, 2700.0, ENDS)
+
+
 @pytest.mark.parametrize(
     ("form", "kind"),
     [
