@@ -70,9 +70,6 @@ class PointToPoint(TimeLaw):
         own = (self.final - self.initial) / self.duration**k * reduce(lambda x, c: x * s + c, self._rows[k], 0.0)
         return own if k else self.initial + own
 
-    def __repr__(self) -> str:
-        return f"PointToPoint({self.initial}, {self.final}, {self.duration}, begin={self.begin}, order={self.order})"
-
 
 @checked
 class SmoothStep(PointToPoint):
@@ -90,9 +87,6 @@ class SmoothStep(PointToPoint):
 
     def __init__(self, height: float, duration: Positive, *, begin: float = 0.0) -> None:
         super().__init__(0.0, height, duration, begin=begin)
-
-    def __repr__(self) -> str:
-        return f"SmoothStep({self.final}, {self.duration}, begin={self.begin})"
 
 
 @checked
@@ -250,10 +244,6 @@ class SCurve(TimeLaw):
         if k == 0:
             return value + s * (velocity + s * (acceleration / 2 + s * jerk / 6))
         return velocity + s * (acceleration + s * jerk / 2) if k == 1 else acceleration + s * jerk
-
-    def __repr__(self) -> str:
-        speed, acceleration, jerk = self.limits
-        return f"SCurve({self.distance}, {speed}, {acceleration}, {jerk}, begin={self.begin})"
 
 
 def _pieces(way: float, speed: float, acceleration: float, jerk: float | None) -> list[tuple[float, float, float]]:

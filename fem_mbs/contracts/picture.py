@@ -64,10 +64,6 @@ class Shape(Public):
     center: Array | None = None
     rotation: Array | None = None
 
-    def __repr__(self) -> str:
-        given = self.constructor_arguments.of(self).arguments.items() if self.constructor_arguments else ()
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in list(given)[1:])})"
-
     def on(self, node: Node) -> Shape:
         """The same shape in the frame of a node, with which it moves from now on."""
         result = copy(self)

@@ -253,6 +253,12 @@ class Public:
                 text = f"{type(self).__name__} has no attribute '{name}'; {nearest(name, dir(self))}"
             raise AttributeError(text)
 
+    def __repr__(self) -> str:
+        if (made := self.constructor_arguments) is None:
+            return article(type(self).__name__)
+        given = list(made.of(self).arguments.items())[1:]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
+
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", "").split()}
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
