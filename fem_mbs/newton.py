@@ -234,8 +234,9 @@ def solve(
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
             searches, goes_round, smallest = True, True, ROUND * smallest
-        correction, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
-        first, earlier, length = first or at.linearization, length, problem.length(correction)
+        earlier = length
+        correction, length, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
+        first = first or at.linearization
         assert at.linearization is not None
         if history is not None and not report.iterations:
             simplified = int(correction.simplified)
@@ -281,9 +282,9 @@ def _correction(
     length: float,
     tolerances: Sizes,
     options: Newton,
-) -> tuple[Any, bool, bool]:
-    """The next correction, whether it surely is the last one, and whether its matrix is new."""
-    correction, last, report = None, False, at.report
+) -> tuple[Any, float, bool, bool]:
+    """The next correction, its length, whether it surely is the last one, and whether its matrix is new."""
+    correction, shorter, last, report = None, 0.0, False, at.report
     if at.linearization is not None:
         if report.iterations:
             # whether the contraction of the last correction would surely do once more, or leave a length of rounding
@@ -301,7 +302,8 @@ def _correction(
         if last or options.modified and _contracts(report, size, before, tolerances):
             if correction is None:
                 correction = problem.correction(at.unknown, at.value, at.linearization)
-            return correction, last, False
+                shorter = problem.length(correction)
+            return correction, shorter, last, False
     try:
         at.linearization = problem.linearize(at.unknown, at.value, first)
     except SingularSystemError as error:
@@ -310,7 +312,8 @@ def _correction(
         # of the first matrix it is the model, of a later one the way that corrections have gone
         raise NotConvergedError(f"the iteration leads away: {error}", report, at.value) from error
     report.factorizations += 1
-    return problem.correction(at.unknown, at.value, at.linearization), False, True
+    correction = problem.correction(at.unknown, at.value, at.linearization)
+    return correction, problem.length(correction), False, True
 
 
 def _contracts(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:

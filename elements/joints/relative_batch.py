@@ -108,6 +108,7 @@ class RelativeBatch(ConstraintBatch):
         self._closed = consecutive(rows)
         self._built = self._rows_of(self._points_b, self._D, self._W, self._offset)
         self._upright = np.array([joint.upright() for joint in joints])
+        self.strays = bool(self._upright.any())
         self._limited = np.array([k for k, joint in enumerate(joints) if joint.limit is not None], np.intp)
         self._limits = [limit for joint in joints if (limit := joint.limit) is not None]
         self._regular = np.array([limit.weights for limit in self._limits]).reshape(-1, 9)
@@ -244,7 +245,7 @@ class DrivenBatch(RelativeBatch):
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         super().__init__(joints, number)
-        self._end = number.end
+        self._end, self.strays = number.end, True
         self._last: tuple[RelativeContext, Rates] | None = None
         """What was asked for last, by a residual, and will be by the matrix there."""
         self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.is_driven], np.intp)

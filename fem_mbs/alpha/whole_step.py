@@ -116,7 +116,7 @@ def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
         if scheme.system.redundant is not None:  # a solver of least norms is in the place of the band
             raise CannotRecordError("constraints repeat each other")
         assert isinstance(solver, CompiledBand)
-        solver.memory.release()
+        solver.memory.known.clear()
         equations = plain()
         lines = StepLines(whole, equations, scheme.parameters)
         if lines.kind not in _COMPARED:

@@ -362,39 +362,32 @@ def address(array: Array | IntArray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def unheld(arrays: list[Array]) -> Iterator[int]:
-    """Which arrays of a list nobody else holds, nor a view of them."""
-    return (k for k in range(len(arrays)) if _references(arrays, k) == _ALONE)
-
-
-def _references(arrays: list[Array], k: int) -> int:
-    return getrefcount(arrays[k])
-
-
-_ALONE = _references([np.zeros(1)], 0)
-
-
 class Memory:
-    """Arrays of a shape, zeros at first, of which those that nobody holds any more are used again.
+    """Arrays of a shape, zeros at first, of which those that nobody holds any more, nor a view of them, are used again.
 
     New memory costs as much as what kernels do in it: the system clears it page by page.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self._shape, self._arrays, self._places = shape, list[Array](), list[int]()
+        self._shape = shape
+        self.known: list[tuple[Array, int]] = []
+        """The last ones, and where they lie."""
 
     def take(self) -> tuple[Array, int]:
         """An array, and where it lies."""
-        for k in unheld(self._arrays):
-            return self._arrays[k], self._places[k]
+        for own in self.known:
+            if _holders(own) == _ALONE:
+                return own
         array = np.zeros(self._shape)
-        self._arrays, self._places = [*self._arrays[-2:], array], [*self._places[-2:], address(array)]
-        return array, self._places[-1]
+        self.known = [*self.known[-2:], (array, address(array))]
+        return self.known[-1]
 
-    def release(self) -> None:
-        """Give back memory that nobody holds."""
-        for k in reversed(list(unheld(self._arrays))):
-            del self._arrays[k], self._places[k]
+
+def _holders(own: tuple[Array, int]) -> int:
+    return getrefcount(own[0])
+
+
+_ALONE = _holders((np.zeros(1), 0))
 
 
 def padded(shape: tuple[int, ...]) -> Array:

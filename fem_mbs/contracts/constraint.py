@@ -194,6 +194,8 @@ class ConstraintBatch(Batch):
     geometric_blocks: GeometricStiffnessBlocks | None = None
     driven: ClassVar[bool] = False
     """Whether ``rates`` is written."""
+    strays = True
+    """Whether ``astray`` may say anything."""
 
     def __init__(self, constraints: Sequence[Any], number: Numbering) -> None:
         super().__init__(constraints, number)

@@ -182,7 +182,7 @@ class System(Layout, FrozenModel):
         self.watched = bool(self.kinked) or any(batch.asks for batch in self.batches)
         """Whether a step may cross a kink, told or not."""
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
-        self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
+        self.end_checks = [own for own in joints if own[0].strays and type(own[0]).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
         self.coarse = [batch for batch in self.batches if type(batch).coarse is not ElementBatch.coarse]
         """Batches whose cells may be too large for what they carry."""
