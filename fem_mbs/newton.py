@@ -215,8 +215,8 @@ def solve(
     """Solve a problem from a first guess.
 
     The modified method starts with ``kept``; ``tolerances`` of forces and constraints replace those of the options;
-    ``history`` is that of a problem that is solved over and over. Raises :class:`NotConvergedError` if the tolerances
-    are not met within ``options.max_iterations``, or the residual stops being finite.
+    ``history`` is that of a smooth problem that is solved over and over. Raises :class:`NotConvergedError` if the
+    tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
     searches, goes_round, report = options.line_search, False, Report(evaluations=1)

@@ -318,6 +318,8 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         lines.append(f"worst equations: {worst_equations(system, evaluation)}")
         changes = [moved_most(system, system.motion(last), evaluation.motion)]
         changes += what_changed(system, last, evaluation.motion.t, evaluation.motion)
+        if passed := passed_kinks(system, system.evaluate_at(last), evaluation):
+            changes.append(f"beyond a kink: {', '.join(passed)}")
         lines += [f"changed most: {'; '.join(changes)}", advice]
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
@@ -341,6 +343,28 @@ def _controlled(system: System) -> str:
         "of its error is wrong, which is reference minus measured, 0 - angle, or with gains beyond what its samples or "
         "what bends between sensor and actuator bear; mbs.linearize(model).state_space(...) has its plant"
     )
+
+
+def owners_of_branches(system: System, evaluation: Evaluation) -> list[str]:
+    """Whose each of the sides is that laws are on of their kinks."""
+    return [
+        str(owner)
+        for k in system.kinked
+        for owner in system.batches[k].owners
+        for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
+    ]
+
+
+def passed_kinks(system: System, before: Evaluation, after: Evaluation) -> list[str]:
+    """Whose law is on another side of a kink after than before, or is pressed the other way by reactions."""
+    found: list[str] = []
+    if system.kinked:
+        sides = system.branches(before) != system.branches(after)
+        found += np.array(owners_of_branches(system, after))[sides].tolist()
+    for k, rows in system.reads:
+        turned = np.vecdot(before.multipliers[rows], after.multipliers[rows]) < 0.0
+        found += [str(owner) for owner, own in zip(system.batches[k].owners, turned, strict=True) if own]
+    return list(dict.fromkeys(found))
 
 
 def moved_most(system: System, before: Motion, after: Motion) -> str:

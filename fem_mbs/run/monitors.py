@@ -25,6 +25,7 @@ from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import Constraint, ElementBatch, State, continued
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.initial.redundant import listed
+from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import StepSequence
 from fem_mbs.solution.history import History
 from fem_mbs.solution.turns import principal
@@ -32,16 +33,6 @@ from fem_mbs.system.system import Evaluation, System
 
 PART, PARTS, TIMES = 0.75, 100, 3.0
 """Share of a step below which it is a part; so many parts, and so many times the whole steps, are said."""
-
-
-def owners_of_branches(system: System, evaluation: Evaluation) -> list[str]:
-    """Whose each of the sides is that laws are on of their kinks."""
-    return [
-        str(owner)
-        for k in system.kinked
-        for owner in system.batches[k].owners
-        for _ in range(system.batches[k].branches(evaluation.contexts[k])[0].size)
-    ]
 
 
 class CutSteps:

@@ -21,11 +21,10 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report, State
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.redundant import listed
-from fem_mbs.initial.singular import moved_most, shown_residuals, worst_equations
+from fem_mbs.initial.singular import moved_most, passed_kinks, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.run.monitors import owners_of_branches
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import NEUTRAL, UNKNOWN, Arc, Equations, Point, StepProblem, negative_pivots
 from fem_mbs.system.system import Evaluation
@@ -273,16 +272,14 @@ class EquilibriumPath:
 
     def _laws(self) -> str:
         """Elements whose laws pass kinks just ahead, and those that may, in words."""
-        equations, here, passed = self.equations, self.here, dict[str, None]()
+        equations, here, passed = self.equations, self.here, list[str]()
         system = equations.system
         if system.kinked:
             point = here.point.moved(BEYOND * self.shortest * here.tangent)
             with suppress(*FAILURES):
-                changed = system.branches(here.evaluation) != system.branches(equations.evaluate(point))
-                owners = owners_of_branches(system, here.evaluation)
-                passed = dict.fromkeys(owners[k] for k in np.flatnonzero(changed))
+                passed = passed_kinks(system, here.evaluation, equations.evaluate(point))
         asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
-        text = f". Laws pass kinks there: {listed(list(passed), '; ')}" if passed else ""
+        text = f". Laws pass kinks there: {listed(passed, '; ')}" if passed else ""
         return text + (f". Functions that may bend: {listed(asked, '; ')}" if asked else "")
 
     def _branches(self, place: PathPoint) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from kinked import LAWS, judged
+from kinked import LAWS, case, judged
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
@@ -38,6 +38,15 @@ def test_campaign() -> None:
     silent = [str(verdict) for verdict in verdicts if verdict.word == "silent"]
     assert not silent, "\n".join(silent)
     assert np.mean([verdict.word == "right" for verdict in verdicts]) > 0.9
+
+
+@pytest.mark.parametrize("seed", [5, 32])
+def test_equations_hold_beyond_kinks(seed: int) -> None:
+    """At each state of a run, also where the one correction of a step has led to another side of a kink."""
+    own = case(seed)
+    solution = mbs.simulate(own.machine.model, own.end, own.step)
+    states = [solution.state(k) for k in range(1, len(solution.t))]
+    assert max(solution.system.evaluate_at(state).relative for state in states) < 1e-8
 
 
 def stopped(add: Callable[[mbs.Model, mbs.Joint], object]) -> mbs.Solution:

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import joints
-from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import Force, JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint
 
 GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
 KINDS: tuple[dict[str, Any], ...] = ({}, {"bristle": 1e-5})
@@ -180,3 +180,15 @@ def test_a_slider_that_jams_sticks(preload: float, share: float) -> None:
     x = brentq(lambda x: x * (15 - 10 * x**2 + 3 * x**4) / 8 - 9.81 / (0.3 * preload + share * 9.81), 0, 1)
     np.testing.assert_allclose(solution.velocity(body)[-1, 2], -1e-3 * x, rtol=5e-3)
     assert len(solution.t) < 40
+
+
+def test_a_motion_that_jams_names_the_friction() -> None:
+    """A push on the guide ends, and the body beside it presses: no step has a solution."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    body = model.add_node((0.09, 0, 0))
+    model.add(RigidBody(body, 1.0, (0.01, 0.01, 0.01)))
+    guide = model.add(PrismaticJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
+    model.add(JointFriction(guide, kinetic=0.3, length=0.05, preload=1.0), name="rubs")
+    model.add(Force(body, lambda t: (0, 0, 10.0 if t < 0.01 else 0.0), point=(0, 0, 0)))
+    with pytest.raises(mbs.ConvergenceError, match="beyond a kink: JointFriction 'rubs'"):
+        mbs.simulate(model, 0.05, 2e-3)

@@ -166,7 +166,7 @@ class ClassicalAlpha(Method):
             memory = self._begin(system, state, h, memory.before)
         equations = self.equations(system, state, h, memory)
         predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
-        convergence = ConvergenceHistory(*(memory.convergence or ()))
+        convergence = None if system.kinked else ConvergenceHistory(*(memory.convergence or ()))
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
