@@ -246,8 +246,7 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> S
     slip = at.rates()[:, 1:]
     speed = np.linalg.norm(slip, axis=1)
     moves = (speed > which.still(state, h)) & (which.friction > 0.0)
-    direction = np.full((which.k, 2), np.nan)
-    direction[moves] = slip[moves] / speed[moves, None]
+    direction = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], np.nan)
     P, solved = push(mobility.delassus, at.accelerations(), which.friction, direction)
     if not solved:
         return contacts.carry_on(state, free, NO_FORCES)

@@ -302,7 +302,7 @@ def _met(
     contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, smooth: Smooth, most: int
 ) -> tuple[Smooth, Array | None, bool]:
     """A part up to the first impact in it, what is hit, and whether it ends there: not of more than ``most``."""
-    hit, there = hits(contacts, begin, smooth, smooth.point.state.t - begin.state.t), None
+    hit, there = hits(contacts, begin, smooth), None
     if hit is not None and not smooth.impulsive:
         there = located(contacts, part, begin.state, smooth, hit, most=most)
     return there or smooth, hit, there is not None

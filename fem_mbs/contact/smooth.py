@@ -103,11 +103,11 @@ def part_of(
     """
     memory = point.memory
     touches = np.zeros_like(memory.touches) if impulsive else memory.touches
-    stops = None
+    anew, stops = False, None
     if touches.any():
         step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
     else:
-        step, state, anew = _open(contacts, method, point, h, damped, impulsive)
+        step, state = _open(contacts, method, point, h, damped, impulsive)
     state, watch = watched(contacts, memory.watch, point.state, state, step.report.speeds)
     if touches.any():  # however little may move it
         watch = watch._replace(least=(0.0, 0.0, 0.0))
@@ -161,8 +161,8 @@ def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Stand
 
 def _open(
     contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, damped: bool, impulsive: bool
-) -> tuple[Step, State, bool]:
-    """A step in which all contacts are open, its state, and that no forces of contact jump at its end."""
+) -> tuple[Step, State]:
+    """A step in which all contacts are open, and its state."""
     system, inner, alpha = contacts.open, contacts.without(point.state), point.memory.alpha
     if damped:
         stepper, alpha = method.euler(system, inner, h)
@@ -170,8 +170,7 @@ def _open(
     else:
         stepper, alpha = method, starting(method, system, inner, h, alpha)
     step = stepper.inner_step(system, inner, h, alpha)
-    state = contacts.carry_on(point.state, step.state, NO_FORCES if impulsive else None)
-    return step, state, False
+    return step, contacts.carry_on(point.state, step.state, NO_FORCES if impulsive else None)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up

@@ -82,13 +82,13 @@ def watched(
     return state, after._replace(gap=gap, near=near)
 
 
-def hits(contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Array | None:
+def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
     """Shares ``(C,)`` of a part at which open contacts are deep, or just meet, infinite for others; None if none is.
 
     It is 1 also for what dips within the part, as the cubic of gaps and rates has it.
     """
     first, (last, memory) = begin.state, smooth.point
-    gap, near, system = memory.watch.gap, memory.watch.near, contacts.system
+    gap, near, system, h = memory.watch.gap, memory.watch.near, contacts.system, last.t - first.t
     if gap is None or near is None:
         return None
     numbers, begins, found = np.flatnonzero(gap < np.inf), begin.memory, np.full(contacts.count, np.inf)

@@ -413,10 +413,10 @@ class ContactPath:
         P, slip, friction = reached.P, reached.rates[:, 1:], problem.touching.friction
         if len(P) < 2:
             return reached
-        lin, slides = problem.linearize(unknown, reached), np.full(slip.shape, np.nan)
-        mobility, speed = reached.G @ lin.moves, np.linalg.norm(slip, axis=1)
+        lin, speed = problem.linearize(unknown, reached), np.linalg.norm(slip, axis=1)
         moves = (speed > ROUNDING * LEAST * self.system.length) & (friction > 0.0)
-        slides[moves] = slip[moves] / speed[moves, None]
+        slides = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], np.nan)
+        mobility = reached.G @ lin.moves
         rest = -(mobility @ P.ravel()).reshape(-1, 3)
         found, solved = push(mobility, rest, friction, slides, guess=P, last=last, sweeps=SWEEPS)
         if not solved:
