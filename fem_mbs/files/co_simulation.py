@@ -5,14 +5,16 @@ The program may be a script, or one of the FMI standard, for which a model becom
 
 from __future__ import annotations
 
+import logging
 import math
 import pickle
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from pathlib import Path as FilePath
-from shutil import copy
+from shutil import copy as copy_file
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -45,21 +47,28 @@ from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
 from fem_mbs.run.time_loop import TimeIntegration, refuse_changes
+from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy
 from fem_mbs.solution.turns import Counted, TurnCounter
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
+LOG = logging.getLogger("fem_mbs")
 ROUNDING = 1e-6
 """A rest of this share of a step is no step."""
+FIRST_LOOK = 16
+"""Steps after which is said what a run would say, and again after twice as many: an error of the order of the motion
+is nothing in the first ones, from rest."""
 
 
 @checked
 class CoSimulation:
     """A model under way, which goes on from one communication point to the next.
 
-    Inputs go linearly from one value to the next, over the communication step after it was set; accelerations are
-    solved for anew at each communication point, as at the start of a run. Results are of first order in the
-    communication step.
+    Inputs go linearly from one value to the next, over the communication step after it was set. Where one changes its
+    way, accelerations are solved for anew, as at a jump; else it goes on as :func:`simulate` does. Results are of first
+    order in the communication step.
+
+    What a run says at its end is said once, after as many steps as tell of it.
 
     Parameters
     ----------
@@ -112,10 +121,11 @@ class CoSimulation:
         self._method.check(self._system)
         refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
-        self._passed: tuple[State, TurnCounter] | None = None
+        self._passed: tuple[TimeIntegration, TurnCounter] | None = None
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
+        self._look, self._said = FIRST_LOOK, set[str]()
 
     @property
     def state(self) -> State:
@@ -123,6 +133,16 @@ class CoSimulation:
         state, turns = self._now()
         known = {joint.name: own for joint, own in turns.last().items()}
         return replace(self._system.to_user(state), turns=Counted(known))
+
+    @property
+    def t(self) -> float:
+        """Time in s up to which it has gone."""
+        return self._t[-1] if self._t else 0.0
+
+    @property
+    def error(self) -> Accuracy:
+        """Estimated error up to here, as ``solution.stats.error`` of a run (docs/accuracy.md)."""
+        return NOT_ESTIMATED if self._passed is None else self._passed[0].error
 
     @checked
     def advance(self, duration: Seconds) -> None:
@@ -136,20 +156,31 @@ class CoSimulation:
         label = "CoSimulation: inputs"
         refuse_changes(self._system, "CoSimulation: changed since it was made", "make one of the model as it is now")
         set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
-        state, turns = self._now()
-        begin = state.t
-        control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
+        begin, turns = self.t, self._now()[1]
+        control = FixedStep(min(self.step, duration))
         t = [*(self._t or [begin]), begin + duration]
         x = {name: [*self._x.get(name, [value]), value] for name, value in set_to.items()}
         with self._leading(t, x):
-            run = TimeIntegration(self._system, self._method, control, t[-1], state if begin else None)
+            if self._passed is None:
+                control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
+                run = TimeIntegration(self._system, self._method, control, t[-1], None)
+            else:
+                run = copy(self._passed[0])
+                ways = [np.diff(own[-3:]) / np.diff(t[-3:]) for own in x.values()]
+                run.go_on(t[-1], control, any(before != after for before, after in ways))
             try:
                 passed = list(iter(run.advance, None))
             except FAILURES as failure:
                 raise run.explain(failure) from failure.__cause__
         for step in passed:
             turns.add([], step.state)
-        self._passed, self._t, self._x = (run.state, turns), t, x
+        self._passed, self._t, self._x = (run, turns), t, x
+        if run.steps >= self._look:
+            self._look = 2 * run.steps
+            for text in run.warnings():
+                if (kind := re.sub("[-+.e0-9]+", "", text)) not in self._said:
+                    self._said.add(kind)
+                    LOG.warning("CoSimulation: up to t = %.6g s: %s", t[-1], text)
 
     @checked
     def output(self, name: Name) -> float:
@@ -166,7 +197,8 @@ class CoSimulation:
             state = from_user(self._system, start(self._system, self._method), "CoSimulation")
             (turns := TurnCounter(self._system, state)).add([], state)
             return state, turns
-        return self._passed
+        run, turns = self._passed
+        return run.state, turns
 
     def _leading(self, t: list[float], x: Mapping[str, list[float]]) -> ExitStack:
         """Inputs that go through values at times, those of this run alone."""
@@ -250,6 +282,8 @@ def _build(file: FilePath, contents: bytes) -> None:
     builder = needed("pythonfmu.builder", "export_fmu", "fmi").FmuBuilder
     with TemporaryDirectory() as folder:
         # imported by its name, which is none of a module there may be
-        script = FilePath(copy(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py"))
+        script = FilePath(
+            copy_file(SLAVE, FilePath(folder) / f"{re.sub('[^0-9A-Za-z_]', '_', file.stem)}_of_fem_mbs.py")
+        )
         (stored := FilePath(folder) / CONTENTS).write_bytes(contents)
         builder.build_FMU(script, file, [stored], canBeInstantiatedOnlyOncePerProcess=False)

@@ -13,6 +13,9 @@ from pythonfmu import Fmi2Causality, Fmi2Initial, Fmi2Slave, Real
 
 from fem_mbs.files.co_simulation import CoSimulation
 
+OFF = 1e-3
+"""Share of a step by which the sums of steps here and there may differ."""
+
 
 @contextmanager
 def told() -> Iterator[None]:
@@ -59,5 +62,9 @@ class Slave(Fmi2Slave):  # type: ignore[misc]
 
     def do_step(self, current_time: float, step_size: float) -> bool:
         with told():
+            if abs(current_time - self._run.t) > OFF * step_size:
+                raise ValueError(
+                    f"{self.modelName} stands at t = {self._run.t:g} s, received a step from {current_time} s"
+                )
             self._run.advance(step_size)
         return True

@@ -132,6 +132,11 @@ class FixedStep(Public, StepControl):
         h = (jump - t) / count if count else self.h
         return memory._replace(begin=t, target=1, halvings=0, h=h, beyond=False), h
 
+    def further(self, memory: FixedStepMemory, t: float, t_end: float) -> FixedStepMemory:
+        """Equal steps to another end, in a run that goes on: they follow one that has passed."""
+        memory, h = self.restart(memory, t, t_end)
+        return memory._replace(begin=t - h, target=2)
+
     def plan(self, memory: FixedStepMemory, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
         begin, target, halvings, h, beyond = memory[:5]

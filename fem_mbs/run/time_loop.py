@@ -253,6 +253,19 @@ class TimeIntegration:
             self.control_memory = checkpoint.control_memory
         self._jump = next_jump(system, state, self.t_end)
 
+    def go_on(self, t_end: float, control: FixedStep, anew: bool) -> None:
+        """To a later end, in equal steps; ``anew`` where what leads the model changes its way."""
+        before, self.t_end, self.control = self.state, t_end, control
+        if anew:
+            self.state = self.method.settle(self.system, consistent_start(self.system, before))
+        self._jump = next_jump(self.system, self.state, t_end)
+        end = min(self._jump, t_end)
+        if anew:
+            self.control_memory, first = control.restart(self.control_memory, before.t, end)
+            self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
+        else:
+            self.control_memory = control.further(self.control_memory, before.t, end)
+
     def advance(self) -> AcceptedStep | None:
         """Plan, try and judge steps until one is accepted; None at the end. :meth:`explain` says why there is none."""
         while True:

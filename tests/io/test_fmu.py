@@ -14,9 +14,11 @@ from fem_mbs.elements import (
     Force,
     Harmonic,
     JointSensor,
+    JointStop,
     NodeSensor,
     PointToPoint,
     PositionMotor,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -208,6 +210,72 @@ def test_a_model_that_was_changed_is_told() -> None:
     model.gravity = (0, 0, -1)
     with pytest.raises(mbs.ModelError, match="CoSimulation: changed since it was made: its gravity.*make one of the"):
         run.advance(0.1)
+
+
+def dropped(stiffness: float, push: float = 0.0) -> tuple[ExternalInput, mbs.Model, dict[str, Any]]:
+    """A mass that falls on a stop, with a force across."""
+    force, model = ExternalInput(push), mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((0, 0, 1))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    slide = model.add(PrismaticJoint(model.ground, node, (0, 0, 1)))
+    model.add(JointStop(slide, lower=-0.5, upper=None, stiffness=stiffness, damping=0.2))
+    model.add(Force(node, Vector(0, force, force)))
+    return force, model, {"z": model.add(JointSensor(slide))}
+
+
+@pytest.mark.parametrize("stiffness", [1e4, pytest.param(1e6, marks=pytest.mark.slow)])
+def test_communication_steps_do_not_lose_kinks(stiffness: float) -> None:
+    """With inputs that rest, it is one run; steps that begin in a stop, and are cut otherwise, follow it as well."""
+    _, model, outputs = dropped(stiffness)
+    whole = mbs.simulate(model, 0.6, 0.01)
+    for step in (0.01, 0.024):
+        force, model, own = dropped(stiffness)
+        run = mbs.CoSimulation(model, {"force": force}, own, 0.01)
+        for _ in range(round(0.6 / step)):
+            run.advance(step)
+        exact = 1e-9 if step != 0.024 else 2e-4
+        assert run.output("z") == pytest.approx(whole.signal(outputs["z"])[-1], abs=exact)
+        assert run.t == pytest.approx(0.6)
+    assert run.error.length < 0.01
+
+
+def test_what_changes_its_way_keeps_kinks() -> None:
+    """An input that goes up and down, over steps of 10 ms and of 1 ms."""
+    places = []
+    for step in (0.01, 0.001):
+        force, model, outputs = dropped(1e4)
+        run = mbs.CoSimulation(model, {"force": force}, outputs, step)
+        for k in range(40):
+            force.value = 2.0 * (k % 3 == 0)
+            run.advance(0.01)
+        places.append(run.output("z"))
+    assert places[0] == pytest.approx(places[1], abs=1e-3)
+
+
+def test_what_a_run_says_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    model, ends = mbs.Model(gravity=(0, 0, -9.81)), []
+    for x, z in ((0.5, 0.0), (1.0, 0.5)):
+        ends.append(model.add_node((x, 0, z)))
+        model.add(RigidBody(ends[-1], 2.0, (0.1, 0.2, 0.2)))
+    model.add(RevoluteJoint(model.ground, ends[0], (0, 1, 0), point=(0, 0, 0)))
+    model.add(RevoluteJoint(*ends, (0, 1, 0), point=(1, 0, 0)))
+    run = mbs.CoSimulation(model, {}, {}, step=0.1)
+    assert not run.error.estimated
+    for _ in range(10):
+        run.advance(0.4)
+    said = [text for text in caplog.messages if "is of the order of the motion" in text]
+    assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
+    assert run.error.angle > 0.1
+
+
+def test_a_step_that_begins_elsewhere_is_refused() -> None:
+    slave_of = pytest.importorskip("fem_mbs.files.fmu_slave").Slave
+    torque, model, outputs = spun()
+    slave = slave_of.__new__(slave_of)
+    slave.modelName, slave._run = "rotor", mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    assert slave.do_step(0.0, 0.1) and slave.do_step(0.1, 0.1)
+    with pytest.raises(ValueError, match=r"rotor stands at t = 0.2 s, received a step from 0.1 s"):
+        slave.do_step(0.1, 0.1)
 
 
 def test_an_advance_that_is_refused_leaves_no_trace() -> None:
