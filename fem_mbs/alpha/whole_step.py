@@ -231,8 +231,10 @@ class StepLines:
         self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
             program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
         )
-        self._moved = program.whole(errors).reshape(6, N)[5]
-        """``Z``, by which errors are carried along."""
+        self._errors, self._became = program.whole(errors).reshape(6, N), program.whole(at["carried"]).reshape(5, N)
+        """Errors that are carried along, with ``Z``, by which they are, and what becomes of them."""
+        self._small = len(self._unknown) < SMALL
+        """Whether copies cost less than telling kernels where arrays are."""
         self._places_of_errors = [slice(place, place + 5) for place in (errors, at["carried"])]
         self._memory, self._carried, self._offsets = Memory((5, N)), (np.empty(0), 0), 8 * N * np.arange(5)
         self._remembered = Memory((5, N))
@@ -285,8 +287,11 @@ class StepLines:
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
-            self._start, self._row = self._row, self._start
-            self._program.swap(*self._places_of_rows)
+            if self._small:
+                self._start.numbers[...] = self._row.numbers
+            else:
+                self._start, self._row = self._row, self._start
+                self._program.swap(*self._places_of_rows)
         else:
             self._begin_at(state, memory)
         self._last = None, None
@@ -374,7 +379,7 @@ class StepLines:
                 calls += [(trial, EVERY if k else self._after_matrix), (size, self._tried)]
                 calls += [(rows, self._after), (self._unknown, self._after)]
             calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
-            calls += [(self._moved, self._after[self._Z])] if self._closes else []
+            calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
             self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
         if self._known is not None:
             self._carries(self._known)
@@ -439,13 +444,14 @@ class StepLines:
         ``before`` is the length of the last step.
         """
         alike = self._count == 1 and self._asked <= MOST_TRIALS and rows is self._latest
-        self._usual = self._asked if alike and len(rows) < SMALL else 0
+        self._usual = self._asked if alike and self._small else 0
         if not self._done or rows is not self._rows[self._done]:
             self._run(self._end, rows)
         *squares, local, led, turned = self._judged.tolist()
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
-        remembered, _ = self._remembered.take()
-        np.copyto(remembered, self._row.remembered)
+        remembered = self._row.remembered.copy() if self._small else self._remembered.take()[0]
+        if not self._small:
+            np.copyto(remembered, self._row.remembered)
         a, D, Z, best = remembered[0], remembered[1:3], remembered[3:], squares.index(min(squares))
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
@@ -469,12 +475,15 @@ class StepLines:
         if not self._done or after is not self._rows[self._done] or values is not self._known:
             self._carries(values)
             if self._closes:
-                self._moved[...] = after[self._Z]
+                self._errors[5] = after[self._Z]
             self._run(self._carry, rows)
-        return self._carried[0]
+        return self._became.copy() if self._small else self._carried[0]
 
     def _carries(self, values: Array) -> None:
         """Have kernels read errors where they are, and write what becomes of them to memory that nobody holds."""
+        if self._small:
+            self._errors[:5] = values
+            return
         before, self._carried = self._carried, self._memory.take()
         given = before[1] if values is before[0] else address(values)
         for place, first in zip(self._places_of_errors, (given, self._carried[1]), strict=True):
