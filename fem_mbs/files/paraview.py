@@ -12,7 +12,7 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
 from io import SEEK_CUR, FileIO
@@ -248,10 +248,18 @@ def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
 def to_hdf5(solution: Queries, path: FilePath) -> FilePath:
     """Write the states of a run as plain datasets; see :meth:`fem_mbs.Solution.to_hdf5`."""
     history, system, count = solution.history, solution.system, len(solution.t)
+    h5py = needed("h5py", "to_hdf5", "hdf5")
     try:
         with hdf5_file(path, "to_hdf5") as file:
             file.attrs.update({"format": "fem_mbs states", "fem_mbs_version": __version__})
-            file.attrs["nodes"] = [str(node.name) for node in system.nodes]
+            names: dict[str, Sequence[str]] = {"nodes": [str(node.name) for node in system.nodes]}
+            names |= {"groups": [node.group for node in system.nodes]}
+            names |= {"internal_variables": system.source.internal_variables, "multipliers": system.source.equations}
+            for what, texts in names.items():  # of many nodes, attributes do not have the room
+                encoded = [text.encode() for text in texts]
+                # of a fixed length: others are read back, which ends the process where the disk is full
+                kind = h5py.string_dtype("utf-8", max(map(len, encoded), default=1))
+                file[f"names/{what}"] = np.array(encoded, kind)
             file["t"] = solution.t
             own = {name: getattr(history, name) for name in ARRAYS} if not history.columns else {}
             for name, values in own.items():

@@ -274,9 +274,10 @@ class Solution(Queries):
     def to_hdf5(self, path: Path) -> FilePath:
         """Write the states to an HDF5 file for other programs; returns the path (needs h5py).
 
-        It has ``t`` (nt,) in s, the arrays of :class:`fem_mbs.State` under their names, each with the time as first
-        axis, and the names of the nodes as the attribute ``nodes``; of a run that has kept channels, these.
-        :func:`fem_mbs.load` reads what :meth:`save` writes.
+        It has ``t`` (nt,) in s and the arrays of :class:`fem_mbs.State` under their names, each with the time as first
+        axis; of a run that has kept channels, these. ``names`` has ``nodes`` and the ``groups`` of these, on which the
+        frames of velocities depend, ``internal_variables`` and ``multipliers``. :func:`fem_mbs.load` reads what
+        :meth:`save` writes.
 
         Raises
         ------

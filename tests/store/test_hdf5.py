@@ -29,12 +29,22 @@ def far() -> mbs.Model:
 def test_another_program_reads_the_states(stored: bool, model: mbs.Model, tmp_path: Path) -> None:
     run = mbs.simulate(model, 1.2, 0.01, store=tmp_path / "run" if stored else None)
     with h5py.File(run.to_hdf5(tmp_path / "states"), "r") as file:
-        assert np.array_equal(file["t"], run.t) and list(file.attrs["nodes"]) == [n.name for n in run.system.nodes]
+        assert np.array_equal(file["t"], run.t) and file["v"].shape[1] == len(file["names/groups"])
+        assert list(file["names/nodes"].asstr()) == [node.name for node in run.system.nodes]
+        assert len(file["names/multipliers"]) == run.system.m and len(file["names/internal_variables"]) == run.system.k
         for name in ARRAYS:
             own = getattr(run, "multipliers_all" if name == "multipliers" else name)
             assert np.array_equal(file[name], own), name
     with pytest.raises(mbs.StoreError, match="states.h5' is an HDF5 file.*mbs.load reads what simulate"):
         mbs.load(tmp_path / "states.h5")
+
+
+def test_many_nodes_have_names(tmp_path: Path) -> None:
+    model = mbs.Model()
+    for k in range(5000):
+        model.add(RigidBody(model.add_node((k, 0, 0), group="SE3"), 1.0, (1.0, 1.0, 1.0)))
+    with h5py.File(mbs.simulate(model, 0.02, 0.01).to_hdf5(tmp_path / "states"), "r") as file:
+        assert file["names/nodes"].asstr()[5000] == "node 5000" and file["names/groups"].asstr()[1] == "SE3"
 
 
 def test_channels_alone(tmp_path: Path) -> None:
