@@ -317,7 +317,7 @@ class Queries(Public):
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
-        """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
+        """Section forces ``(nt, m, 6)`` of a beam in section frames at its ``m`` stations, see ``Beam.stations``."""
         found = self._part(beam, "beam")
         if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")

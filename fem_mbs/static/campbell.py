@@ -45,7 +45,7 @@ ALIKE = 0.3
 """Likeness of the shapes of a mode at two speeds, below which it is another one."""
 STANDS = 1e-9
 """Angular velocity of axes, against that of the rotor, that is none."""
-REFINEMENTS, ACCURATE = 40, 1e-10
+REFINEMENTS, ACCURATE, SAME = 40, 1e-10, 1e-8
 MORE = 6
 """Modes that are asked for beside those wanted, as some do not swing."""
 ACROSS = 1e-9
@@ -307,16 +307,19 @@ class Campbell(Public):
     def critical(self, order: Positive = 1.0) -> Array:
         """Speeds ``(k,)`` at which a mode has ``order`` times the speed as its frequency, within those of the diagram.
 
-        Found by the equations at these speeds, not between points of the diagram; forward and backward ones.
+        Found by the equations at these speeds, not between points of the diagram; forward and backward ones. Of a mode
+        that is crossed twice between two speeds of the diagram neither is seen.
         """
         found = []
         for curve in self.curves:
-            rows = sorted(curve)
+            rows = sorted(curve, key=lambda row: self.speeds[row])
             for a, b in zip(rows, rows[1:], strict=False):
                 gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
                 if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:
                     found.append(self._root((curve[a], curve[b]), self.speeds[[a, b]], order))
-        return np.unique(np.round(found, 12)) if found else np.empty(0)
+        speeds = np.sort(found)
+        apart = np.diff(speeds, prepend=-np.inf) > SAME * np.abs(speeds).max(initial=0.0)
+        return speeds[apart]
 
     def _root(self, ends: tuple[Vibration, Vibration], between: Array, order: float) -> float:
         from scipy.optimize import brentq  # which takes long to import

@@ -176,8 +176,9 @@ def turning_rows(system: System, turning: Iterable[NodeOrName] | None, name: str
         rows[system.free.any(axis=1)] = True
     else:
         rows[[system.number(of_kind(system.find(node, label), Node, label)) for node in turning]] = True
-    if not rows.any():
-        raise ModelError(f"{label} names no nodes; by default all turn that the model does not hold")
+    if not system.free[rows].any():
+        what = "none but held nodes" if rows.any() else "no nodes"
+        raise ModelError(f"{label} names {what}; by default all turn that the model does not hold")
     return rows
 
 

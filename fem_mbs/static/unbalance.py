@@ -118,19 +118,23 @@ def _answer(linear: LinearModel, forces: Array, w: float) -> Array:
 def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
     """Forces ``(n, 3)`` of the elements of each batch against their last nodes, which move by ``d exp(i w t)``.
 
-    Elements without nodes, such as blocks of a controller, have none.
+    Forces in space: those at rest, in body components, turn with their nodes. Elements without nodes, such as blocks of
+    a controller, have none.
     """
     system, whole = linear.system, np.zeros(linear.system.N, complex)
     whole[system.free_rows] = d
     motion = system.motion(from_user(system, linear.state, "unbalance_response"))
     seen, result = TurnedModel(system, motion, np.zeros((system.n, 3))).at(0.0), []
-    for batch, (K, C, M), places in zip(system.batches, seen.of_cells, system.components, strict=False):
+    every = zip(system.batches, seen.of_cells, seen.forces, system.components, strict=False)
+    for batch, (K, C, M), force, places in every:
         if not batch.nodes.size:
             result.append(np.empty((0, 3)))
             continue
         last = 6 * batch.nodes.shape[1] - 6
         rows = (K + 1j * w * C - w**2 * M)[:, last : last + 3]
-        result.append(np.matvec(motion.R[batch.nodes[:, -1]], np.matvec(rows, whole[places])))
+        turn, still = whole[places][:, last + 3 : last + 6], force.sum(axis=1)[:, last : last + 3]
+        change = np.matvec(rows, whole[places]) + np.cross(turn, still)
+        result.append(np.matvec(motion.R[batch.nodes[:, -1]], change))
     return result
 
 
@@ -163,6 +167,8 @@ class UnbalanceResponse(Public):
         Complex, world frame: its size goes to the foundation.
         """
         owner = of_kind(self.system.find(bearing, label := "bearing_force: bearing"), Element, label)
+        if owner not in self.system.elements:
+            raise ModelError(f"{label}: {owner} is not in the model of this response")
         batch = next(k for k, own in enumerate(self.system.batches) if owner in own.owners)
         if not self.system.batches[batch].nodes.size:
             raise ModelError(f"{label} must be an element with nodes, received {owner}, which acts on none")

@@ -96,6 +96,10 @@ def test_a_rigid_rotor_has_its_closed_form() -> None:
     assert np.sort(last) == pytest.approx([29.405882, np.sqrt(2e3), np.sqrt(2e3), 362.739216], rel=1e-7)
     assert diagram.whirl[-1][np.argsort(last)[[0, 3]]] == pytest.approx([-1.0, 1.0], abs=1e-9)
     assert diagram.critical() == pytest.approx([np.sqrt(2e3), np.sqrt(4e3)], rel=1e-8)
+    mixed = mbs.campbell(rigid_rotor((1e4, 1e4)), [200.0, 0.0, 100.0, 100.0, 50.0], count=4)
+    assert mixed.critical() == pytest.approx([np.sqrt(2e3), np.sqrt(4e3)], rel=1e-8), "in whatever order of speeds"
+    with pytest.raises(mbs.ModelError, match="turning names none but held nodes"):
+        mbs.campbell(rigid_rotor((1e4, 1e4)), [50.0], turning=["ground"])
     assert "forward" in str(diagram)
     turns = diagram.shapes[-1, :, -1, 3:]
     y, z = turns[np.argsort(last)[0], 1:]
@@ -175,6 +179,24 @@ def test_unbalance_of_a_rotor_of_four_coordinates(speed: float) -> None:
     for x, (K, C) in bearings.items():
         borne = (np.array(K) + 1j * w * np.array(C)) @ motion(x) @ whirl
         assert response.bearing_force(held[x])[0, 1:] == pytest.approx(borne, rel=1e-9)
+
+
+def test_forces_of_bearings_under_weight_are_the_change_of_momentum() -> None:
+    """What a bearing bears at rest turns with the shaft: of unlike bearings, between which the disc sags and tilts."""
+    model = mbs.Model(gravity=(0, 0, -500.0))
+    disc = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(disc, 12.0, (0.5, 0.3, 0.3)))
+    held = [
+        model.add(Bearing(model.ground, disc, X, k, (300.0, 100.0), point=(x, 0, 0), across=(0, 1, 0)))
+        for x, k in ((-0.3, (1e5, 7e4)), (0.5, (8e4, 5e4)))
+    ]
+    response = mbs.unbalance_response(model, [50.0, 120.0], {"disc": 1e-3})
+    momentum = 12.0 * response.displacement("disc") + 1e-3 * (response.across - 1j * response.other)
+    borne = sum(response.bearing_force(each) for each in held)
+    expected = response.speeds[:, None] ** 2 * momentum
+    np.testing.assert_allclose(borne[:, 1:], expected[:, 1:], rtol=1e-10)
+    with pytest.raises(mbs.ModelError, match="is not in the model of this response"):
+        response.bearing_force(rigid_rotor((1e4, 1e4)).elements[-1])
 
 
 def test_cross_coupling_is_unstable_beyond_the_damping() -> None:
