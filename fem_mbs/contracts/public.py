@@ -246,7 +246,8 @@ class Public:
             except AttributeError as error:
                 if name.startswith("_") or error.name != name or error.obj is not self:
                     raise
-                if made := vars(self).get(MADE):  # what the constructor takes can be read as it was given
+                # what the constructor takes can be read as it was given; states have slots alone
+                if type(self).__dictoffset__ and (made := vars(self).get(MADE)):
                     (bound := made.of(self)).apply_defaults()
                     if name in bound.arguments:
                         return bound.arguments[name]
