@@ -317,8 +317,12 @@ def _correction(
 
 
 def _contracts(report: Report, size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
-    """Whether the last correction took enough of the residual away to keep its matrix."""
-    limits = [max(SLOW * own, tolerance) for own, tolerance in zip(before, tolerances, strict=True)]
+    """Whether the last correction took enough of the residual away to keep its matrix.
+
+    A first one, from a good guess, leaves more of it than those after it: it only has to take something away.
+    """
+    most = (1.0, SLOW)[report.iterations > 1]
+    limits = [max(most * own, tolerance) for own, tolerance in zip(before, tolerances, strict=True)]
     return not report.iterations or size[0] <= limits[0] and size[1] <= limits[1]
 
 
