@@ -158,7 +158,7 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
     moved, faster = errors[0] + late * v, errors[1] + late * a
     speed = float(np.abs(system.weight * v).max()) + TINY
     least, most = np.array(SHAKEN) / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)
-    share = min(max(1.0, least), most)
+    share = float(np.clip(1.0, least, most))
     if not share > TINY:  # in a motion that leads anywhere they have grown beyond all numbers
         return errors
     moved, faster = share * moved, share * faster
