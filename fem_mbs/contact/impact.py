@@ -31,8 +31,10 @@ from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import System
 
 CORRECTIONS = 12
-SHAKEN = 1e-6, 1e-2
-"""Shares of the extent, or of velocities, for differences: at least, and at most."""
+SHAKEN = 1e-6
+"""Share of the extent, or of velocities, for differences."""
+MOST = 2.0
+"""Errors of velocities over the largest velocity before an impact, which no motion beside exceeds by more."""
 ACTS = 1e-6
 """Reaction over the largest that a push along a contact has."""
 NO_GAIN, HALVINGS = 1e-10, 32
@@ -142,10 +144,10 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
     """What an impact makes of errors ``(5, N)`` of configuration and velocities; of accelerations none are known.
 
     A motion that is off by ``e`` and ``e_v`` meets later, by the error of the gap over the rate at which it closes.
-    There the impact makes of ``v + e_v + late v'`` what its laws say, by a difference; up to then the motion goes on as
-    before it, from then on as after it. The difference is that to the motion beside as it is, if this is neither lost
-    in rounding nor far away: what is hit or slides in one and not in the other makes a jump, whose derivative has no
-    bound.
+    There the impact makes of ``v + e_v + late v'`` what its laws say, whose derivative along this is that of a
+    difference; up to then the motion goes on as before it, from then on as after it. What is hit or slides in one
+    motion and not in that beside makes a jump, whose derivative has no bound: velocities differ by no more than their
+    size then.
     """
     contacts, result = touching.contacts, np.zeros_like(errors)
     system = contacts.open
@@ -157,8 +159,7 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
         late = -gaps[closing.argmin()] / closing.min()
     moved, faster = errors[0] + late * v, errors[1] + late * a
     speed = float(np.abs(system.weight * v).max()) + TINY
-    least, most = np.array(SHAKEN) / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)
-    share = float(np.clip(1.0, least, most))
+    share = SHAKEN / (float(np.abs(system.weight * [moved, faster / speed]).max()) + TINY)
     if not share > TINY:  # in a motion that leads anywhere they have grown beyond all numbers
         return errors
     moved, faster = share * moved, share * faster
@@ -172,6 +173,7 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
         return errors
     result[0] = errors[0] + late * (v - v_after)
     result[1] = (_rates(contacts.without(beside))[0] - v_after) / share - late * a_after
+    result[1] *= min(1.0, MOST * speed / (float(np.abs(system.weight * result[1]).max()) + TINY))
     return result
 
 
