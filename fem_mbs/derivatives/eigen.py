@@ -38,6 +38,18 @@ AT_REST, ROUNDING = 1e-8, np.finfo(float).eps / STEP
 ROUNDED, FELT = 0.03, 1e-5
 """Where rounding, estimated some times too large, is told: over a derivative, and over an eigenvalue."""
 
+INCOMPLETE = (
+    "there are more modes with this eigenvalue, ask for a larger count, or the motion is just where it ceases to swing"
+)
+BRANCHES = (
+    "derivatives of these are those of its branches, by size, and only their sum is smooth; the modes themselves have "
+    "none"
+)
+DOUBTFUL = (
+    "may be off by hundredths and more, by rounding: they are small beside those of stiff parts that hardly deform in "
+    "it; compare them with differences over larger changes"
+)
+
 Matrices: TypeAlias = list[csc_array]
 
 
@@ -184,26 +196,16 @@ def _rates(
             continue
         solver = _bordered(_at(matrices, s), _at(matrices, s, 1), X, ONE * abs(s))
         if solver is None:
-            notes.append(
-                f"no derivatives of mode {named}: there are more modes with this eigenvalue, ask for a larger count, "
-                "or the motion is just where it ceases to swing"
-            )
+            notes.append(f"no derivatives of mode {named}: {INCOMPLETE}")
             continue
         if len(group) > 1:
-            notes.append(
-                f"modes {named} have one eigenvalue: derivatives of these are those of its branches, by size, and only "
-                "their sum is smooth; the modes themselves have none"
-            )
-        unit = np.eye(len(x) + len(group))[:, len(x) :].astype(solver.U.dtype)
-        full, left = solver.solve(unit)[: len(x)], solver.solve(unit, trans="H")[: len(x)]
-        full = full * np.vecdot(X.T, X.T).real  # the border has them as they are scaled
-        slope = _at(matrices, s, 1) @ full
-        inner = np.linalg.inv(left.conj().T @ slope)
+            notes.append(f"modes {named} have one eigenvalue: {BRANCHES}")
+        full, slope, dual = _eigenspace(solver, matrices, s, X)
         rounded = []
         for own, rate, variation in zip(changes, rates, variations, strict=True):
             force = _at(own, s) @ full
-            parts = np.linalg.eigvals(-inner @ (left.conj().T @ force))
-            doubt = _rounding(matrices, own, s, left @ inner.conj().T, full) / variation.step
+            parts = np.linalg.eigvals(-dual.conj().T @ force)
+            doubt = _rounding(matrices, own, s, dual, full) / variation.step
             if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
                 rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
@@ -212,12 +214,17 @@ def _rates(
                 d = solver.solve(pushed)[:n] / weight
                 rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
         if rounded:
-            notes.append(
-                f"derivatives of mode {named} against {', '.join(rounded)} may be off by hundredths and more, by "
-                "rounding: they are small beside those of stiff parts that hardly deform in it; compare them with "
-                "differences over larger changes"
-            )
+            notes.append(f"derivatives of mode {named} against {', '.join(rounded)} {DOUBTFUL}")
     return rates, notes
+
+
+def _eigenspace(solver: splu, matrices: Matrices, s: Any, X: Array) -> tuple[Array, Array, Array]:
+    """Modes of an eigenvalue, the slope of its matrix times these, and left modes, of which that is the unit matrix."""
+    unit = np.eye(len(X) + X.shape[1])[:, len(X) :].astype(solver.U.dtype)
+    full, left = solver.solve(unit)[: len(X)], solver.solve(unit, trans="H")[: len(X)]
+    full = full * np.vecdot(X.T, X.T).real  # the border has them as they are scaled
+    slope = _at(matrices, s, 1) @ full
+    return full, slope, left @ np.linalg.inv(left.conj().T @ slope).conj().T
 
 
 def _comparable(system: System, parts: Matrices) -> Matrices:
