@@ -25,6 +25,9 @@ from fem_mbs.system.system import System
 LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
+SHARE = 1e-7
+"""Of the largest diagonal so far, in what pivots are measured by: what has next to no inertia, as the rotation of a point
+mass on a joint, is beside others of rounding, however small it is."""
 AHEAD = 40
 """So many columns before they are needed a solution asks for them: large matrices come from far."""
 B = 4
@@ -58,8 +61,8 @@ def functions(width: int) -> dict[str, str]:
 def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
     """Columns from ``begin`` on; the others are done, and all that these are coupled with are there.
 
-    ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which those of all
-    subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns have of each
+    ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which a share of the largest
+    and those of all subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns have of each
     other, a lower and an upper triangle, is replaced by the inverses of these: solutions then do not wait for one
     column after the other.
     """
@@ -67,7 +70,8 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
     rows = [text(f"alloca [{W} x double], align 64") for _ in range(2)]
     for row in rows:
         text.do(f"store [{W} x double] zeroinitializer, ptr {row}")
-    lost, first = text("alloca double"), text("icmp eq i64 %begin, 0")
+    lost, largest, first = text("alloca double"), text("alloca double"), text("icmp eq i64 %begin, 0")
+    text.store("0.0", largest, 0)
     before = text(f"select i1 {first}, double 0.0, double {text.load('%seen', 0)}")
     text.store(before, lost, 0)
     with text.where(text("icmp ult i64 %begin, %n")):
@@ -75,11 +79,11 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
             text.store("1.0", "%lu", text.plus(text.times("%n", ld), W))
         with text.where(first), text.loop(0, W) as (k, _):
             diagonal = text.plus(text.times(k, ld), W)
-            text.store(_size(text, text.load("%lu", diagonal)), "%seen", k)
+            text.store(_measure(text, text.load("%lu", diagonal), largest), "%seen", k)
         with text.loop("%begin", "%n", step=2) as (j, _):
             column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
             for ahead in (W, W + 1):
-                text.store(_size(text, text.load(column, ahead * ld + W)), mine, ahead)
+                text.store(_measure(text, text.load(column, ahead * ld + W), largest), mine, ahead)
             pivots, below = _eliminate(text, W, max(width, 2), column, rows)
             _sum_up(text, text.at(mine, 1), below[0], rows[0])
             for row_of, pivot in enumerate(pivots):
@@ -137,6 +141,15 @@ def _eliminate(
 
 def _size(text: Text, value: str, kind: str = "double") -> str:
     return text.call(kind, f"llvm.fabs.{'f64' if kind == 'double' else f'v{text.lanes}f64'}", (kind, value))
+
+
+def _measure(text: Text, diagonal: str, largest: str) -> str:
+    """The size of a diagonal and a share of the largest, which is kept; nothing of multipliers, which have none."""
+    size = _size(text, diagonal)
+    most = text.call("double", "llvm.maxnum.f64", ("double", size), ("double", text.load(largest, 0)))
+    text.store(most, largest, 0)
+    both = text.sum([size, text(f"fmul double {most}, {SHARE:.1e}")])
+    return text(f"select i1 {text(f'fcmp oeq double {size}, 0.0')}, double 0.0, double {both}")
 
 
 def _scaled(text: Text, column: str, pivot: str, values: Sequence[str]) -> list[str]:
