@@ -218,7 +218,7 @@ class Surface(Shape):
             raise ModelError(
                 f"Surface: mesh must have points of three finite coordinates, received {shown(mesh.points)}"
             )
-        blocks = {kind: _of_kind(mesh, kind, len(points)) for kind in CORNERS}
+        blocks = {kind: _of_kind(mesh, kind) for kind in CORNERS}
         cells = [(kind, block) for kind, block in blocks.items() if len(block)]
         if not cells:
             types = ", ".join(sorted({str(block.type) for block in mesh.cells})) or "nothing"
@@ -235,11 +235,8 @@ class Surface(Shape):
         return Faces(self.placed(self.points), self.cells)
 
 
-def _of_kind(mesh: Any, kind: str, count: int) -> IntArray:
+def _of_kind(mesh: Any, kind: str) -> IntArray:
     """Corners ``(n, p)`` of the cells of one kind, whatever their order."""
     p = CORNERS[kind]
     found = [np.asarray(block.data)[:, :p] for block in mesh.cells if str(block.type).rstrip("0123456789") == kind]
-    result = np.concatenate([np.empty((0, p), np.intp), *found]).astype(np.intp)
-    if len(result) and not (0 <= result.min() and result.max() < count):
-        raise ModelError(f"Surface: mesh has a {kind} with a point that is not among its {count} points")
-    return result
+    return np.concatenate([np.empty((0, p), np.intp), *found]).astype(np.intp)

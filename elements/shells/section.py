@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import block_diag
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, number, shaped, shown, symmetric
@@ -196,7 +195,9 @@ class ShellSection(Public):
 
 
 def _law(A: Array, B: Array, D: Array, S: Array) -> Array:
-    return block_diag(np.block([[A, B], [B.T, D]]), S)
+    law = np.zeros((8, 8))
+    law[:6, :6], law[6:, 6:] = np.block([[A, B], [B.T, D]]), S
+    return law
 
 
 def _layered(plies: list[tuple[float, float]], C: Array, shear: Array, rho: float) -> ShellSection:

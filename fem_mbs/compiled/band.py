@@ -26,8 +26,8 @@ LEAST = 1e-11
 """Smallest pivots against the sum of the sizes of all that made them: stiff parts have such beside their inertia, and a
 correction is off by some 1e-5 of itself then."""
 SHARE = 1e-7
-"""Of the largest diagonal so far, in what pivots are measured by: what has next to no inertia, as the rotation of a point
-mass on a joint, is beside others of rounding, however small it is."""
+"""Of the largest diagonal so far, in what pivots are measured by: what has next to no inertia, as the rotation of a
+point mass on a joint, is rounding beside others, however small it is."""
 AHEAD = 40
 """So many columns before they are needed a solution asks for them: large matrices come from far."""
 B = 4
@@ -62,9 +62,9 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
     """Columns from ``begin`` on; the others are done, and all that these are coupled with are there.
 
     ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which a share of the largest
-    and those of all subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns have of each
-    other, a lower and an upper triangle, is replaced by the inverses of these: solutions then do not wait for one
-    column after the other.
+    and those of all subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns
+    have of each other, a lower and an upper triangle, is replaced by the inverses of these: solutions then do not wait
+    for one column after the other.
     """
     ld = 2 * W + 1
     rows = [text(f"alloca [{W} x double], align 64") for _ in range(2)]
@@ -77,9 +77,10 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
     with text.where(text("icmp ult i64 %begin, %n")):
         with text.where(text("trunc i64 %n to i1")):  # the last of an odd number has a column of the identity beside it
             text.store("1.0", "%lu", text.plus(text.times("%n", ld), W))
-        with text.where(first), text.loop(0, W) as (k, _):
-            diagonal = text.plus(text.times(k, ld), W)
-            text.store(_measure(text, text.load("%lu", diagonal), largest), "%seen", k)
+        for _ in range(2):  # once to know the largest
+            with text.where(first), text.loop(0, W) as (k, _):
+                diagonal = text.plus(text.times(k, ld), W)
+                text.store(_measure(text, text.load("%lu", diagonal), largest), "%seen", k)
         with text.loop("%begin", "%n", step=2) as (j, _):
             column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
             for ahead in (W, W + 1):

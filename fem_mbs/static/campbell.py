@@ -248,7 +248,9 @@ def campbell(
     """
     rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
     vibrations = partial(rotor.vibrations, damped=damped, floquet=floquet)
-    return Campbell(given, _curves([vibrations(float(speed), count) for speed in given]), vibrations)
+    order = np.argsort(given, kind="stable")  # modes are like those at speeds beside
+    curves = _curves([vibrations(float(speed), count) for speed in given[order]])
+    return Campbell(given, tuple({int(order[k]): own for k, own in curve.items()} for curve in curves), vibrations)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,7 +314,7 @@ class Campbell(Public):
         """
         found = []
         for curve in self.curves:
-            rows = sorted(curve, key=lambda row: self.speeds[row])
+            rows = list(curve)
             for a, b in zip(rows, rows[1:], strict=False):
                 gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
                 if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:

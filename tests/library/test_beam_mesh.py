@@ -394,11 +394,11 @@ CASES: dict[str, tuple[Callable[[mbs.Model], Any], str]] = {
     ),
     "points that are not there": (
         lambda m: beams_from_mesh(m, line_mesh(lines=[(0, 1), (1, 7)]), PLAIN, ignore_loose=True),
-        "lines join points 0 to 7, but the mesh has points 0 to 6",
+        "a cell of the type line has point 7, and the mesh 7 points, counted from 0",
     ),
     "point not finite": (
         lambda m: beams_from_mesh(m, line_mesh(NOT_A_NUMBER, [(0, 1), (1, 2)]), PLAIN),
-        "point 2 must be finite, received [ 2. nan  0.]",
+        "point 2 of the mesh must be finite, received [ 2. nan  0.]",
     ),
     "one coordinate": (
         lambda m: beams_from_mesh(m, line_mesh(np.ones((3, 1)), [(0, 1)]), PLAIN),

@@ -90,6 +90,7 @@ def test_text_has_all_digits(run: mbs.Solution, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tables_have_the_same_numbers(run: mbs.Solution) -> None:
     frame, data = run.to_pandas(NAMES), run.to_xarray(NAMES)
+    assert run.to_pandas("arm.position").equals(run.to_pandas(["arm.position"]))
     assert list(frame.columns[:4]) == ["arm.position.x", "arm.position.y", "arm.position.z", "motor.reaction.force.x"]
     assert frame.attrs["units"]["motor.reaction.moment.z"] == "N m" and frame.index.name == "t"
     assert np.array_equal(frame["arm.position.z"], run.channel("arm.position.z"))
