@@ -199,7 +199,7 @@ class GeneralizedAlpha(Method):
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
-            if len(guess.Z):
+            if len(guess.Z) and equations.smooth:
                 unknown = unknown._replace(Z=guess.Z, guessed=1.0)
             try:
                 solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)

@@ -173,6 +173,8 @@ class StepEquations:
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+    smooth: ClassVar[bool] = True
+    """Whether ``Z`` goes on as in the last steps: not where contacts stick, slip and part."""
     further: ClassVar[tuple[str, ...]] = ()
     """Unknowns (N,) beside the increment, by their names, of which the first guess is zero."""
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -132,6 +132,8 @@ class ContactLinearization:
 class ContactEquations(StabilizedEquations):
     """The equations of one step; forces of contacts ``(3k,)`` follow the multipliers of the joints."""
 
+    smooth: ClassVar[bool] = False
+
     def __init__(self, plain: StepEquations, touching: Touching) -> None:
         super().__init__(plain.system, plain.state, plain.h, plain.formulas, plain.chart, plain.matrix)
         self.touching = touching
@@ -211,8 +213,8 @@ class ContactEquations(StabilizedEquations):
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
             missed = of_joints * (gradient_product(system, lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
-            # directions of Z are those of contacts that push: it is found anew, and so is a guess
-            anew = unknown.guessed or ((residual.P[:, 0] > 0.0) & ~pushes).any()
+            # directions of Z are those of contacts that push: it is found anew
+            anew = ((residual.P[:, 0] > 0.0) & ~pushes).any()
             back, rates = self._taken_back(lin.first or lin, anew * unknown.Z)
             missed = missed - (of_joints != 0.0) * gradient_product(system, residual.evaluation.gradients, rates)
             opens = opens - (residual.G @ rates)[::3][pushes]
