@@ -65,6 +65,8 @@ def exists(name: str) -> bool:
     """Whether a dotted name is a module, or something in it; of a class, what its objects alone have is not known."""
     parts = ["fem_mbs", *name.split(".")[1:]]
     length = max(k for k in range(1, len(parts) + 1) if ".".join(parts[:k]) in MODULES)
+    if length == len(parts):  # which may need a package that is not there
+        return True
     found: object = importlib.import_module(".".join(parts[:length]))
     for part in parts[length:]:
         if part not in (vars(found) if inspect.ismodule(found) else dir(found)):

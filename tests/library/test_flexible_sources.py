@@ -149,7 +149,11 @@ def test_cells_of_points_that_are_not_there_are_refused() -> None:
     own = mesh("tetra")
     points, cells = own.points, own.cells[0].data  # type: ignore[attr-defined]
     for given, rows, why in (
-        (np.where(np.arange(len(points))[:, None] == 4, np.nan, points), cells, "point 4 of the mesh, .* is at .nan"),
+        (
+            np.where(np.arange(len(points))[:, None] == 4, np.nan, points),
+            cells,
+            "point 4 of the mesh must be finite, received .nan",
+        ),
         (points[:, :2], cells, "must have three coordinates"),
         (points, np.where(cells == 3, -1, cells), "type tetra has point -1, and the mesh"),
         (points, cells + 1, f"has point {len(points)}, and the mesh {len(points)} points"),
