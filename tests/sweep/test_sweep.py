@@ -7,6 +7,7 @@ import json
 import linecache
 import logging
 import multiprocessing
+import os
 import pickle
 import signal
 import subprocess
@@ -60,7 +61,7 @@ def check_all(executor: Executor, expected: list[dict[str, Any]]) -> None:
     rows = mbs.sweep(studies.turned, LENGTHS, executor)
     assert plain(rows) == expected
     there = mbs.sweep(studies.where, NUMBERS, executor)
-    assert len({row["process"] for row in there}) == 2
+    assert os.getpid() not in {row["process"] for row in there}  # how many take part is up to the executor
     assert {row["threads"] for row in there} == {1}
     # models, laws of time and solutions travel, there and back
     model, bob = studies.build(1.5)
