@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, kron
+from scipy.sparse import block_array, csr_array, kron
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import so3
@@ -180,9 +180,12 @@ def fields(T: Array, dofs: IntArray, n: int) -> tuple[Array, Array | None]:
     return every[:, :3], every[:, 3:] if (dofs[:, 1] > 2).any() else None
 
 
-def masses(M: csr_array, dofs: IntArray, points: Array) -> tuple[csr_array, csr_array | None, Array]:
-    """Masses between nodes, ``E = tr J/2 I - J`` of rotary inertia between nodes, and the mass centre."""
-    n = len(points)
+def masses(M: csr_array, dofs: IntArray, n: int) -> csr_array:
+    """Masses between ``n`` nodes; and, where they turn, of triads there, (4n, 4n).
+
+    A mass off its node, at ``s`` of the triad ``N``, has the moment ``m N s``, which couples displacements and
+    rotations by ``-m skew(s)``; ``tr J/2 I - J`` of rotary inertia is that between two triads.
+    """
     rows = np.full((n, 6), -1)
     rows[dofs[:, 0], dofs[:, 1]] = np.arange(len(dofs))
     if (rows[:, :3] < 0).any() and (rows[:, :3] >= 0).any(axis=1).any():
@@ -191,31 +194,46 @@ def masses(M: csr_array, dofs: IntArray, points: Array) -> tuple[csr_array, csr_
             f"Reduction: node {node} has not all of its three displacements in dofs: it is held; give the free body"
         )
     m = csr_array(sum(M[rows[:, a]][:, rows[:, a]] for a in range(3)) / 3.0)
-    mass = np.asarray(m.sum(axis=1)).ravel()
-    if not mass.sum() > 0.0:
-        raise ModelError(f"Reduction: mass must be positive in sum, received {mass.sum():.6g} kg")
-    center = mass @ points / mass.sum()
+    if not m.sum() > 0.0:
+        raise ModelError(f"Reduction: mass must be positive in sum, received {m.sum():.6g} kg")
     turning = np.flatnonzero((rows[:, 3:] >= 0).all(axis=1))
     if not len(turning):
-        return m, None, center
-    J = M[rows[turning, 3:].ravel()][:, rows[turning, 3:].ravel()]
+        return m
+    of_turns = M[:, rows[turning, 3:].ravel()]
+    J, B = of_turns[rows[turning, 3:].ravel()], of_turns[rows[:, :3].ravel()]
     trace = sum(J[a::3][:, a::3] for a in range(3))
     spread = csr_array((np.ones(len(turning)), (np.arange(len(turning)), turning)), (len(turning), n))
-    E = kron(0.5 * trace, np.eye(3)) - J
-    wide = kron(spread, np.eye(3))
-    return m, csr_array(wide.T @ E @ wide), center
+    wide, E = kron(spread, np.eye(3)), kron(0.5 * trace, np.eye(3)) - J
+    C = sum(
+        kron(0.5 * (B[b::3][:, c::3] - B[c::3][:, b::3]), so3.IDENTITY[a : a + 1])
+        for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    )
+    return csr_array(block_array([[m, C @ wide], [(C @ wide).T, wide.T @ E @ wide]]))
 
 
-def moments_of(m: csr_array, E: csr_array | None, X: Array, Y: Array, theta: Array | None) -> Array:
+def moments_of(mass: csr_array, X: Array, Y: Array, theta: Array | None) -> Array:
     """Of ``1`` and all ``Psi_ja``, ``(4 + 3K, 4 + 3K)``."""
     n, K = len(X), Y.shape[2]
     F = np.concatenate([np.ones((n, 1)), X, Y.swapaxes(1, 2).reshape(n, 3 * K)], axis=1)
-    result = F.T @ (m @ F)
-    if E is not None and theta is not None:
-        # a triad at each node, of which J is the inertia: N_0 = I, N_j = skew(theta_j)
+    if len(F) < mass.shape[0] and theta is not None:
+        # a triad at each node: N_0 = I, N_j = skew(theta_j)
         N = np.concatenate([np.broadcast_to(np.eye(3), (n, 1, 3, 3)), so3.skew(theta.swapaxes(1, 2))], axis=1)
         flat = N.transpose(0, 3, 1, 2).reshape(3 * n, 3 * (K + 1))
-        result[1:, 1:] += flat.T @ (E @ flat)
+        F = np.concatenate([F, np.pad(flat, ((0, 0), (1, 0)))])
+    return symmetric(F.T @ (mass @ F))
+
+
+def with_momenta(moments: Array, momenta: Array) -> Array:
+    """Moments of which rigid motions and all ``Psi_j`` have these ``momenta`` (6, 6 + K) about the mass centre.
+
+    Mass between displacements and rotations, as of consistent beams, belongs to no field, but has momentum.
+    """
+    result, J, K = moments.copy(), momenta[3:, 3:6], momenta.shape[1] - 6
+    result[0, 1:4], result[0, 4:] = 0.0, momenta[:3, 6:].T.ravel()
+    result[1:4, 1:4] = 0.5 * np.trace(J) * np.eye(3) - J
+    places = result[4:, 1:4].reshape(K, 3, 3)  # int Psi_j X^T, whose axial vectors are half the moments of momentum
+    places += so3.skew(0.5 * momenta[3:, 6:].T - so3.axial(places))
+    result[1:, 0], result[1:4, 4:] = result[0, 1:], result[4:, 1:4].T
     return symmetric(result)
 
 

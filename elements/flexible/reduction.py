@@ -24,6 +24,7 @@ from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, na
 from fem_mbs.elements.flexible import matrices
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky
+from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.free_mesh import UNITS, FreeMesh, Loads, nodal_forces, reduced_load, square
 from fem_mbs.elements.flexible.inertia import (
     fields,
@@ -33,6 +34,7 @@ from fem_mbs.elements.flexible.inertia import (
     moments_of,
     rigid_coordinates,
     symmetric,
+    with_momenta,
 )
 from fem_mbs.elements.flexible.interfaces import (
     AttachedInterface,
@@ -48,6 +50,7 @@ from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
 
 LOG = logging.getLogger("fem_mbs")
 METHODS = ("craig-bampton", "guyan", "free")
@@ -257,13 +260,20 @@ class Reduction(Public):
 
     def _inertia(self, free: FreeMesh, given: Sequence[AttachedInterface], T: Array) -> tuple[Array, Array]:
         """Nodes ``X`` (n, 3) from the reference point and shapes ``Y`` (n, 3, K); and their moments over the mass."""
-        m, E, self.center = masses(free.M, free.dofs, free.points)
+        mass = masses(free.M, free.dofs, len(free.points))
+        # a unit velocity has the moment of momentum m skew(center)
+        momenta = free.rigid.T @ (free.M @ free.rigid)
+        self.center = free.points.mean(axis=0) + so3.axial(momenta[3:, :3]) / momenta[0, 0]
         X, (Y, theta) = free.points - self.center, fields(T, free.dofs, len(free.points))
         self.frame, self.size = "mean", float(np.ptp(free.points, axis=0).max())
         self.names = tuple(own.name for own in given)
         self.places = np.array([own.point for own in given]) - self.center
-        self.moments = moments_of(m, E, X, Y, theta)
-        whole = T.T @ (free.M @ T)
+        R = carried(X)[free.dofs[:, 0], free.dofs[:, 1]]
+        moving = free.M @ np.concatenate([R, T], axis=1)
+        self.moments, whole = (
+            with_momenta(moments_of(mass, X, Y, theta), R.T @ moving),
+            T.T @ moving[:, 6:],
+        )
         self.rest = symmetric(whole - mass_of(self.moments))
         if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
             self.rest = np.zeros_like(self.rest)

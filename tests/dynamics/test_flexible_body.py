@@ -16,6 +16,8 @@ from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    Beam,
+    BeamSection,
     FlexibleBody,
     Force,
     Gravity,
@@ -134,6 +136,45 @@ def test_millimetres_and_tonnes_are_metres_and_kilograms() -> None:
     mm = Reduction(1e3 * points, 1e-3 * K, 1e-3 * M, {"a": Interface.average(1e3 * box)}, modes=3, units="mm-t-s")
     assert mm.frequencies == pytest.approx(si.frequencies, rel=1e-9)
     assert mm.inertia == pytest.approx(si.inertia, rel=1e-9)
+
+
+def test_masses_off_their_nodes_are_where_they_are() -> None:
+    """Of a part, and of consistent beams, mass couples displacements and rotations: center, weight, frequencies."""
+    part = mbs.Model()
+    section = BeamSection.rectangle(0.05, 0.03, E=210e9, nu=0.3, rho=7850.0).shifted(0.1, 0.05)
+    beam = Beam.line(part, (0, 0, 0), (1, 0, 0), section, elements=2, y_axis=(0, 1, 0))
+    part.add(RigidBody(beam.nodes[-1], 3.0, (0.1, 0.2, 0.3), (0.1, 0.2, -0.3)))
+    ends = {name: Interface.rigid(beam.nodes[k].name) for name, k in (("a", 0), ("b", -1))}
+    body = Reduction.model(mbs.linearize(part), ends, modes=6)
+    assert body.center == pytest.approx((11.775 * np.array((0.5, 0.1, 0.05)) + 3 * np.array((1.1, 0.2, -0.3))) / 14.775)
+    assert not list(body.doubts())
+    part.fix(beam.nodes[0], rotation=True)
+    assert of_held(body)[:12] == pytest.approx(mbs.modes(part, 12).frequencies, rel=1e-8)
+
+    bend = np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]]) / 420
+    stiff = np.array([[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4.0]])
+    K, M, turns = np.zeros((18, 18)), np.zeros((18, 18)), np.array([1, -1, 1, -1])
+    for first, scale in ((0, 1.0), (6, 0.3)):  # two elements of 1 m, one of them lighter and softer
+        for rows, sign in (((1, 5, 7, 11), np.ones(4)), ((2, 4, 8, 10), turns)):
+            place = np.ix_(np.add(rows, first), np.add(rows, first))
+            K[place] += scale * stiff * np.outer(sign, sign)
+            M[place] += scale * bend * np.outer(sign, sign)
+        for rows in ((0, 6), (3, 9)):
+            place = np.ix_(np.add(rows, first), np.add(rows, first))
+            K[place] += scale * np.array([[1e3, -1e3], [-1e3, 1e3]])
+            M[place] += scale * np.array([[2, 1], [1, 2]]) / 6
+    points, dofs = np.arange(3.0)[:, None] * (1, 0, 0), [(k, a) for k in range(3) for a in range(1, 7)]
+    rod = Reduction(points, K, M, {"a": Interface.rigid([0]), "b": Interface.rigid([2])}, dofs=dofs, modes=6)
+    assert rod.center == pytest.approx(((0.5 + 0.3 * 1.5) / 1.3, 0, 0))
+    whole = np.sqrt(eigh(K[6:, 6:], M[6:, 6:], eigvals_only=True)) / (2 * np.pi)
+    assert of_held(rod) == pytest.approx(whole, rel=1e-8)
+
+
+def of_held(body: Reduction) -> np.ndarray:
+    """Frequencies in Hz with its interface a held, all but where modes end."""
+    model = mbs.Model()
+    model.fix(model.add(FlexibleBody.place(model, body)).node("a"), rotation=True)
+    return mbs.modes(model, 12).frequencies
 
 
 def test_a_file_keeps_it_to_the_bit(tmp_path: Path) -> None:

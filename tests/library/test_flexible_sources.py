@@ -570,8 +570,8 @@ def test_masses_on_a_line_have_no_mean_frame() -> None:
     """They do not tell how they turn about it."""
     places = np.array([[-1.0, 0, 0], [1, 0, 0]])
     Y = np.einsum("ij,ak->ijak", np.eye(2), np.eye(3, 6)).transpose(0, 2, 1, 3).reshape(2, 3, 12)
-    moments = moments_of(csr_array(np.eye(2)), None, places, Y, None)
-    np.testing.assert_array_equal(moments_of(csr_array(np.eye(2)), None, places, Y, Y), moments)  # nor do their turns
+    moments = moments_of(csr_array(np.eye(2)), places, Y, None)
+    np.testing.assert_array_equal(moments_of(csr_array(np.eye(2)), places, Y, Y), moments)  # nor do their turns
     with pytest.raises(mbs.ModelError, match="nothing of its mass turns with it about a line"):
         mean_frame(moments, places, 2.0)
 
