@@ -21,7 +21,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import refuse_corners
 from fem_mbs.elements.contact.contact import Contact
-from fem_mbs.elements.contact.shapes import Capsule, half_axis, middle, radius_of, reach
+from fem_mbs.elements.contact.shapes import Capsule, reach, segment
 from fem_mbs.elements.contact.tubes import Curve, Tubes
 from fem_mbs.elements.shapes import Ball
 from fem_mbs.errors import ModelError
@@ -97,17 +97,10 @@ class BeamContact(Contact):
                 raise ModelError(f"{label}: give the Ball or Capsule of {other}, and no other_radius")
             placed = shape.on(other)
             self.placed, nodes = (Placed(other, placed),), (other,)
-            half, center = half_axis(placed), middle(placed)
-            b = Curve(
-                np.array([[center - half, center + half]]),
-                np.array([2 * [2.0 * half]]),
-                np.zeros((1, 2, 3)),
-                np.array(False),
-            )
-            self.radii, self.reach = (
-                (thick, radius_of(placed)),
-                np.array([[np.inf, thick + radius_of(placed) + reach(placed)]]),
-            )
+            own = segment(placed)
+            b = Curve(own.ends.center[None], np.array([2 * [2.0 * own.half[0]]]), np.zeros((1, 2, 3)), np.array(False))
+            self.radii = thick, float(own.radius[0])
+            self.reach = np.array([[np.inf, sum(self.radii) + reach(placed)]])
         for node in nodes:
             if node in beam.nodes:
                 raise ModelError(

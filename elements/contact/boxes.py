@@ -15,116 +15,84 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.elements.contact.pairs import (
     TINY,
+    HalfSpace,
     Nearest,
-    SegmentData,
-    across,
+    Points,
+    Round,
+    Segment,
     clamped,
+    cross,
     dot,
-    joined,
     length,
+    plane_points,
     segments,
-    swapped,
-    turned,
 )
 
 ROUNDING, FEET = 0.005, 0.95
 """Height of the faces in their middle, and where they stand, against the radius."""
 
 
-class PlaneCylinderData(NamedTuple):
-    """A plane of a and a cylinder of b."""
-
-    normal: Array
-    point: Array
-    center: Array
-    axis: Array
-    """``(n, 3)`` in the frame of b."""
-    half: Array
-    radius: Array
-
-
-def plane_cylinder(d: Array, R_a: Array, R_b: Array, of: PlaneCylinderData) -> Nearest:
+def plane_cylinder(a: HalfSpace, b: Round) -> Nearest:
     """Of each end the lowest point, where it rolls, and three points on which its face stands.
 
     The lowest point of a sharp rim would pass to the other side at once when a cylinder that stands rocks. Faces are
     therefore a little round: in the direction N the end at ``c`` reaches ``N . c + k r (sqrt(s^2 + e^2) - e)`` with the
     sine s of N and the axis, exactly the radius r for s = 1; the point where it does so is the gradient of this.
     """
-    n = np.einsum("nij,nj->ni", R_a, of.normal)
-    u = np.einsum("nij,nj->ni", R_b, of.axis)
-    center = np.einsum("nij,nj->ni", R_b, of.center)
-    across_axis = dot(u, n)[:, None] * u - n
-    q, e = np.sqrt(dot(across_axis, across_axis) + ROUNDING**2)[:, None], ROUNDING
-    lowest = (of.radius / (np.sqrt(1.0 + e * e) - e))[:, None] * ((across_axis - e * e * n) / q + e * n)
-    first, angle = across(of.axis), 2.0 * np.pi / 3.0 * np.arange(3)[:, None]
-    feet = np.cos(angle) * first[:, None] + np.sin(angle) * np.cross(of.axis, first)[:, None]
-    on_end = np.concatenate([lowest[:, None], turned(R_b, FEET * of.radius[:, None, None] * feet)], axis=1)
-    along = (of.half[:, None] * u)[:, None]
-    b = center[:, None] + np.concatenate([on_end - along, on_end + along], axis=1)
-    w = d[:, None] + b - np.einsum("nij,nj->ni", R_a, of.point)[:, None]
-    normal = np.broadcast_to(n[:, None], w.shape)
-    return Nearest(dot(normal, w), normal, b)
+    n, u, e, radius = a.normal, b.axis, ROUNDING, b.radius[..., None]
+    across_axis = dot(u, n)[..., None] * u - n
+    q = np.sqrt(dot(across_axis, across_axis) + e * e)[..., None]
+    lowest = radius / (np.sqrt(1.0 + e * e) - e) * ((across_axis - e * e * n) / q + e * n)
+    angle = 2.0 * np.pi / 3.0 * np.arange(3)[:, None]
+    feet = FEET * radius * (np.cos(angle) * b.across + np.sin(angle) * cross(u, b.across))
+    on_end, along = np.concatenate([lowest, feet], axis=1), b.half[..., None] * u
+    points = b.center + np.concatenate([on_end - along, on_end + along], axis=1)
+    return plane_points(a, Points(points, np.zeros(points.shape[:2])))
 
 
-class CylinderBallData(NamedTuple):
-    """A cylinder of a and a ball of b."""
-
-    center_a: Array
-    axis: Array
-    half: Array
-    radius_a: Array
-    center_b: Array
-    radius_b: Array
-
-
-def cylinder_ball(d: Array, R_a: Array, R_b: Array, of: CylinderBallData) -> Nearest:
+def cylinder_ball(a: Round, b: Points) -> Nearest:
     """The nearest point of the side, of a face or of a rim; from within, that of the side or of a face."""
-    u = np.einsum("nij,nj->ni", R_a, of.axis)
-    c = np.einsum("nij,nj->ni", R_b, of.center_b)
-    w = d + c - np.einsum("nij,nj->ni", R_a, of.center_a)
+    u, w = a.axis, b.center - a.center
     z = dot(u, w)
-    off = w - z[:, None] * u
+    off = w - z[..., None] * u
     central = np.abs(length(off)) < TINY
-    any_way = np.einsum("nij,nj->ni", R_a, across(of.axis))
-    r = np.where(central, 0.0, length(np.where(central[:, None], 1.0, off)))
-    out = np.where(central[:, None], any_way, off / np.where(central, 1.0, r)[:, None])
+    r = np.where(central, 0.0, length(np.where(central[..., None], 1.0, off)))
+    out = np.where(central[..., None], a.across, off / np.where(central, 1.0, r)[..., None])
     side = np.where(z.real < 0.0, -1.0, 1.0)
-    over = np.stack([r - of.radius_a, side * z - of.half], axis=-1)
+    over = np.stack([r - a.radius, side * z - a.half], axis=-1)
     rim: BoolArray = np.asarray((over.real > 0.0).all(-1))
-    far = length(np.where(rim[:, None], over, 1.0))
-    weights = np.where(rim[:, None], over / far[:, None], np.eye(2)[np.argmax(over.real, axis=-1)])
-    gap = np.where(rim, far, dot(weights, over)) - of.radius_b
-    n = weights[:, :1] * out + (weights[:, 1] * side)[:, None] * u
-    return Nearest(gap[:, None], n[:, None], (c - of.radius_b[:, None] * n)[:, None])
+    far = length(np.where(rim[..., None], over, 1.0))
+    weights = np.where(rim[..., None], over / far[..., None], np.eye(2)[np.argmax(over.real, axis=-1)])
+    gap = np.where(rim, far, dot(weights, over)) - b.radius
+    n = weights[..., :1] * out + (weights[..., 1] * side)[..., None] * u
+    return Nearest(gap, n, b.center - b.radius[..., None] * n)
 
 
-class MeshBallData(NamedTuple):
-    """Triangles of a and a ball of b."""
+class Triangles(NamedTuple):
+    """Those of a mesh."""
 
     corners: Array
-    """``(n, r, 3, 3)`` in the frame of a: corner, component."""
-    center: Array
-    radius: Array
+    """``(n, r, 3, 3)``: corner, component."""
+
+    def at(self, x: Array, R: Array) -> Triangles:
+        return Triangles(x[:, None] + self.corners @ R[:, None].mT)
 
 
-def mesh_ball(d: Array, R_a: Array, R_b: Array, of: MeshBallData) -> Nearest:
-    """The nearest point of each triangle: of its inside, an edge or a corner. It is a skin, solid on no side."""
-    c = turned(R_b, of.center[:, None])
-    local = np.einsum("nji,nrj->nri", R_a, d[:, None] + c)
-    P, Q, S = (of.corners[:, :, k] for k in range(3))
-    u, v, w = Q - P, S - P, local - P
+def mesh_ball(a: Triangles, b: Points) -> Nearest:
+    """The nearest point of each triangle: of its inside, an edge or a corner. They are a skin, solid on no side."""
+    P, Q, S = (a.corners[:, :, k] for k in range(3))
+    u, v, w = Q - P, S - P, b.center - P
     uu, vv, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
     s, t = (vv * uw - uv * vw) / det, (uu * vw - uv * uw) / det
     inside = (s.real >= 0.0) & (t.real >= 0.0) & (s.real + t.real <= 1.0)
-    edges = np.stack([_on_edge(*ends, local) for ends in ((P, Q), (Q, S), (S, P))])
-    away = np.linalg.norm((edges - local).real, axis=-1)
+    edges = np.stack([_on_edge(*ends, b.center) for ends in ((P, Q), (Q, S), (S, P))])
+    away = np.linalg.norm((edges - b.center).real, axis=-1)
     on_edge = np.take_along_axis(edges, np.argmin(away, axis=0)[None, ..., None], 0)[0]
-    point = np.where(inside[..., None], P + s[..., None] * u + t[..., None] * v, on_edge)
-    apart = local - point
+    apart = b.center - np.where(inside[..., None], P + s[..., None] * u + t[..., None] * v, on_edge)
     distance = length(apart)
-    n = turned(R_a, apart / distance[..., None])
-    return Nearest(distance - of.radius[:, None], n, c - of.radius[:, None, None] * n)
+    n = apart / distance[..., None]
+    return Nearest(distance - b.radius, n, b.center - b.radius[..., None] * n)
 
 
 def _on_edge(P: Array, Q: Array, point: Array) -> Array:
@@ -142,146 +110,109 @@ ON_EDGE = 1e-6
 """Over the shortest half: what is so near to two faces is on the edge between them."""
 
 
-class BoxPoints(NamedTuple):
-    """A box of a and balls of b: points with radii, zero for corners."""
+class Brick(NamedTuple):
+    """Boxes."""
 
-    center_a: Array
+    center: Array
     axes: Array
-    """Directions of the box as columns, in the frame of a, ``(n, 3, 3)``."""
+    """Directions as columns, ``(n, 3, 3)``."""
     half: Array
-    centers: Array
-    """``(n, r, 3)`` in the frame of b."""
-    radius: Array
-    """``(n, r)``."""
-    continued: BoolArray
-    """Whether the planes of faces, and the lines of edges, go on beyond their ends for what has no radius, ``(n,)``."""
-    faces_apart: Array
-    """How far b is beyond each pair of faces, ``(n, 3)``: of what is on an edge, the face that is outside tells."""
+    """Of the lengths of the edges, ``(n, 1, 3)``."""
+
+    def at(self, x: Array | float, R: Array) -> Brick:
+        return Brick(x + self.center @ R.mT, R @ self.axes, self.half)
+
+    @property
+    def corners(self) -> Points:
+        """All eight."""
+        corners = self.center + (SIGNS * self.half) @ self.axes.mT
+        return Points(corners, np.zeros(corners.shape[:2]))
 
 
-def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
-    """The nearest point of a face, an edge or a corner; from within, that of the nearest face."""
-    c, axes, half = turned(R_b, of.centers), R_a @ of.axes, of.half[:, None]
-    local = np.einsum("nji,nrj->nri", axes, d[:, None] + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)[:, None]
+def box_points(a: Brick, b: Points, faces_apart: Array | None = None, *, continued: bool = False) -> Nearest:
+    """The nearest point of a face, an edge or a corner; from within, that of the nearest face.
+
+    If ``continued``, the planes of faces go on beyond their edges for what has no radius. Of what is on an edge, the
+    face that is outside tells: how far b is beyond each pair of faces is ``faces_apart`` (n, 1, 3).
+    """
+    local, half = (b.center - a.center) @ a.axes, a.half
     beyond = np.abs(local.real) - half
-    corner = of.radius == 0.0
-    goes_on = of.continued[:, None] & corner
+    corner = b.radius == 0.0
+    goes_on = corner & continued
     slack = np.where(corner, ON_EDGE * half.min(-1), 0.0)[..., None]
     flat = ((beyond > slack).sum(-1) <= 1) | goes_on
     outside = np.where(goes_on[..., None], -np.abs(beyond), beyond)
     nearest = outside >= outside.max(-1, keepdims=True) - slack
-    face = np.argmax(np.where(nearest, of.faces_apart[:, None], -np.inf), axis=-1)
+    face = np.argmax(np.where(nearest, 0.0 if faces_apart is None else faces_apart, -np.inf), axis=-1)
     out = np.where(local.real < 0.0, -1.0, 1.0) * np.eye(3)[face]
     apart = local - np.where(local.real < -half, -half, np.where(local.real > half, half, local))
     distance = length(np.where(flat[..., None], 1.0, apart))
     inner = np.where(flat[..., None], out, apart / distance[..., None])
-    gap = np.where(flat, dot(out, local) - (np.abs(out) * half).sum(-1), distance) - of.radius
-    n = np.einsum("nij,nrj->nri", axes, inner)
-    return Nearest(gap, n, c - of.radius[..., None] * n)
+    gap = np.where(flat, dot(out, local) - (np.abs(out) * half).sum(-1), distance) - b.radius
+    n = inner @ a.axes.mT
+    return Nearest(gap, n, b.center - b.radius[..., None] * n)
 
 
-class BoxCapsuleData(NamedTuple):
-    """A box of a and a capsule of b."""
-
-    center_a: Array
-    axes: Array
-    half: Array
-    center_b: Array
-    half_b: Array
-    """Half the axis of the capsule in the frame of b, ``(n, 3)``."""
-    radius: Array
-
-
-def box_capsule(d: Array, R_a: Array, R_b: Array, of: BoxCapsuleData) -> Nearest:
+def box_capsule(a: Brick, b: Segment) -> Nearest:
     """Both ends on the box, and its twelve edges on the capsule."""
-    ends = np.stack([of.center_b - of.half_b, of.center_b + of.half_b], axis=1)
-    radius = np.repeat(of.radius[:, None], 2, axis=1)
-    zero = np.zeros_like(of.radius)
-    box = BoxPoints(of.center_a, of.axes, of.half, ends, radius, zero > 0.0, np.zeros_like(of.half))
-    found = [box_points(d, R_a, R_b, box)]
-    for i in range(3):
-        along = of.axes[..., i] * of.half[:, i, None]
-        for signs in product((-1.0, 1.0), repeat=2):
-            off = sum(s * of.axes[..., k] * of.half[:, k, None] for s, k in zip(signs, ACROSS[i], strict=True))
-            edge = SegmentData(of.center_a + off, along, zero, of.center_b, of.half_b, of.radius)
-            found.append(segments(d, R_a, R_b, edge))
-    return joined(found)
+    along, signs = np.repeat(np.arange(3), 4), np.array(3 * list(product((-1.0, 1.0), repeat=2)))
+    directions = a.half.mT * a.axes.mT
+    off = (signs[..., None] * directions[:, ACROSS[along]]).sum(axis=2)
+    edges = Segment(a.center + off, directions[:, along], np.zeros(off.shape[:2]))
+    parts = box_points(a, b.ends), segments(edges, b)
+    return _joined(parts)
 
 
-class BoxesData(NamedTuple):
-    """Two boxes."""
-
-    center_a: Array
-    axes_a: Array
-    half_a: Array
-    center_b: Array
-    axes_b: Array
-    half_b: Array
-    continued: BoolArray
-    """See :class:`BoxPoints`."""
+def _joined(parts: tuple[Nearest, ...]) -> Nearest:
+    """Contacts of several kinds of one pair, one after the other."""
+    return Nearest(*(np.concatenate(own, axis=1) for own in zip(*parts, strict=True)))
 
 
-def boxes(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
-    """Eight corners of each on the other, and of each pair of directions the four crossings of edges that are near."""
-    corners = [
-        center[:, None] + (SIGNS * half[:, None]) @ axes.mT
-        for center, axes, half in ((of.center_a, of.axes_a, of.half_a), (of.center_b, of.axes_b, of.half_b))
-    ]
-    none = np.zeros(corners[0].shape[:2])
-    apart_a, apart_b = _faces_apart(d, R_a, R_b, of)
-    a = BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none, of.continued, apart_a)
-    b = BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none, of.continued, apart_b)
+def boxes(a: Brick, b: Brick, *, continued: bool = False) -> Nearest:
+    """Eight corners of each on the other, and of each pair of directions the four crossings of edges that are near.
+
+    If ``continued``, the planes of faces and the lines of edges go on beyond their ends.
+    """
+    apart_a, apart_b = _faces_apart(a, b)
     faces = np.maximum(apart_a.max(-1), apart_b.max(-1))
-    on_b = swapped(box_points(-d, R_b, R_a, b), d)
-    return joined([box_points(d, R_a, R_b, a), on_b, _crossings(d, R_a, R_b, of, faces)])
+    gap, n, corners = box_points(b, a.corners, apart_b, continued=continued)
+    on_b = Nearest(gap, -n, corners - gap[..., None] * n)
+    return _joined((box_points(a, b.corners, apart_a, continued=continued), on_b, _crossings(a, b, faces, continued)))
 
 
-def _apart(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Array:
-    """From the middle of a to that of b, ``(n, 3)``."""
-    middle: Array = d + np.einsum("nij,nj->ni", R_b, of.center_b) - np.einsum("nij,nj->ni", R_a, of.center_a)
-    return middle
-
-
-def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData, faces: Array) -> Nearest:
+def _crossings(a: Brick, b: Brick, faces: Array, continued: bool) -> Nearest:
     """Of edges along axis i of a and j of b, those nearest along their common normal and, of each, the one beside it.
 
     Where faces lie on each other, edges beside are as near, and cross at the corners of what they share. A crossing
     beyond the ends of the edges is as far off as it is beyond; one that overlaps by more than faces do is none.
     """
-    n = len(d)
-    U, V = (R_a @ of.axes_a).mT, (R_b @ of.axes_b).mT  # rows are directions
-    apart = _apart(d, R_a, R_b, of)
+    n, (half_a, half_b) = len(a.center), (a.half[:, 0], b.half[:, 0])
+    U, V, apart = a.axes.mT, b.axes.mT, b.center - a.center  # rows are directions
     i, j = (index.ravel() for index in np.indices((3, 3)))
     u, v = U[:, i], V[:, j]
-    normal = np.stack([u[..., k] * v[..., m] - u[..., m] * v[..., k] for k, m in ACROSS], axis=-1)
-    size = np.sqrt(dot(normal, normal))
+    normal = cross(u, v)
+    size = length(normal)
     parallel = size.real < PARALLEL
     normal = np.where(parallel[..., None], 1.0, normal) / np.where(parallel, 1.0, size)[..., None]
-    normal = normal * np.where(dot(normal, apart[:, None]).real < 0.0, -1.0, 1.0)[..., None]
-    edges = [
-        _near_edges(U, of.half_a, i, normal),
-        apart[:, None, None] + _near_edges(V, of.half_b, j, -normal),
-    ]
+    normal = normal * np.where(dot(normal, apart).real < 0.0, -1.0, 1.0)[..., None]
+    edges = _near_edges(U, half_a, i, normal), apart[:, None] + _near_edges(V, half_b, j, -normal)
     w = edges[1][:, :, None, :] - edges[0][:, :, :, None]  # (n, 9, 2, 2, 3)
     u, v, n5 = (part[:, :, None, None] for part in (u, v, normal))
     gap, uv = dot(n5, w), dot(u, v)
     det = np.where(parallel, 1.0, size * size)[..., None, None]
     uw, vw = dot(u, w), dot(v, w)
     s, t = (uw - uv * vw) / det, (uv * uw - vw) / det
-    beyond = np.maximum(np.abs(s.real) - of.half_a[:, i, None, None], 0.0)
-    beyond += np.maximum(np.abs(t.real) - of.half_b[:, j, None, None], 0.0)
-    short = np.minimum(of.half_a.min(-1), of.half_b.min(-1))[:, None, None, None]
-    counts = (gap.real >= TILT * np.minimum(faces, 0.0)[:, None, None, None] - SLACK * short) & ~parallel[
-        ..., None, None
-    ]
+    beyond = np.maximum(np.abs(s.real) - half_a[:, i, None, None], 0.0)
+    beyond += np.maximum(np.abs(t.real) - half_b[:, j, None, None], 0.0)
+    short = np.minimum(half_a.min(-1), half_b.min(-1))[:, None, None, None]
+    counts = (gap.real >= TILT * np.minimum(faces, 0.0)[..., None, None] - SLACK * short) & ~parallel[..., None, None]
     counts &= gap.real > -short
-    far = short + length(apart.real)[:, None, None, None]
-    counts |= of.continued[:, None, None, None]
-    beyond = np.where(of.continued[:, None, None, None], 0.0, beyond)
+    far = short + length(apart.real)[..., None, None]
+    if continued:
+        counts, beyond = np.ones_like(counts), np.zeros_like(beyond)
     gap = np.where(counts, np.where(beyond > ON_EDGE * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
-    b = np.einsum("nij,nj->ni", R_b, of.center_b)[:, None, None, None]
-    b = b - apart[:, None, None, None] + edges[1][:, :, None, :] + t[..., None] * v
-    return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, b.shape).reshape(n, -1, 3), b.reshape(n, -1, 3))
+    points = a.center[:, None, None] + edges[1][:, :, None, :] + t[..., None] * v
+    return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, w.shape).reshape(n, -1, 3), points.reshape(n, -1, 3))
 
 
 def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Array:
@@ -300,10 +231,8 @@ def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Arr
     return np.stack([middle - other, middle + other], axis=2)
 
 
-def _faces_apart(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> tuple[Array, Array]:
-    """How far each pair of faces of one has the other box outside, ``(n, 3)`` each; negative for an overlap."""
-    U, V, apart = ((R_a @ of.axes_a).real.mT, (R_b @ of.axes_b).real.mT, _apart(d, R_a, R_b, of).real)
-    uv = np.abs(U @ V.mT)
-    on_a = np.abs(np.matvec(U, apart)) - of.half_a - np.matvec(uv, of.half_b)
-    on_b = np.abs(np.matvec(V, apart)) - of.half_b - np.matvec(uv.mT, of.half_a)
-    return on_a, on_b
+def _faces_apart(a: Brick, b: Brick) -> tuple[Array, Array]:
+    """How far each pair of faces of one has the other box outside, ``(n, 1, 3)`` each; negative for an overlap."""
+    U, V, apart = a.axes.real, b.axes.real, (b.center - a.center).real
+    uv = np.abs(U.mT @ V)
+    return np.abs(apart @ U) - a.half - b.half @ uv.mT, np.abs(apart @ V) - b.half - a.half @ uv

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,8 @@ from fem_mbs.contracts import (
     carried_variables,
     checked,
 )
-from fem_mbs.elements.contact.pairs import Approach, Pairs, approach, on_b
+from fem_mbs.elements.contact.boxes import boxes
+from fem_mbs.elements.contact.pairs import NearestBatch, Pairs, picked, stacked
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach
 from fem_mbs.elements.contact.tubes import Tubes
 from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
@@ -79,12 +81,13 @@ class Contact(Element):
     a capsule on two ends. Those of beams and shells are made by :func:`contacts_between` and :class:`BeamContact`.
     """
 
-    _internal: ClassVar[str] = "pair data swapped reach geometry passes convex per_pair pairs"
+    _internal: ClassVar[str] = "pair closed_pair solids swapped reach geometry passes convex per_pair pairs"
 
     passes = True
     """Whether bodies may come out on the other side of each other."""
     convex = False
     """Whether both bodies are."""
+    placed: tuple[Placed, ...]
     pairs: IntArray
     """Which of its nodes each pair of bodies has, ``(n, p)``."""
 
@@ -103,22 +106,29 @@ class Contact(Element):
     ) -> None:
         if a is b:
             raise ModelError(f"Contact: {a} and {b} are one node, whose shapes keep their places")
-        placed = shape_a.on(a), shape_b.on(b)
-        found, self.swapped = pair_of(*placed), False
-        if found is None:
-            found, self.swapped = pair_of(*placed[::-1]), True
-        if found is None:
-            raise ModelError(f"Contact on {a}, {b}: {no_closed_form(*placed)}")
+        self.placed, label = (Placed(a, shape_a.on(a)), Placed(b, shape_b.on(b))), f"Contact on {a}, {b}"
+        self.contacts = self._pairs_of([[own] for own in self.placed], np.zeros((2, 1), np.intp), label)
         self.nodes = (b, a) if self.swapped else (a, b)
-        self.pairs = np.arange(len(self.nodes))[None]
-        self.pair, self.contacts = found.pair, found.names
-        self.data = found.data(*(np.asarray(own)[None] for own in (*found.a, *found.b)))
-        known = [reach(shape) for shape in placed]
-        self.reach = np.array([known[::-1] if self.swapped else known])
-        self.passes = not any(isinstance(shape, Plane | Bush) for shape in placed)
-        self.convex = not any(isinstance(shape, Surface) for shape in placed)
-        self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
-        self._obeys(f"Contact on {a}, {b}", restitution, friction, stiffness, exponent, creep)
+        self.pairs = np.arange(2)[None]
+        self._obeys(label, restitution, friction, stiffness, exponent, creep)
+
+    def _pairs_of(self, sides: Sequence[Sequence[Placed]], which: IntArray, label: str) -> tuple[str, ...]:
+        """Take pairs ``which`` (2, n) of the bodies of two sides, each with one kind of shapes; names of contacts."""
+        a, b = (side[0].shape for side in sides)
+        self.swapped = pair_of(a, b) is None
+        if self.swapped:
+            a, b, sides, which = b, a, sides[::-1], which[::-1]
+        if (kind := pair_of(a, b)) is None:
+            raise ModelError(f"{label}: {no_closed_form(b, a)}")
+        solids = [pair_of(own.shape, b).a for own in sides[0]], [pair_of(a, own.shape).b for own in sides[1]]  # type: ignore[union-attr]
+        self.solids = [picked(stacked(own, np.stack), rows) for own, rows in zip(solids, which, strict=True)]
+        reaches = (np.array([reach(own.shape) for own in side]) for side in sides)
+        self.reach = np.stack([own[rows] for own, rows in zip(reaches, which, strict=True)], axis=1)
+        self.pair = kind.pair
+        self.closed_pair = partial(boxes, continued=True) if kind.pair is boxes else kind.pair
+        self.passes = not any(isinstance(shape, Plane | Bush) for shape in (a, b))
+        self.convex = not any(isinstance(shape, Surface) for shape in (a, b))
+        return kind.names
 
     def _obeys(
         self,
@@ -172,21 +182,18 @@ def no_closed_form(a: Shape, b: Shape) -> str:
     )
 
 
-class ContactBatch(UnilateralBatch):
+class ContactBatch(NearestBatch, UnilateralBatch):
     """Rigid contacts of one kind of pair."""
 
     owners: Sequence[Contact]
     sifts = True
-    reach: Array
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
-        self.nodes = np.concatenate([own[e.pairs] for own, e in zip(self.nodes, elements, strict=True)])
-        self._pairs = elements[0].geometry(elements, self.closed)
-        self.reach = np.concatenate([e.reach for e in elements])
-        self.passes, self.convex, r = elements[0].passes, elements[0].convex, elements[0].per_pair
+        self.measures(elements, self.nodes, closed=self.closed)
         laws = [np.broadcast_to([[e.friction, e.restitution]], (len(e.reach), 2)) for e in elements]
-        self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], (2, len(self.nodes), r))
+        shape = 2, len(self.nodes), elements[0].per_pair
+        self.friction, self.restitution = np.broadcast_to(np.concatenate(laws).T[..., None], shape)
 
     def some(self, rows: IntArray) -> ContactBatch:
         result = copy(self)
@@ -198,11 +205,7 @@ class ContactBatch(UnilateralBatch):
         if n > most:
             parts = (self.some(np.arange(k, min(k + most, n))) for k in range(0, n, most))
             return np.concatenate([part.gaps(motion) for part in parts])
-        return self._pairs.at(motion, self.nodes).near.gap
-
-    def approach(self, motion: Motion) -> Approach:
-        near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reach, convex=self.convex)
+        return super().gaps(motion)
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)
@@ -211,9 +214,3 @@ class ContactBatch(UnilateralBatch):
     def second(self, gaps: Gaps) -> Array:
         place, rows, places = gaps.context
         return np.asarray(place.bent(rows, places))
-
-    def points(self, motion: Motion) -> Array:
-        return self._pairs.at(motion, self.nodes).points()
-
-    def on_b(self, motion: Motion, rows: IntArray, forces: Array) -> Array:
-        return self._pairs.sides[rows, None] * on_b(forces, motion.R[self.nodes[rows]], self._pairs.of_b)

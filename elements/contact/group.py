@@ -34,9 +34,9 @@ from fem_mbs.contracts.unilateral import CARRIED, FORCES, TIME, WORK, carried_va
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact
-from fem_mbs.elements.contact.contact import Contact, ContactBatch, no_closed_form
-from fem_mbs.elements.contact.shapes import Bush, Capsule, Plane, pair_of, reach
-from fem_mbs.elements.shapes import Ball, Surface
+from fem_mbs.elements.contact.contact import Contact, ContactBatch
+from fem_mbs.elements.contact.shapes import Capsule
+from fem_mbs.elements.shapes import Ball
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 
@@ -101,39 +101,21 @@ class ContactGroup(Contact):
         friction: NotNegative = 0.0,
     ) -> None:
         first, second = _side(nodes, shapes), _side(other_nodes, other_shapes)
-        others, second = bool(second), second or first
+        others, sides, self._given = bool(second), (first, second or first), (shapes, other_shapes or shapes)
         ends = np.indices((len(first), len(second))).reshape(2, -1) if others else np.triu_indices(len(first), 1)
-        self.nodes = tuple(dict.fromkeys(node for node, *_ in (*first, *second)))
+        self.nodes = tuple(dict.fromkeys(own.node for side in sides for own in side))
         rows = {node: k for k, node in enumerate(self.nodes)}
-        placed = first, second
-        number = [np.array([rows[node] for node, *_ in side]) for side in placed]
-        apart = number[0][ends[0]] != number[1][ends[1]]
-        sides = [own[apart] for own in ends]
-        if not len(sides[0]):
-            raise ModelError(f"ContactGroup: there are no pairs among {len(first)} and {len(second)} bodies")
-        self.swapped = pair_of(first[0][1], second[0][1]) is None
-        if self.swapped:
-            placed, number, sides = placed[::-1], number[::-1], sides[::-1]
-        self.pairs = np.stack([own[side] for own, side in zip(number, sides, strict=True)], axis=1)
-        self._sides = tuple(sides)
-        (_, a, _), (_, b, _) = placed[0][0], placed[1][0]
-        if (kind := pair_of(a, b)) is None:
-            raise ModelError(f"ContactGroup: {no_closed_form(a, b)}")
-        parts = [pair_of(own, b).a for _, own, _ in placed[0]], [pair_of(a, own).b for _, own, _ in placed[1]]  # type: ignore[union-attr]
-        columns = [
-            np.array(column)[side] for own, side in zip(parts, sides, strict=True) for column in zip(*own, strict=True)
-        ]
-        self.pair, self.data, self._names = kind.pair, kind.data(*columns), kind.names
-        self.reach = np.stack(
-            [np.array([reach(own) for _, own, _ in side])[k] for side, k in zip(placed, sides, strict=True)], axis=1
-        )
-        self.passes = not any(isinstance(own, Plane | Bush) for own in (a, b))
-        self.convex = not any(isinstance(own, Surface) for own in (a, b))
-        self._bodies = placed
-        self.placed = tuple(Placed(*own[:2]) for own in dict.fromkeys((*first, *second)))
+        numbers = [np.array([rows[own.node] for own in side])[end] for side, end in zip(sides, ends, strict=True)]
+        apart = numbers[0] != numbers[1]
+        if not apart.any():
+            raise ModelError(f"ContactGroup: there are no pairs among {len(first)} and {len(second or first)} bodies")
+        self._which = np.array(ends)[:, apart]
+        self._names = self._pairs_of(sides, self._which, "ContactGroup")
+        self.pairs = np.stack(numbers, axis=1)[apart][:, :: -1 if self.swapped else 1]
+        self.placed = tuple(dict.fromkeys((*first, *second)))
         self.restitution, self.friction, self.yields = restitution, friction, False
-        self.contacts = PairNames(self, kind.names)
-        most = NEIGHBOURS * (len(first) + others * len(second)) * min(len(kind.names), POINTS)
+        self.contacts = PairNames(self, self._names)
+        most = NEIGHBOURS * (len(first) + len(second)) * min(len(self._names), POINTS)
         self.slots = min(most, len(self.contacts))
         self.internal_variables = _slot_variables(self.slots)
         self._singles: dict[int, Contact] = {}
@@ -145,11 +127,10 @@ class ContactGroup(Contact):
     def single(self, row: int) -> Contact:
         """The contact of one pair of bodies."""
         if row not in self._singles:
-            (node_a, _, a), (node_b, _, b) = (
-                own[side[row]] for own, side in zip(self._bodies, self._sides, strict=True)
-            )
-            single = Contact(node_a, node_b, a, b, restitution=self.restitution, friction=self.friction)
-            single.name = f"{self.name or 'contact'}: {node_a}, {node_b}"
+            nodes = (self.nodes[k] for k in self.pairs[row][:: -1 if self.swapped else 1])
+            shapes = (own[which[row]] for own, which in zip(self._given, self._which, strict=True))
+            single = Contact(*nodes, *shapes, restitution=self.restitution, friction=self.friction)
+            single.name = f"{self.name or 'contact'}: {', '.join(map(str, single.nodes))}"
             self._singles[row] = single
         return self._singles[row]
 
@@ -161,8 +142,8 @@ class ContactGroup(Contact):
         return GroupBatch(elements, number)
 
 
-def _side(nodes: Sequence[Node], shapes: Sequence[Shape]) -> list[tuple[Node, Shape, Shape]]:
-    """Bodies of one side: node, shape as placed on it, shape as given."""
+def _side(nodes: Sequence[Node], shapes: Sequence[Shape]) -> list[Placed]:
+    """Bodies of one side."""
     if len(nodes) != len(shapes):
         raise ModelError(f"ContactGroup: each node has a shape, received {len(nodes)} nodes and {len(shapes)} shapes")
     if len(classes := dict.fromkeys(type(shape).__name__ for shape in shapes)) > 1:
@@ -170,7 +151,7 @@ def _side(nodes: Sequence[Node], shapes: Sequence[Shape]) -> list[tuple[Node, Sh
             f"ContactGroup: shapes of one side are of one class, received {', '.join(classes)}; make a group of each, "
             "or let contacts_between make them"
         )
-    return [(node, shape.on(node), shape) for node, shape in zip(nodes, shapes, strict=True)]
+    return [Placed(node, shape.on(node)) for node, shape in zip(nodes, shapes, strict=True)]
 
 
 def _slot_variables(count: int) -> tuple[InternalVariable, ...]:

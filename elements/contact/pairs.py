@@ -40,10 +40,6 @@ class Nearest(NamedTuple):
     """Points on the surface of b less the position of its node, world axes, ``(n, r, 3)``."""
 
 
-Pair = Callable[[Array, Array, Array, Any], Nearest]
-"""From ``x_b - x_a`` (n, 3), ``R_a``, ``R_b`` and the data of the pair."""
-
-
 def dot(a: Array, b: Array) -> Array:
     """Without complex conjugation."""
     product: Array = (a * b).sum(-1)
@@ -62,113 +58,106 @@ def length(v: Array) -> Array:
     return size
 
 
-def turned(R: Array, points: Array) -> Array:
-    """Vectors ``(n, r, 3)`` of bodies with ``R`` (n, 3, 3) in the world."""
-    return np.asarray(points @ R.mT)
-
-
 def clamped(value: Array, low: Array | float, high: Array | float) -> Array:
     """Kept between two ends, as its real part says."""
     return np.where(value.real < low, low, np.where(value.real > high, high, value))
 
 
-def joined(parts: Sequence[Nearest]) -> Nearest:
-    """Contacts of several kinds of one pair, one after the other."""
-    return Nearest(*(np.concatenate(own, axis=1) for own in zip(*parts, strict=True)))
-
-
-def swapped(near: Nearest, d: Array) -> Nearest:
-    """Contacts of b with a, found as those of a with b; ``d`` is ``x_b - x_a``."""
-    n = -near.normal
-    return Nearest(near.gap, n, near.b - d[:, None] + near.gap[..., None] * n)
-
-
-class PlaneData(NamedTuple):
-    """A plane of a and balls of b: points with radii, zero for corners."""
+class HalfSpace(NamedTuple):
+    """A plane, solid on one side. As of all solids, vectors are ``(n, r, 3)`` and lengths ``(n, r)``, r often 1."""
 
     normal: Array
-    """``(n, 3)`` in the frame of a."""
     point: Array
-    centers: Array
-    """``(n, r, 3)`` in the frame of b."""
+
+    def at(self, x: Array | float, R: Array) -> HalfSpace:
+        """As of all solids: from the frame of a node at ``x`` (n, 1, 3) with ``R`` (n, 3, 3) to world axes."""
+        return HalfSpace(self.normal @ R.mT, x + self.point @ R.mT)
+
+
+class Points(NamedTuple):
+    """Balls, ends of capsules, and corners, whose radii are zero."""
+
+    center: Array
     radius: Array
-    """``(n, r)``."""
+
+    def at(self, x: Array | float, R: Array) -> Points:
+        return self._replace(center=x + self.center @ R.mT)
 
 
-def plane_points(d: Array, R_a: Array, R_b: Array, of: PlaneData) -> Nearest:
+class Segment(NamedTuple):
+    """Capsules; balls, whose half axes are zero, and edges, whose radii are."""
+
+    center: Array
+    half: Array
+    radius: Array
+
+    def at(self, x: Array | float, R: Array) -> Segment:
+        return Segment(x + self.center @ R.mT, self.half @ R.mT, self.radius)
+
+    @property
+    def ends(self) -> Points:
+        """The first ones, then the others."""
+        ends = np.concatenate([self.center - self.half, self.center + self.half], axis=-2)
+        return Points(ends, np.concatenate([self.radius, self.radius], axis=-1))
+
+
+class Round(NamedTuple):
+    """Cylinders and holes."""
+
+    center: Array
+    axis: Array
+    across: Array
+    """Any direction across the axis."""
+    half: Array
+    """Of the length."""
+    radius: Array
+
+    def at(self, x: Array | float, R: Array) -> Round:
+        center, axis, across = (part @ R.mT for part in self[:3])
+        return Round(x + center, axis, across, self.half, self.radius)
+
+
+Solid = HalfSpace | Points | Segment | Round
+Pair = Callable[[Any, Any], Nearest]
+"""From the solids of a and b in world axes, about the node of b."""
+
+
+def plane_points(a: HalfSpace, b: Points) -> Nearest:
     """Balls, ends of capsules and corners above a plane."""
-    n = np.matvec(R_a, of.normal)[:, None]
-    c = turned(R_b, of.centers)
-    w = d[:, None] + c - np.matvec(R_a, of.point)[:, None]
-    height = dot(n, w)
-    n = np.broadcast_to(n, w.shape)
-    b = c - of.radius[..., None] * n
-    gap = height - of.radius
-    return Nearest(gap, n, b)
+    n = np.broadcast_to(a.normal, b.center.shape)
+    return Nearest(dot(n, b.center - a.point) - b.radius, n, b.center - b.radius[..., None] * n)
 
 
-class SegmentData(NamedTuple):
-    """Two segments with radii: capsules, and balls, whose half axes are zero."""
-
-    center_a: Array
-    half_a: Array
-    radius_a: Array
-    center_b: Array
-    half_b: Array
-    radius_b: Array
-
-
-def segments(d: Array, R_a: Array, R_b: Array, of: SegmentData) -> Nearest:
-    """Balls and capsules: the nearest points ``A + s u`` and ``B + t v`` with ``|s|, |t| <= 1``."""
-    A, u = (turned(R_a, part[:, None]) for part in (of.center_a, of.half_a))
-    B, v = (turned(R_b, part[:, None]) for part in (of.center_b, of.half_b))
-    w = d[:, None] + B - A
+def segments(a: Segment, b: Segment) -> Nearest:
+    """Balls, capsules and edges: the nearest points ``A + s u`` and ``B + t v`` with ``|s|, |t| <= 1``."""
+    (A, u, _), (B, v, _), w = a, b, b.center - a.center
     uu, vv, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
     parallel = det.real <= 1e-14 * (uu * vv).real
     s = np.where(parallel, 0.0, clamped((uw * vv - vw * uv) / np.where(parallel, 1.0, det), -1.0, 1.0))
     t = clamped((uv * s - vw) / np.where(vv.real > 0.0, vv, 1.0), -1.0, 1.0)
     s = clamped((uv * t + uw) / np.where(uu.real > 0.0, uu, 1.0), -1.0, 1.0)
-    a, b = A + s[..., None] * u, B + t[..., None] * v
-    apart = d[:, None] + b - a
+    there = B + t[..., None] * v
+    apart = there - (A + s[..., None] * u)
     distance = length(apart)
     n = apart / np.where(np.abs(distance) > TINY, distance, 1.0)[..., None]
-    gap = distance - (of.radius_a + of.radius_b)[:, None]
-    return Nearest(gap, n, b - of.radius_b[:, None, None] * n)
+    return Nearest(distance - (a.radius + b.radius), n, there - b.radius[..., None] * n)
 
 
-class BushData(NamedTuple):
-    """A hollow cylinder of a, and points of the axis of a pin of b."""
-
-    axis: Array
-    point: Array
-    hole: Array
-    """Its radius, ``(n,)``."""
-    centers: Array
-    radius: Array
-    """Of the pin, ``(n,)``."""
-
-
-def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
+def pin_in_bush(a: Round, b: Points) -> Nearest:
     """The axis of a pin off that of its bush; where they meet, the gap is the clearance in any direction."""
-    u = np.einsum("nij,nj->ni", R_a, of.axis)[:, None]
-    c = turned(R_b, of.centers)
-    w = d[:, None] + c - np.einsum("nij,nj->ni", R_a, of.point)[:, None]
-    off = w - dot(w, u)[..., None] * u
+    w = b.center - a.center
+    off = w - dot(w, a.axis)[..., None] * a.axis
     size = length(off)
     meets = np.abs(size) < TINY
-    any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, across(of.axis))[:, None], off.shape)
-    n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
-    gap = (of.hole - of.radius)[:, None] - np.where(meets, 0.0, size)
-    b = c - of.radius[:, None, None] * n
-    return Nearest(gap, n, b)
+    n = np.where(meets[..., None], a.across, -off / np.where(meets, 1.0, size)[..., None])
+    return Nearest(a.radius - b.radius - np.where(meets, 0.0, size), n, b.center - b.radius[..., None] * n)
 
 
 def across(axis: Array) -> Array:
-    """Unit vectors across unit vectors ``(n, 3)``."""
-    other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
-    result = np.cross(axis, other)
-    return result / np.linalg.norm(result, axis=-1)[:, None]
+    """A unit vector across another one ``(3,)``."""
+    result = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    return np.asarray(result / np.linalg.norm(result))
 
 
 def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
@@ -209,11 +198,22 @@ def picked(data: Any, rows: Any) -> Any:
     return type(data)(*(part[rows] for part in data))
 
 
+def stacked(data: Sequence[Any], by: Callable[..., Array]) -> Any:
+    """Named tuples of one kind as one: their arrays, put together ``by`` a function of NumPy."""
+    return type(data[0])(*map(by, zip(*data, strict=True)))
+
+
+def nearest(pair: Pair, a: Solid, b: Solid, x: Array, R: Array) -> Nearest:
+    """Of solids of two nodes at ``x`` (n, 2, 3): seen from b, far from the origin, too."""
+    return pair(a.at((x[:, 0] - x[:, 1])[:, None], R[:, 0]), b.at(0.0, R[:, 1]))
+
+
 class PairPlace(NamedTuple):
     """Contacts of ``n`` elements of one kind of pair, where their nodes are."""
 
     pair: Pair
-    data: Any
+    solids: tuple[Solid, Solid]
+    """Of a and b, in the frames of their nodes."""
     x: Array
     """``(n, 2, 3)``."""
     R: Array
@@ -232,17 +232,14 @@ class PairPlace(NamedTuple):
     def bent(self, rows: IntArray, places: IntArray) -> Array:
         """Derivatives ``(k, 3, 12, 12)`` of these."""
         own, cells = np.unique(rows, return_inverse=True)
-        data, n, k = picked(self.data, own), len(own), len(cells)
+        n, k = len(own), len(cells)
         X, Q = increments(self.x[own], self.R[own])
         X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
-        copies = type(data)(
-            *(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data)
-        )
-        d = X[:, 1] - X[:, 0]
-        near = self.pair(d, Q[:, 0], Q[:, 1], copies)
+        a, b = (picked(solid, np.tile(own, 12)) for solid in self.solids)
+        near = nearest(self.pair, a, b, X, Q)
         cells = (n * np.arange(12)[:, None] + cells).ravel()
         near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
-        G = gradients(near, d[cells], Q[cells, 0], Q[cells, 1]).imag / STEP
+        G = gradients(near, X[cells, 1] - X[cells, 0], Q[cells, 0], Q[cells, 1]).imag / STEP
         return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
 
     def gap_rates(self, V: Array) -> Array:
@@ -251,12 +248,6 @@ class PairPlace(NamedTuple):
         levers = np.stack([(self.x[:, 1] - self.x[:, 0])[:, None] + self.near.b, self.near.b], axis=1)
         points = linear + cross(angular, levers)
         return dot(self.near.normal, points[:, 1] - points[:, 0])
-
-
-def on_b(forces: Array, R: Array, count: int) -> Array:
-    """Forces ``(k, 3)`` in the world on body b, the last ``count`` nodes, of those on all nodes, ``(k, 6p)``."""
-    own = forces.reshape(len(forces), forces.shape[1] // 6, 6)[:, -count:, :3]
-    return np.asarray(np.matvec(R[:, -count:], own).sum(axis=1))
 
 
 class Approach(NamedTuple):
@@ -308,21 +299,55 @@ class Pairs:
     """Nodes of body b."""
 
     def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
-        self._pair: Pair = elements[0].pair
-        parts = zip(*(e.data for e in elements), strict=True)
-        data = type(elements[0].data)(*(own[0] if len(own) == 1 else np.concatenate(own) for own in parts))
-        # within a step, closed contacts of what has corners stay on the face or the edge where they are
-        self._data = data._replace(continued=~data.continued) if closed and "continued" in data._fields else data
+        self._pair: Pair = elements[0].closed_pair if closed else elements[0].pair
+        a, b = (stacked(own, np.concatenate) for own in zip(*(e.solids for e in elements), strict=True))
+        self._solids: tuple[Solid, Solid] = a, b
         self.sides = np.concatenate([np.full(len(own.reach), -1.0 if own.swapped else 1.0) for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 
     def some(self, rows: IntArray) -> Pairs:
         """Those of some of the elements."""
-        result = copy(self)
-        result._data, result.sides = picked(self._data, rows), self.sides[rows]
+        result, (a, b) = copy(self), self._solids
+        result._solids, result.sides = (picked(a, rows), picked(b, rows)), self.sides[rows]
         return result
 
     def at(self, motion: Motion, nodes: IntArray) -> PairPlace:
         """Where they are nearest."""
         x, R = motion.x[nodes], motion.R[nodes]
-        return PairPlace(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))
+        return PairPlace(self._pair, self._solids, x, R, nearest(self._pair, *self._solids, x, R))
+
+
+class NearestBatch:
+    """Batches of contacts: where the surfaces of their pairs are nearest."""
+
+    nodes: IntArray
+    reach: Array
+    passes: bool
+
+    def measures(self, elements: Sequence[Any], nodes: IntArray, *, closed: bool = False) -> None:
+        """Take the pairs of elements with ``nodes`` (n, q); ``closed`` if they are so throughout a step."""
+        self._pairs = elements[0].geometry(elements, closed)
+        self.nodes = np.concatenate([own[e.pairs] for own, e in zip(nodes, elements, strict=True)])
+        self.reach = np.concatenate([e.reach for e in elements])
+        self.passes, self.convex = elements[0].passes, elements[0].convex
+
+    def gaps(self, motion: Motion) -> Array:
+        """Gaps ``(n, r)``."""
+        gaps: Array = self._pairs.at(motion, self.nodes).near.gap
+        return gaps
+
+    def approach(self, motion: Motion) -> Approach:
+        """How surfaces move against each other."""
+        near = self._pairs.at(motion, self.nodes).near
+        return approach(near, motion, self.nodes, self._pairs.of_b, self.reach, convex=self.convex)
+
+    def points(self, motion: Motion) -> Array:
+        """Where they are, on the surface of b, ``(n, r, 3)``, world."""
+        points: Array = self._pairs.at(motion, self.nodes).points()
+        return points
+
+    def on_b(self, motion: Motion, rows: IntArray, forces: Array) -> Array:
+        """Forces ``(k, 3)`` in the world on body b, the last nodes, of those on all nodes of ``rows``, ``(k, 6q)``."""
+        own = forces.reshape(len(rows), self.nodes.shape[1], 6)[:, -self._pairs.of_b :, :3]
+        R = motion.R[self.nodes[rows, -self._pairs.of_b :]]
+        return np.asarray(self._pairs.sides[rows, None] * np.matvec(R, own).sum(axis=1))

@@ -12,12 +12,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Faces, Positive, Shape, Vector3, checked
 from fem_mbs.elements.contact.boxes import (
     SIGNS,
-    BoxCapsuleData,
-    BoxesData,
-    BoxPoints,
-    CylinderBallData,
-    MeshBallData,
-    PlaneCylinderData,
+    Brick,
+    Triangles,
     box_capsule,
     box_points,
     boxes,
@@ -25,7 +21,17 @@ from fem_mbs.elements.contact.boxes import (
     mesh_ball,
     plane_cylinder,
 )
-from fem_mbs.elements.contact.pairs import BushData, Pair, PlaneData, SegmentData, pin_in_bush, plane_points, segments
+from fem_mbs.elements.contact.pairs import (
+    HalfSpace,
+    Pair,
+    Points,
+    Round,
+    Segment,
+    across,
+    pin_in_bush,
+    plane_points,
+    segments,
+)
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface, about, circle, tube
 
 
@@ -122,23 +128,13 @@ class Bush(Shape):
         return Faces(self.placed(ends), [("quad", quads[:, ::-1])])
 
 
-def middle(shape: Shape) -> Array:
+def _middle(shape: Shape) -> Array:
     """Its centre in the frame of its node."""
     return np.zeros(3) if shape.center is None else shape.center
 
 
 def _axes(shape: Shape) -> Array:
     return np.eye(3) if shape.rotation is None else shape.rotation
-
-
-def half_axis(shape: Shape) -> Array:
-    """Half the axis of a capsule, nothing of a ball."""
-    return 0.5 * shape.length * _axes(shape)[:, 2] if isinstance(shape, Capsule) else np.zeros(3)
-
-
-def radius_of(shape: Shape) -> float:
-    """Of a ball or a capsule."""
-    return float(shape.half[0]) if isinstance(shape, Ball) else shape.radius  # type: ignore[attr-defined]
 
 
 ENDS = "first end", "second end"
@@ -148,36 +144,53 @@ CORNERS = tuple(f"corner {k + 1} of {side}" for side in "ba" for k in range(8))
 CROSSINGS = tuple(f"crossing {k + 1} of edges {i + 1}, {j + 1}" for i, j, k in product(range(3), range(3), range(4)))
 
 
-def _points(b: Shape) -> tuple[tuple[str, ...], Array, Array]:
-    """Names, places and radii of what a ball, a capsule or a box touches a plane or a hole with."""
-    if isinstance(b, Box):
-        corners = middle(b) + (0.5 * b.size * SIGNS) @ _axes(b).T
-        return tuple(f"corner {k + 1}" for k in range(8)), corners, np.zeros(8)
-    if isinstance(b, Ball):
-        return ("contact",), middle(b)[None], np.full(1, radius_of(b))
-    return ENDS, np.array([middle(b) - half_axis(b), middle(b) + half_axis(b)]), np.full(2, radius_of(b))
+def segment(shape: Shape) -> Segment:
+    """Of a ball or a capsule."""
+    half, radius = np.zeros(3), 0.0
+    match shape:
+        case Ball():
+            radius = shape.half[0]
+        case Capsule():
+            half, radius = 0.5 * shape.length * _axes(shape)[:, 2], shape.radius
+    return Segment(_middle(shape)[None], half[None], np.array([radius]))
 
 
-def _segment(a: Shape) -> tuple[Array, Array, float]:
-    return middle(a), half_axis(a), radius_of(a)
+def _points(shape: Shape) -> Points:
+    """What a ball, a capsule or a box touches a plane or a hole with."""
+    if isinstance(shape, Box):
+        return Points(_middle(shape) + (0.5 * shape.size * SIGNS) @ _axes(shape).T, np.zeros(8))
+    own = segment(shape)
+    return own.ends if isinstance(shape, Capsule) else Points(own.center, own.radius)
 
 
-def _box(a: Box) -> tuple[Array, Array, Array]:
-    return middle(a), _axes(a), 0.5 * a.size
+def _names(shape: Shape) -> tuple[str, ...]:
+    """Of these."""
+    corners = tuple(f"corner {k + 1}" for k in range(8))
+    return corners if isinstance(shape, Box) else ENDS if isinstance(shape, Capsule) else ("contact",)
 
 
-def _cylinder(a: Cylinder) -> tuple[Array, Array, float, float]:
-    return middle(a), _axes(a)[:, 2], 0.5 * a.length, a.radius
+def _half_space(plane: Plane) -> HalfSpace:
+    return HalfSpace(_axes(plane)[None, :, 2], _middle(plane)[None])
 
 
-def _triangles(a: Surface) -> Array:
-    """Corners ``(r, 3, 3)``; quads are two."""
+def _round(shape: Cylinder | Bush) -> Round:
+    half = 0.5 * shape.length if isinstance(shape, Cylinder) else math.inf
+    axis = _axes(shape)[:, 2]
+    return Round(_middle(shape)[None], axis[None], across(axis)[None], np.array([half]), np.array([shape.radius]))
+
+
+def _brick(box: Box) -> Brick:
+    return Brick(_middle(box)[None], _axes(box), 0.5 * box.size[None])
+
+
+def _triangles(surface: Surface) -> Triangles:
+    """Quads are two triangles."""
     cells = [
         part
-        for kind, block in a.cells
+        for kind, block in surface.cells
         for part in ((block,) if kind == "triangle" else (block[:, :3], block[:, [0, 2, 3]]))
     ]
-    return a.placed(a.points)[np.concatenate(cells)]
+    return Triangles(surface.placed(surface.points)[np.concatenate(cells)])
 
 
 def reach(shape: Shape) -> float:
@@ -198,47 +211,40 @@ def reach(shape: Shape) -> float:
             size = float(np.hypot(0.5 * shape.length, shape.radius))
         case _:
             return math.inf
-    return float(np.linalg.norm(middle(shape))) + size
+    return float(np.linalg.norm(_middle(shape))) + size
 
 
 class PairKind(NamedTuple):
-    """What computes a pair of shapes, and what it takes from each of them."""
+    """What computes a pair of shapes, the names of its contacts, and the solids of both."""
 
     pair: Pair
     names: tuple[str, ...]
-    """Of its contacts."""
-    data: type[Any]
-    """A named tuple of what a has, then b."""
-    a: tuple[Any, ...]
-    b: tuple[Any, ...]
+    a: Any
+    b: Any
 
 
 def pair_of(a: Shape, b: Shape) -> PairKind | None:
     """The kind of a pair; None without a closed form in this order."""
     match a, b:
         case Plane(), Ball() | Capsule() | Box():
-            names, centers, radius = _points(b)
-            return PairKind(plane_points, names, PlaneData, (_axes(a)[:, 2], middle(a)), (centers, radius))
+            return PairKind(plane_points, _names(b), _half_space(a), _points(b))
         case Plane(), Cylinder():
             names = tuple(f"{what} of the {end}" for end in ENDS for what in RIM)
-            return PairKind(plane_cylinder, names, PlaneCylinderData, (_axes(a)[:, 2], middle(a)), _cylinder(b))
+            return PairKind(plane_cylinder, names, _half_space(a), _round(b))
         case Ball() | Capsule(), Ball() | Capsule():
-            return PairKind(segments, ("contact",), SegmentData, _segment(a), _segment(b))
+            return PairKind(segments, ("contact",), segment(a), segment(b))
         case Box(), Ball():
-            names, centers, radius = _points(b)
-            return PairKind(box_points, names, BoxPoints, _box(a), (centers, radius, False, np.zeros(3)))
+            return PairKind(box_points, _names(b), _brick(a), _points(b))
         case Box(), Capsule():
-            return PairKind(box_capsule, (*ENDS, *EDGES), BoxCapsuleData, _box(a), _segment(b))
+            return PairKind(box_capsule, (*ENDS, *EDGES), _brick(a), segment(b))
         case Box(), Box():
-            return PairKind(boxes, (*CORNERS, *CROSSINGS), BoxesData, _box(a), (*_box(b), False))
+            return PairKind(boxes, (*CORNERS, *CROSSINGS), _brick(a), _brick(b))
         case Cylinder(), Ball():
-            return PairKind(cylinder_ball, ("contact",), CylinderBallData, _cylinder(a), (middle(b), radius_of(b)))
+            return PairKind(cylinder_ball, _names(b), _round(a), _points(b))
         case Surface(), Ball():
             triangles = _triangles(a)
-            names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
-            return PairKind(mesh_ball, names, MeshBallData, (triangles,), (middle(b), radius_of(b)))
+            names = tuple(f"triangle {k + 1}" for k in range(len(triangles.corners)))
+            return PairKind(mesh_ball, names, triangles, _points(b))
         case Bush(), Ball() | Capsule():
-            names, centers, radius = _points(b)
-            hole = _axes(a)[:, 2], middle(a), a.radius
-            return PairKind(pin_in_bush, names, BushData, hole, (centers, radius[0]))
+            return PairKind(pin_in_bush, _names(b), _round(a), _points(b))
     return None

@@ -30,8 +30,8 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.pairs import Approach, PairPlace, Pairs, approach, every, on_b
-from fem_mbs.elements.contact.tubes import TubePlace, Tubes
+from fem_mbs.elements.contact.pairs import NearestBatch, PairPlace, every
+from fem_mbs.elements.contact.tubes import TubePlace
 
 ELASTIC = 1e-3
 """Loss below which the equation of ``y`` is its first terms, which do not cancel."""
@@ -102,30 +102,19 @@ class Yielding(NamedTuple):
     """Which push, and which slide, ``(n, 2r)``."""
 
 
-class YieldingBatch(ElementBatch):
+class YieldingBatch(NearestBatch, ElementBatch):
     """Contacts of one kind of pair that yield."""
 
     kinked = True
     own: IntArray
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
-        self.owners, self.nodes, self.own = elements, node_rows(elements, number), own_rows(elements, number)
-        self._pairs: Pairs | Tubes = elements[0].geometry(elements)
+        self.owners, self.own = elements, own_rows(elements, number)
+        self.measures(elements, node_rows(elements, number))
         given = np.array(
             [[e.stiffness, e.exponent, e.friction, e.creep, damping_number(e.restitution)] for e in elements]
         )
         self._given = given.T[..., None]
-        self.reach, self.passes = np.concatenate([e.reach for e in elements]), elements[0].passes
-        self._convex = elements[0].convex
-
-    def gaps(self, motion: Motion) -> Array:
-        """Gaps ``(n, r)``."""
-        return self._pairs.at(motion, self.nodes).near.gap
-
-    def approach(self, motion: Motion) -> Approach:
-        """How surfaces move against each other."""
-        near = self._pairs.at(motion, self.nodes).near
-        return approach(near, motion, self.nodes, self._pairs.of_b, self.reach, convex=self._convex)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Yielding]:
         place = self._pairs.at(motion, self.nodes)
@@ -189,18 +178,13 @@ class YieldingBatch(ElementBatch):
         before = np.where(gap < 0.0, motion.u[self.own], 0.0)
         return np.maximum(before, -context.place.gap_rates(motion.V[self.nodes]))
 
-    def points(self, motion: Motion) -> Array:
-        """Where they are, on the surface of b, ``(n, r, 3)``, world."""
-        return self._pairs.at(motion, self.nodes).points()
-
     def forces_on_b(self, motion: Motion) -> Array:
         """Forces on node b in the world, ``(n, r, 3)``."""
         context = self.force(motion, None)[1]
-        result = np.zeros((*context.place.near.gap.shape, 3))
-        R = motion.R[self.nodes[context.touched]]
+        result, touched = np.zeros((*context.place.near.gap.shape, 3)), context.touched
         for k, forces in enumerate(-np.einsum("nrd,nrdb->rnb", context.force, context.G)):
-            result[context.touched, k] = on_b(forces, R, self._pairs.of_b)
-        return self._pairs.sides[:, None, None] * result
+            result[touched, k] = self.on_b(motion, touched, forces)
+        return result
 
     def energy(self, motion: Motion) -> Energy:
         """What the depths store."""
