@@ -80,6 +80,7 @@ class DistributedLoad(Element):
     what gravity does.
     """
 
+    strengths = "force", "moment"
     external = True
 
     def __init__(
@@ -117,6 +118,7 @@ class EdgeLoad(Element):
         Moment per length, in N m/m, likewise.
     """
 
+    strengths = "force", "moment"
     external = True
     follows = False
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Positive, Public, array, checked, instance, number, real, shaped, shown, symmetric
+from fem_mbs.contracts import Positive, Public, array, checked, instance, kept, number, real, shaped, shown, symmetric
 from fem_mbs.elements.shapes import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
@@ -138,7 +138,7 @@ class BeamSection(Public):
 
     def _set(self, **values: Any) -> BeamSection:
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, kept(value, "BeamSection", name))
         return self
 
     def _remember(self, step: str, *values: Any) -> BeamSection:

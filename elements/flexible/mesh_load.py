@@ -49,6 +49,7 @@ class MeshLoad(Element):
     A load that stays in the world, other than gravity, acts on interfaces.
     """
 
+    strengths = ("value",)
     external = True
 
     def __init__(

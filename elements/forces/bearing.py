@@ -133,6 +133,8 @@ class Bearing(Element):
     journal bearings, brings energy: a Campbell diagram shows from which speed on a rotor is unstable.
     """
 
+    strengths = "stiffness", "damping"
+
     def __init__(
         self,
         a: NodeLike,

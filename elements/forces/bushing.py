@@ -108,6 +108,8 @@ class Bushing(Element):
     treats both nodes alike, and the force is the gradient of the energy ``d^T K d/2``.
     """
 
+    strengths = "stiffness", "damping"
+
     def __init__(
         self,
         a: NodeLike,

@@ -121,6 +121,8 @@ class JointFriction(CoordinateElement):
     "bristle")`` has how far bristles are bent.
     """
 
+    strengths = "kinetic", "static", "viscous"
+
     def __init__(
         self,
         joint: JointLike,

@@ -55,6 +55,7 @@ FORCE, MOMENT = slice(0, 3), slice(3, 6)
 class NodeLoad(Element):
     """Base of forces at a point of a node, in three components of a wrench, and moments, in the others."""
 
+    strengths = ("value",)
     external = True
     part: slice
     value: Any

@@ -44,6 +44,7 @@ class TorqueMotor(CoordinateElement):
         Which one, where the joint has several.
     """
 
+    strengths = ("torque",)
     active = True
 
     def __init__(self, joint: JointLike, torque: OverTime, *, coordinate: str | None = None) -> None:

@@ -61,6 +61,8 @@ class SpringDamper(LineElement):
         In a run, if a law returns anything but one finite number.
     """
 
+    strengths = "stiffness", "damping", "force"
+
     def __init__(
         self,
         a: NodeLike,
@@ -112,6 +114,7 @@ class JointSpring(CoordinateElement):
         Which one, where the joint has several.
     """
 
+    strengths = "stiffness", "damping"
     places = ("free",)
 
     def __init__(

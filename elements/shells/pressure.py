@@ -58,6 +58,7 @@ class Pressure(Element):
         returns either.
     """
 
+    strengths = ("value",)
     external = True
 
     def __init__(self, shell: Shell, value: Values) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, number, shaped, shown, symmetric
+from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, kept, number, shaped, shown, symmetric
 from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.errors import ModelError
 
@@ -92,7 +92,7 @@ class ShellSection(Public):
         known = None if modulus is None else np.asarray(modulus)
         values = law, mass, inertia, thickness, offset, damping, np.asarray(plies), known
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, kept(value, "ShellSection", name))
 
     def __repr__(self) -> str:
         return f"ShellSection(thickness={self.thickness:.6g}, mass={self.mass:.6g})"

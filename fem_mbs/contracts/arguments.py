@@ -59,7 +59,7 @@ def listed(items: Iterable[object], most: int = 8) -> str:
 
 ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
-USUAL = {"time": "t", "times": "t", "to_dataframe": "to_pandas", "potential": "gravity"}
+USUAL = {"time": "t", "times": "t", "to_dataframe": "to_pandas", "potential": "gravity", "pipe": "tube"}
 """What others call it."""
 
 
@@ -69,7 +69,7 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     Where none is near, all of them, after the words of ``else_``, or nothing.
     """
     known = list(known)
-    begun = [own for own in known if len(name) > 2 and own.startswith(name)]
+    begun = [own for own in known if len(name) > 2 and own.lower().startswith(name.lower())]
     near = [own for own in (USUAL.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
     if near:
         return f"is it {' or '.join(map(repr, near))}?"

@@ -70,7 +70,9 @@ class Element(Component):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[str] = "external active doubts center_of_mass offset contacts yields slots"
+    _internal: ClassVar[str] = "external active doubts center_of_mass offset contacts yields slots strengths"
+    strengths: ClassVar[tuple[str, ...]] = ()
+    """Names of attributes: what has none of them that is not zero does nothing."""
     external: bool = False
     active: bool = False
     contacts: Sequence[str] = ()

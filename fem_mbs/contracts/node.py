@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, read_only
 from fem_mbs.contracts.arguments import Name, Vector3, choice, rotation_matrix, truth, vector
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import COMPLETE, ModelPart, earlier, instance, moments, remember
@@ -93,7 +93,7 @@ class Node(ModelPart):
                 "model.add_node"
             )
         if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+            value = read_only(value, f"{self}: {name}")
         super().__setattr__(name, value)
 
     @checked
@@ -121,9 +121,8 @@ class Node(ModelPart):
 def move_node(node: Node, position: Array, rotation: Array) -> None:
     """Move a node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
     for name, value in (("position", position), ("rotation", rotation)):
-        value.flags.writeable = False
         remember(node, name)
-        vars(node)[name] = value
+        vars(node)[name] = read_only(value, f"{node}: {name}")
     moments.next()
 
 
@@ -132,10 +131,7 @@ def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node
 
     A node by itself is checked attribute by attribute, which takes a second for some ten thousand of them.
     """
-    arrays = positions.copy(), np.eye(3), np.zeros(3)
-    for array in arrays:
-        array.flags.writeable = False
-    positions, R, still = arrays
+    positions, R, still = map(read_only, (positions.copy(), np.eye(3), np.zeros(3)))
     alike: dict[str, Any] = dict(group=group, rotation=R, velocity=still, angular_velocity=still)
     alike |= {"fixed_translation": False, "fixed_rotation": False, COMPLETE: True}
     made = []

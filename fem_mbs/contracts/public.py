@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from fem_mbs.arrays import read_only
 from fem_mbs.contracts.arguments import article, listed, nearest, shown
 from fem_mbs.errors import ModelError
 
@@ -209,7 +210,18 @@ def snapshot(value: Any) -> Any:
     return mapped(value, lambda own: own.copy() if isinstance(own, np.ndarray) else own)
 
 
-class Public:
+class Named(type):
+    """A class that answers to names that it does not have."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            if name[0] == "_":
+                raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+            raise AttributeError(renamed(name, dir(cls)) or _unknown(cls, name, dir(cls)))
+
+
+class Public(metaclass=Named):
     """Base of what users hold: ``dir`` shows what they may use, and a name that is none of its own cannot be set.
 
     Names that begin with "_" or that ``_internal`` lists are not shown. Attributes are those that the constructor
@@ -251,8 +263,7 @@ class Public:
                     (bound := made.of(self)).apply_defaults()
                     if name in bound.arguments:
                         return bound.arguments[name]
-                text = f"{type(self).__name__} has no attribute '{name}'; {nearest(name, dir(self))}"
-            raise AttributeError(text)
+            raise AttributeError(_unknown(type(self), name, object.__dir__(self)))
 
     def __repr__(self) -> str:
         if (made := self.constructor_arguments) is None:
@@ -261,8 +272,18 @@ class Public:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     def __dir__(self) -> list[str]:
-        hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", "").split()}
-        return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
+        return _shown(type(self), object.__dir__(self))
+
+
+def _shown(kind: type, names: Iterable[str]) -> list[str]:
+    """Those that users may use."""
+    hidden = {name for base in kind.__mro__ for name in vars(base).get("_internal", "").split()}
+    return [name for name in names if name[0] != "_" and name not in hidden]
+
+
+def _unknown(kind: type, name: str, known: Iterable[str]) -> str:
+    """What is said of a name that an object or a class does not have."""
+    return f"{kind.__name__} has no attribute '{name}'; {nearest(name, sorted(_shown(kind, known)))}"
 
 
 class ModelPart(Public):
@@ -280,7 +301,7 @@ class ModelPart(Public):
             self._change(made)
         else:
             remember(self, name)
-            super().__setattr__(name, _read_only(value))
+            super().__setattr__(name, kept(value, self, name))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy, or a part that has come from another process, with its moments and its changes."""
@@ -296,7 +317,7 @@ class ModelPart(Public):
     def _change(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
             remember(self, name)
-            vars(self)[name] = _read_only(value)
+            vars(self)[name] = kept(value, self, name)
 
     def _made_with(self, name: str, value: Any) -> dict[str, Any]:
         """Attributes that follow from another value of an argument of the constructor; none of what is no argument."""
@@ -350,17 +371,15 @@ def complete(value: Any, made: tuple[tuple[Any, ...], dict[str, Any]] | None = N
     if made is not None:
         vars(value)[MADE] = ConstructorArguments(*made, moments.now)
     if isinstance(value, ModelPart):
-        vars(value).update({name: _read_only(own) for name, own in vars(value).items()})
+        vars(value).update({name: kept(own, value, name) for name, own in vars(value).items()})
     if isinstance(value, Public):
         vars(value)[COMPLETE] = True
 
 
-def _read_only(value: Any) -> Any:
-    """An array that nobody changes in place, which would go unnoticed; anything else as it is."""
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.copy()
-        value.flags.writeable = False
-    return value
+def kept(value: Any, part: object, name: str) -> Any:
+    """An array of what users hold that nobody changes in place, which would go unnoticed; anything else as it is."""
+    writeable = isinstance(value, np.ndarray) and value.flags.writeable
+    return read_only(value.copy(), f"{part}: {name}") if writeable else value
 
 
 def _completing(constructor: Callable[..., None]) -> Callable[..., None]:

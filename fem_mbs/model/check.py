@@ -287,6 +287,7 @@ def examine(model: ModelDescription) -> Check:
     check.findings += look_at_joints(system)
     check.findings += look_at_drives(system)
     check.findings += look_at_controllers(system)
+    check.findings += look_at_strengths(system)
     check.findings += look_at_gravity(system)
     check.findings += look_at_contacts(system)
     try:
@@ -294,6 +295,18 @@ def examine(model: ModelDescription) -> Check:
     except FemMbsError as error:
         check.findings.append(Finding(str(error), refused=True))
     return check
+
+
+def look_at_strengths(system: System) -> Iterator[Finding]:
+    """Springs, motors and loads that do nothing."""
+    idle = defaultdict(list)
+    for element in system.elements:
+        if element.strengths and not any(np.any(getattr(element, name)) for name in element.strengths):
+            idle[element.strengths].append(str(element))
+    for strengths, names in idle.items():
+        yield Finding(
+            f"does nothing: {' and '.join(strengths)} {'is' if len(strengths) < 2 else 'are'} zero", tuple(names)
+        )
 
 
 def look_at_contacts(system: System) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, read_only
 from fem_mbs.contracts import (
     Constraint,
     Element,
@@ -193,8 +193,7 @@ class ModelDescription(PartNames):
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
-        self._gravity = vector(value, "Model: gravity")
-        self._gravity.flags.writeable = False
+        self._gravity = read_only(vector(value, "Model: gravity"), "Model: gravity")
         moments.changes += 1
 
     @checked

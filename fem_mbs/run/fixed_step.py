@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Limit, Method, Public
+from fem_mbs.contracts import Limit, Method
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl
 
@@ -82,7 +82,7 @@ def _number(branches: Array | None) -> int:
 
 
 @dataclass(frozen=True)
-class FixedStep(Public, StepControl):
+class FixedStep(StepControl):
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -118,25 +119,34 @@ Hardness = Callable[[], float]
 """How far the equations bend within a step: above 1, further than a step of a start can follow."""
 
 
-class StepControl(Protocol):
+class StepControl(Public):
     """How long steps are: like a method it is data and pure functions, and what it remembers is its memory."""
+
+    _internal: ClassVar[str] = (
+        "Memory allowed begin restart plan failed judge across_kink creeps beyond_limit limits attempts warning"
+    )
 
     def allowed(self, method: Method) -> float | None:
         """Largest local error of a step that passes, as a method measures it; None if all pass."""
         return None
 
+    @abstractmethod
     def begin(self, method: Method, t: float, t_end: float, branches: Array | None = None) -> tuple[Any, float]:
         """The memory at the start of a run, and the first step; ``branches`` are the sides of kinks there."""
 
+    @abstractmethod
     def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
         """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
 
+    @abstractmethod
     def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
         """The next step; None at the end."""
 
+    @abstractmethod
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
+    @abstractmethod
     def judge(
         self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, hardness: Hardness
     ) -> tuple[bool, Any]:
@@ -150,12 +160,15 @@ class StepControl(Protocol):
         """What is to be said, and at once, of steps that stay far shorter than they should; empty for nothing."""
         return ""
 
+    @abstractmethod
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
 
+    @abstractmethod
     def attempts(self, memory: Any, h: float) -> str:
         """How a step was tried that failed for good, in words."""
 
+    @abstractmethod
     def warning(self, memory: Any) -> str:
         """What is to be said after a run; empty for nothing."""
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, read_only
 from fem_mbs.contracts import (
     Path,
     PositiveInt,
@@ -28,7 +28,6 @@ from fem_mbs.run.interfaces import AcceptedStep, Between, Selection, StepSequenc
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter, begun
-from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Public, Seconds, checked, number
+from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.runge_kutta import WITH_ESTIMATE
 from fem_mbs.run.interfaces import Hardness, Kinks, Plan, StepControl
@@ -60,7 +60,7 @@ class VariableStepMemory(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class VariableStep(Public, StepControl):
+class VariableStep(StepControl):
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
     The tolerance is the largest error of the result, within a factor of about 3 (docs/variable_steps.md, "What the

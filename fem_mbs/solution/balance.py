@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, read_only
 from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Motion, Public
 from fem_mbs.contracts.unilateral import CARRIED, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
@@ -17,7 +17,7 @@ from fem_mbs.solution.copies import LocalNumbering, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import energies_of
-from fem_mbs.system.states import in_world, read_only
+from fem_mbs.system.states import in_world
 
 MOST = 50_000_000
 """Gaps that are put into one array."""

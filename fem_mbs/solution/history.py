@@ -14,11 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, read_only
 from fem_mbs.contracts import ARRAYS, Motion, Node, Public, State
 from fem_mbs.errors import ModelError
 from fem_mbs.system.kinematics import make_kinematics
-from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
 Instant: TypeAlias = Callable[[float], tuple[float, float]]

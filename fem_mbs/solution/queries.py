@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, read_only
 from fem_mbs.contracts import (
     Combines,
     Constraint,
@@ -72,7 +72,7 @@ def _stored(name: str, what: str) -> cached_property[Array]:
     """An array of the history as it is, and what it is."""
 
     def array(self: Queries) -> Array:
-        return np.asarray(getattr(self.history, name))
+        return read_only(np.asarray(getattr(self.history, name)), f"{type(self).__name__}: {name}")
 
     array.__doc__ = what
     return cached_property(array)

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, IntArray, read_only
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, array, checked, number, shown
 from fem_mbs.contracts.progress import progress_bar
@@ -37,7 +37,7 @@ from fem_mbs.static.contacts import ContactPath
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.path import SAME_LOAD, EquilibriumPath
 from fem_mbs.static.start import start
-from fem_mbs.system.states import from_user, read_only
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")

@@ -8,37 +8,28 @@ that know which model they are of.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, read_only
 from fem_mbs.contracts import ARRAYS, LARGEST, Source, State, instance, number, real
 from fem_mbs.errors import ModelError
 from fem_mbs.system.layout import Layout
 
-Kind = TypeVar("Kind", bound=NDArray[Any])
 ORTHONORMAL = 1e-6
 """By how much the columns of a rotation in a state may miss orthonormality."""
 
 
 def frozen(state: State) -> State:
     """The same state in arrays that cannot be written to."""
-    arrays: dict[str, Any] = {name: read_only(getattr(state, name)) for name in ARRAYS}
+    arrays: dict[str, Any] = {name: read_only(getattr(state, name), f"State: {name}") for name in ARRAYS}
     return replace(state, **arrays)
 
 
 def in_world(system: Layout, x: Array) -> Array:
     """Positions ``(..., 3)`` in the world, read-only."""
     return read_only(x + system.origin if system.far else x)
-
-
-def read_only(array: Kind) -> Kind:
-    """A view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def from_user(system: Layout, state: State, label: str, joints: bool = True) -> State:

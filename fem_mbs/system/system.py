@@ -13,8 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
+from fem_mbs.arrays import Array, BoolArray, IntArray, ReadOnly
+from fem_mbs.contracts import (
+    ARRAYS,
+    ConstraintBatch,
+    ElementBatch,
+    Energy,
+    FrozenModel,
+    Motion,
+    State,
+    StepEnd,
+    checked,
+)
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.constrained import LeastNormSolver, Projection
 from fem_mbs.linear.solvers import sums
@@ -227,9 +237,9 @@ class System(Layout, FrozenModel):
         x = state.x + self.origin if self.far else state.x
         arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
         views = []
-        for array in arrays:
-            views.append(array.view())
-            views[-1].flags.writeable = False
+        for name, array in zip(ARRAYS, arrays, strict=True):
+            views.append(array.view(ReadOnly))
+            views[-1].flags.writeable, views[-1].whose = False, f"State: {name}"
         x, R, v, vdot, multipliers, u, udot, uddot = views
         return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
 

@@ -204,6 +204,10 @@ def test_names_that_others_use_and_beginnings_are_understood() -> None:
         (solution, "to_dataframe", "is it 'to_pandas'"),
         (solution, "accel", "is it 'acceleration'"),
         (solution.energy, "potentials", "there are gravity, kinetic, strain, total"),
+        (BeamSection, "rect", "BeamSection has no attribute 'rect'; is it 'rectangle'"),
+        (BeamSection, "pipe", "is it 'tube'"),
+        (mbs.GeneralizedAlpha, "HHT", "is it 'hht'"),
+        (mbs.VariableStep, "adaptive", "there are first, largest, local_error, max_steps, smallest, tolerance"),
     ):
         with pytest.raises(AttributeError, match=words):
             getattr(held, name)

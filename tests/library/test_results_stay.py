@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from catalogue import ELEMENTS, JOINTS
 import fem_mbs as mbs
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
 from fem_mbs.elements import (
+    BeamSection,
     Box,
     Contact,
     ExternalInput,
@@ -269,9 +271,27 @@ def test_a_run_is_saved_as_it_was(change: str, tmp_path: Path) -> None:
 
 
 def test_arrays_are_not_changed_in_place() -> None:
-    _, _, body = oscillator()
-    with pytest.raises(ValueError, match="read-only"):
-        body.inertia[0, 0] = 2.0
+    """Whoever writes to an array is told whose it is; what is made of it is an array of his own."""
+    model, _, body = oscillator()
+    section = BeamSection.circle(0.01, E=2e11, nu=0.3, rho=7850)
+    solution = mbs.simulate(model, 0.1, 0.01)
+    state = solution.state(-1)
+    for array, whose in (
+        (body.inertia, "RigidBody on node 'node 1': inertia"),
+        (body.nodes[0].position, "node 'node 1': position"),
+        (model.gravity, "Model: gravity"),
+        (section.stiffness, "BeamSection: stiffness"),
+        (solution.v, "Solution: v"),
+        (state.x, "State: x"),
+    ):
+        for write in (lambda a: a.__setitem__(0, 2.0), lambda a: a.__iadd__(1.0), lambda a: np.add(1.0, a, out=a)):
+            with pytest.raises(mbs.ModelError, match=f"{whose} is read-only.*copy"):
+                write(array)
+        assert {type(own) for own in (array.copy(), array + 1.0, np.stack([array]))} == {np.ndarray}
+    moved = state.x.copy()
+    moved[1, 2] += 0.1
+    later = mbs.simulate(model, 0.2, 0.01, initial=replace(state, x=moved))
+    np.testing.assert_array_equal(later.x[0], moved)
 
 
 @pytest.mark.parametrize("name", ["x", "t", "status", "event_states", "success"])

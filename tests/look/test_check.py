@@ -455,6 +455,25 @@ def test_what_acts_along_a_driven_coordinate_is_told() -> None:
             model.remove("push")
 
 
+def test_springs_motors_and_loads_without_strength() -> None:
+    """They are told whatever they were given zero as; a function of time may be zero at first."""
+    model = pendulum()
+    bar, idle = model["bar"], "does nothing: "
+    for made, words in (
+        (SpringDamper(model.ground, bar, 0.0, damping=0.0, point_a=(5, 0, 0)), "stiffness and damping and force are"),
+        (JointSpring("hinge", 0, free=1.0), "stiffness and damping are zero"),
+        (TorqueMotor("hinge", 0), "torque is zero"),
+        (JointFriction("hinge", 0.0, preload=1.0, radius=0.01), "kinetic and static and viscous are zero"),
+        (Force(bar, np.zeros(3), point=(1, 0, 0)), "value is zero"),
+    ):
+        model.add(made, name="idle")
+        assert said(model.check(), "'idle'", idle + words)
+        model.remove("idle")
+    model.add(Force(bar, lambda t: (t, 0, 0)))
+    model.add(SpringDamper(model.ground, bar, 0.0, force=lambda t, length, speed: 0.0, point_a=(5, 0, 0)))
+    assert model.check().ok
+
+
 def test_controllers_that_do_nothing() -> None:
     """What nothing reads is named, and moves nothing; an actuator whose integrator is idle holds its joint."""
     model = pendulum()
