@@ -174,7 +174,7 @@ class JointFriction(CoordinateElement):
         """Radii and lengths of other units."""
         yield from super().doubts(around)
         for name, size in (("radius", self.radius), ("thrust_radius", self.thrust_radius), ("length", self.length)):
-            if size and size > LARGE * around.extent:
+            if size and size > LARGE * around.extent > 0.0:
                 yield (
                     f"its {name} is {size:.3g} in a model that extends over {around.extent:.3g}; look at the units of "
                     f"its {name}"

@@ -478,7 +478,8 @@ def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
     """What elements find wrong of themselves, those of one opinion together."""
     R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
     force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
-    context = ModelContext(system.number, system.gravity, system.length, force, moment)
+    whole = float(np.ptp(system.x0, axis=0).max())  # one node alone tells of no size
+    context = ModelContext(system.number, system.gravity, whole, force, moment)
     said: dict[str, list[str]] = {}
     for element in system.elements:
         if type(element).doubts is not Element.doubts:

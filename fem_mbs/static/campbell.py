@@ -8,9 +8,10 @@ sections 4.5, 6.4). docs/rotors.md.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
@@ -46,6 +47,8 @@ ALIKE = 0.3
 STANDS = 1e-9
 """Angular velocity of axes, against that of the rotor, that is none."""
 REFINEMENTS, ACCURATE, SAME = 40, 1e-10, 1e-8
+HALVED = 6
+"""How often steps between speeds are halved where a crossing may be."""
 MORE = 6
 """Modes that are asked for beside those wanted, as some do not swing."""
 ACROSS = 1e-9
@@ -309,16 +312,57 @@ class Campbell(Public):
     def critical(self, order: Positive = 1.0) -> Array:
         """Speeds ``(k,)`` at which a mode has ``order`` times the speed as its frequency, within those of the diagram.
 
-        Found by the equations at these speeds, not between points of the diagram; forward and backward ones. Of a mode
-        that is crossed twice between two speeds of the diagram neither is seen.
+        Found by the equations at these speeds, not between points of the diagram; forward and backward ones. Where a
+        curve bends so much that it may be crossed twice between two speeds, or ends, speeds between them are looked at.
         """
+        fine = self
+        for _ in range(HALVED):
+            if not len(between := fine._doubtful(order)):
+                break
+            fine = fine._with(between)
+        return fine._crossings(order)
+
+    def _gaps(self, curve: dict[int, Vibration], order: float) -> tuple[Array, Array]:
+        """Speeds of a curve, and by how much its frequencies are above multiples of them."""
+        speeds = self.speeds[list(curve)]
+        return speeds, np.array([own.eigenvalue.imag for own in curve.values()]) - order * np.abs(speeds)
+
+    def _doubtful(self, order: float) -> Array:
+        """Speeds in the middle of two between which crossings may be that their ends do not show."""
+        whole, ends, found = np.unique(self.speeds), defaultdict[float, list[float]](list), set[float]()
+        for curve in self.curves:
+            speeds, gaps = self._gaps(curve, order)
+            speeds, first = np.unique(speeds, return_index=True)
+            gaps, h = gaps[first], np.diff(speeds)
+            # a parabola leaves its chord by an eighth of the step times its turn over it; twice that, and a step alone
+            turns = np.pad(np.abs(np.diff(np.diff(gaps) / h)), 1, constant_values=np.inf if len(h) == 1 else 0.0)
+            apart = np.minimum(np.abs(gaps[:-1]), np.abs(gaps[1:]))
+            near = (gaps[:-1] * gaps[1:] > 0.0) & (apart <= 0.25 * h * np.maximum(turns[:-1], turns[1:]))
+            found.update((0.5 * (speeds[:-1] + speeds[1:]))[near].tolist())
+            for end, side, gap in ((speeds[-1], 1, gaps[-1]), (speeds[0], -1, gaps[0])):
+                beside = np.searchsorted(whole, end) + side
+                if 0 <= beside < len(whole):
+                    ends[0.5 * (end + whole[beside])].append(gap)
+        found.update(middle for middle, gaps in ends.items() if min(gaps) < 0.0 < max(gaps))
+        return np.array(sorted(found))
+
+    def _with(self, speeds: Array) -> Campbell:
+        """The diagram with more speeds, in order."""
+        known = [(speed, [curve[k] for curve in self.curves if k in curve]) for k, speed in enumerate(self.speeds)]
+        count = max(len(modes) for _, modes in known)
+        more = [*known, *((speed, self.vibrations(float(speed), count)) for speed in speeds)]
+        more.sort(key=lambda own: own[0])
+        every, found = zip(*more, strict=True)
+        return replace(self, speeds=np.array(every), curves=_curves(list(found)))
+
+    def _crossings(self, order: float) -> Array:
+        """Speeds ``(k,)`` at which curves cross a multiple of the speed an odd number of times between two."""
         found = []
         for curve in self.curves:
-            rows = list(curve)
-            for a, b in zip(rows, rows[1:], strict=False):
-                gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
-                if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:
-                    found.append(self._root((curve[a], curve[b]), self.speeds[[a, b]], order))
+            rows, (_, gaps) = list(curve), self._gaps(curve, order)
+            for k in np.flatnonzero((gaps[:-1] * gaps[1:] <= 0.0) & (gaps[:-1] != gaps[1:])):
+                ends = rows[k], rows[k + 1]
+                found.append(self._root((curve[ends[0]], curve[ends[1]]), self.speeds[list(ends)], order))
         speeds = np.sort(found)
         apart = np.diff(speeds, prepend=-np.inf) > SAME * np.abs(speeds).max(initial=0.0)
         return speeds[apart]

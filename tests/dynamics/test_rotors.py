@@ -36,6 +36,7 @@ from fem_mbs.elements import (
 from fem_mbs.elements.forces.bearing import film
 from fem_mbs.modal.floquet import floquet_modes
 from fem_mbs.modal.linear_model import linear_equations
+from fem_mbs.static.campbell import Campbell, Vibration
 
 X = (1.0, 0.0, 0.0)
 
@@ -591,6 +592,21 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(model, [1.0], {"ground": 1.0})
     with pytest.raises(mbs.SingularSystemError, match="10 rad/s is a critical speed"):
         mbs.unbalance_response(rigid_rotor((500.0, 500.0)), [10.0], {"disc": 1.0})
+
+
+def test_crossings_between_two_speeds_of_a_diagram_are_found() -> None:
+    """Of a rotor seen turning both ways alone, and of a frequency ``w + (W - 60)^2/20`` that dips below the speed."""
+    diagram = mbs.campbell(rigid_rotor((1e4, 1e4)), [-150.0, 150.0], count=4)
+    assert np.abs(diagram.critical()) == pytest.approx(np.sqrt([4e3, 2e3, 2e3, 4e3]), rel=1e-8)
+
+    def vibrations(speed: float, count: int) -> list[Vibration]:
+        modes = [Vibration(1j * (58.0 + (speed - 60.0) ** 2 / 20), 1.0, np.array([1.0, 0.0]), np.zeros((1, 6)))]
+        return [*modes, Vibration(200j, 1.0, np.array([0.0, 1.0]), np.zeros((1, 6)))][:count]
+
+    speeds = np.linspace(0.0, 150.0, 4)
+    curves = tuple({k: vibrations(speed, 2)[own] for k, speed in enumerate(speeds)} for own in (0, 1))
+    exact = 70.0 + np.array([-1.0, 1.0]) * np.sqrt(140.0)
+    assert Campbell(speeds, curves, vibrations).critical() == pytest.approx(exact, rel=1e-8)
 
 
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:

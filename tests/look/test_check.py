@@ -267,6 +267,9 @@ def test_a_radius_of_gyration_is_seen_against_the_extent(unit: float) -> None:
         for place in (0.0, unit):
             model.add(RigidBody(model.add_node((place, 0, 0)), 3.0, [3.0 * (share * unit) ** 2] * 3))
         assert said(model.check(), "radius of gyration") is doubted, share
+    alone = mbs.Model()
+    alone.add(RigidBody(alone.add_node((0, 0, 0)), 1e-12, [4e-26] * 3))
+    assert not said(alone.check(), "radius of gyration"), "one place tells of no size"
 
 
 @pytest.mark.parametrize(("damping", "doubted"), [(0.006, True), (0.004, False)])
