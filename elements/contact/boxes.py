@@ -212,7 +212,8 @@ def _crossings(a: Brick, b: Brick, faces: Array, continued: bool) -> Nearest:
         counts, beyond = np.ones_like(counts), np.zeros_like(beyond)
     gap = np.where(counts, np.where(beyond > ON_EDGE * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
     points = a.center[:, None, None] + edges[1][:, :, None, :] + t[..., None] * v
-    return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, w.shape).reshape(n, -1, 3), points.reshape(n, -1, 3))
+    r = 4 * len(i)
+    return Nearest(gap.reshape(n, r), np.broadcast_to(n5, w.shape).reshape(n, r, 3), points.reshape(n, r, 3))
 
 
 def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Array:

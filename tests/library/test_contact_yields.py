@@ -82,6 +82,19 @@ def test_short_contacts_are_not_silent(h: float) -> None:
     assert solution.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=3e-3)
 
 
+def test_boxes_part_with_their_share() -> None:
+    """They are apart, meet with faces on each other, and part: all their points push for as long."""
+    model = mbs.Model()
+    box = model.add_node((0, 0, 0.201), velocity=(0, 0, -1), name="box")
+    model.add(RigidBody(box, 1.0, (0.01, 0.012, 0.014)))
+    shapes = Box((0.3, 0.3, 0.2)), Box((0.2, 0.2, 0.2))
+    model.add(Contact(model.ground, box, *shapes, stiffness=5e5, restitution=0.5), name="boxes")
+    solution = mbs.simulate(model, 0.012, 1e-3)
+    assert solution.velocity("box")[-1] == pytest.approx((0, 0, 0.5), abs=1e-2)
+    assert (solution.contact_force("boxes")[[0, -1]] == 0.0).all()
+    assert solution.gap("boxes").min() < -5e-4
+
+
 def test_units_change_nothing() -> None:
     """A steel ball in m, kg, s and, to rounding, in mm, t, s."""
     found = []
