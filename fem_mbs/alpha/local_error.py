@@ -302,11 +302,13 @@ def carried_on(
             earlier, recent, since = recent, np.zeros(2), new.t
         path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
         bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BLOCK
-        count, singles = BLOCK / (max(bent, h * float(worst(system, v)[1])) + TINY), 0
+        count, singles, flow = BLOCK / (max(bent, h * float(worst(system, v)[1])) + TINY), 0, errors.flow
         until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
         if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
             singles, until = LEAST - 1, new.t
-        flow, largest = np.array([v, now, third]), np.array([earlier, recent])
+        largest = np.array([earlier, recent])
+        if callable(over) or not singles:  # a block ends or begins
+            flow = np.array([v, now, third])
         if callable(over):
             late = time_error(system, errors, new)
             values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow

@@ -55,6 +55,8 @@ class Recording(NamedTuple):
 
     matrix: str
     """Programs of the iteration matrix, with the first section of a trial if ``in_parts``,"""
+    guess: str
+    """of the formulas of a step, and the first guess of its unknowns,"""
     trials: list[str]
     """of a trial in sections, without a further round of corrections and with it,"""
     end: str
@@ -88,6 +90,8 @@ class Constants(NamedTuple):
 class Given(NamedTuple):
     """What lines are recorded of, on tapes."""
 
+    weights: Array
+    """Those of :class:`~fem_mbs.alpha.whole_step.Formulas`."""
     unknown: Unknowns
     state: State
     h: Any
@@ -121,6 +125,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
     (more,) = random(ALL, 12)
     numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more, 1.0 / h]))
+    weights = program.uniform(rng.normal(size=60))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
     near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
@@ -136,6 +141,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         unknown = Unknowns(D, multipliers, Z, guessed=guessed[0])
     t, h, *given = numbers
     return Given(
+        weights,
         unknown,
         _state(t, before),
         h,
@@ -156,9 +162,11 @@ def _state(t: Any, row: dict[str, Array]) -> State:
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(program: Program, system: RecordedSystem, given: Given, equations: StepEquations) -> Recording:
-    """The methods of the equations on tapes, one after the other."""
-    first, places, closes = len(program.specs), dict[str, int](), equations.closes_velocities
+def record(
+    program: Program, system: RecordedSystem, given: Given, equations: StepEquations, places: dict[str, int]
+) -> Recording:
+    """The methods of the equations on tapes, one after the other; ``places`` are those of what is given."""
+    first, closes = len(program.specs), equations.closes_velocities
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
     scheme = Scheme(system, system.kinematics, given.parameters, type(equations))  # type: ignore[arg-type]
@@ -171,6 +179,10 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         every = zip(kinds, values, strict=True)
         return [program.sink(kind, places[name] + k, own) for k, ((kind, _), own) in enumerate(every)]
 
+    basis, pressing = (np.stack([given.before[name] for name in names]) for names in (BASIS, OF_MULTIPLIERS))
+    linear = given.weights[:-4].reshape(-1, len(BASIS)) @ basis
+    guess = [linear[6], given.weights[-4:-1] @ pressing, linear[7], given.weights[-1]]
+    of_guess = program.line(sinks("linear", 8 * [(NODES, 6)], list(linear)) + sinks("unknown", UNKNOWNS, guess))
     residual = step.evaluate(unknown)
     sizes = step.size(residual)
     program.share_guards()
@@ -242,7 +254,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
     of_start = program.line(sinks("start", [ROW["x"], ROW["R"]], [x, R.reshape(-1)]))
-    lines = of_matrix, trials, of_end, of_look, of_carry, of_start
+    lines = of_matrix, of_guess, trials, of_end, of_look, of_carry, of_start
     return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
 
 

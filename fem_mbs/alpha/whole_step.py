@@ -25,7 +25,7 @@ from fem_mbs.alpha.newmark import (
     weights_of_missed,
     weights_of_third,
 )
-from fem_mbs.alpha.recorded_step import BASIS, OF_MULTIPLIERS, ROW, SHAKEN, SHAPES, Recording, columns, inputs, record
+from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Recording, columns, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -152,8 +152,6 @@ class Row(NamedTuple):
     """What a step begins or ends with, one part after the other."""
 
     numbers: Array
-    basis: Array
-    of_multipliers: Array
     parts: list[Array]
     """Those of a state, and what guesses of multipliers have missed."""
     remembered: Array
@@ -167,9 +165,7 @@ class Formulas(NamedTuple):
     """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
     weights: Array
     """``(8, 7)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess, that
-    of ``Z``, from ``BASIS``."""
-    of_multipliers: Array
-    """Of the guess of multipliers, from ``OF_MULTIPLIERS``, ``(3,)``."""
+    of ``Z``, from ``BASIS``; of the guess of multipliers, from ``OF_MULTIPLIERS``; and whether ``Z`` is guessed."""
 
 
 @lru_cache(maxsize=64)
@@ -184,9 +180,11 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
     numbers = np.array([h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0])
-    return Formulas(numbers, weights, np.append(np.zeros(2) if best == PLAIN else of_multipliers[best - 1], 1.0))
+    of_multipliers = np.zeros(2) if best == PLAIN else of_multipliers[best - 1]
+    return Formulas(numbers, np.concatenate([weights.ravel(), of_multipliers, [1.0, best != PLAIN]]))
 
 
+_NONE = np.empty((0, 6, 6))
 _RECORDINGS: dict[Any, Recording] = {}
 _COMPARED = set[Any]()
 """Kinds whose lines do what NumPy does: numbers are all that systems of a kind differ in."""
@@ -208,22 +206,23 @@ class StepLines:
         system = RecordedSystem(whole, program, prescribed)
         first = len(program.arrays)
         given = inputs(program, whole, equations, parameters)
+        numbers, weights, start, linear, unknown, errors = (first + np.cumsum([0, 1, 1, len(ROW), 8, 4])).tolist()
         self.kind = type(equations), *program.kind
         made = _RECORDINGS.get(self.kind)
         if made is None:
             with recorded(whole):
-                made = _RECORDINGS[self.kind] = record(program, system, given, equations)
+                made = _RECORDINGS[self.kind] = record(
+                    program, system, given, equations, {"linear": linear, "unknown": unknown}
+                )
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, *trials, self._end, self._look, self._carry, self._from = program.kernels(
-            [made.matrix, *made.trials, made.end, made.look, made.carry, made.start],
+        self._matrix, self._guess, *trials, self._end, self._look, self._carry, self._from = program.kernels(
+            [made.matrix, made.guess, *made.trials, made.end, made.look, made.carry, made.start],
             system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
-        starts = first + np.cumsum([0, 1, len(ROW), 8, 4])
-        self._numbers = arrays[first]
-        start, linear, unknown, errors = starts[1:].tolist()
+        self._numbers, self._weights = arrays[numbers], arrays[weights]
         self._linear, self._unknown = program.whole(linear).reshape(8, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
@@ -254,14 +253,13 @@ class StepLines:
 
         def row(place: int) -> Row:
             own = program.whole(place)
-            basis, of_multipliers = part(own, BASIS[0], BASIS[-1], 7, N), part(own, *OF_MULTIPLIERS[::2], 3, m)
             parts = [part(own, *shape) for shape in (*names, missed)]
-            return Row(own, basis, of_multipliers, parts, part(own, "a", "Z 1", 5, N))
+            return Row(own, parts, part(own, "a", "Z 1", 5, N))
 
         self._start, self._row = row(start), row(at["row"])
         self._places_of_rows = [slice(place, place + len(ROW)) for place in (start, at["row"])]
         self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
-        self._guess_multipliers, self._Z, self._h = self._rows[0][N : N + m], slice(N + m, -1), 0.0
+        self._Z, self._h = slice(N + m, -1), 0.0
         self._key: Any = None
         self._last: Any = None, None
         self._given: Array | None = None
@@ -282,8 +280,8 @@ class StepLines:
         missed, last, numbers, linear = memory.predictor, memory.accelerations, self._numbers, self._linear
         assert missed is not None
         if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
-            self._key, self._formulas, self._h = key, _formulas(*key), h
-            numbers[1:] = self._formulas.numbers
+            self._key, self._h = key, h
+            numbers[1:], self._weights[...] = _formulas(*key)
         numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
@@ -295,22 +293,24 @@ class StepLines:
         else:
             self._begin_at(state, memory)
         self._last = None, None
-        formulas, guess, N = self._formulas, self._rows[0], linear.shape[1]
-        formulas.weights.dot(self._start.basis, linear)
-        if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
-            own = plain().formulas
-            linear[:3], linear[3] = own.constants, own.guess
-            linear[6] = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
+        guess, N, self._given = self._rows[0], linear.shape[1], None
+        if not (alike := isclose(h, memory.h, rel_tol=SAME)):
+            self._usual = 0
+        if not self._usual:
+            self._guess(EVERY)
+            if not alike:  # with velocities for a step of another length
+                own = plain().formulas
+                linear[:3], linear[3] = own.constants, own.guess
+                self._unknown[:N] = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
+            guess[...], self._given = self._unknown, guess
         if self._prescribed:
             data = (own for part in self._whole.prescribed(state.t + h) for own in numbers_of(part).values())
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values
-        (guess[:N], guess[self._Z]), guess[-1] = linear[6:], missed.best != PLAIN
-        formulas.of_multipliers.dot(self._start.of_multipliers, self._guess_multipliers)
         if self._count > 1:
             self._use(0)
         self._count = self._asked = self._done = 0
-        self._known, self._given = None if memory.errors is None else memory.errors.values, None
+        self._known = None if memory.errors is None else memory.errors.values
         return guess
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
@@ -374,7 +374,8 @@ class StepLines:
         """In one call, what a step asks for of which one matrix corrects so many trials."""
         key = count, self._variant, self._known is not None
         if key not in self._in_turn:
-            trial, calls = self._trials[self._variant][0], [(self._unknown, self._rows[0]), (self._matrix, EVERY)]
+            trial, calls = self._trials[self._variant][0], [(self._guess, EVERY), (self._rows[0], self._unknown)]
+            calls += [(self._matrix, EVERY)]
             for k, (size, rows) in enumerate(zip(self._sizes[:count], self._rows[1:], strict=False)):
                 calls += [(trial, EVERY if k else self._after_matrix), (size, self._tried)]
                 calls += [(rows, self._after), (self._unknown, self._after)]
@@ -460,7 +461,7 @@ class StepLines:
 
     def kept(self) -> tuple[Array, ...]:
         """The factors of the last matrix, for a step of another length."""
-        return np.empty((0, 6, 6)), self._held[-1]
+        return _NONE, self._held[-1]
 
     def look(self, rows: Array) -> Array:
         """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``.
@@ -534,7 +535,7 @@ class StepLines:
         """
         linear, rows, system, none = self._linear, self._unknown.copy(), self._system, np.empty(0)
         x, R, v, vdot = [self._start.numbers[self._columns[name]].reshape(-1, *shape) for name, shape in SHAPES]
-        state = State(0.0, x, R, v, vdot, self._start.of_multipliers[2].copy(), none, none, none)
+        state = State(0.0, x, R, v, vdot, self._start.numbers[self._columns["multipliers"]].copy(), none, none, none)
         formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         trial, before = self.evaluate(rows), self.plain(rows)
