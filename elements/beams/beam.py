@@ -238,12 +238,32 @@ class Beam(Element, SectionForces):
         return ends[:-1, None] + np.diff(ends)[:, None] * s
 
     def at(self, s: Array, *names: str) -> list[Array]:
-        """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
+        """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements, per length of its nodes' line."""
         if isinstance(self.section, BeamSection):
             shape = len(self.length), np.shape(s)[-1]
-            values = (np.asarray(getattr(self.section, name)) for name in names)
-            return [np.broadcast_to(value, (*shape, *value.shape)) for value in values]
-        return values_at(self.section, self.arc(s), *names)
+            values = (np.asarray(getattr(self.section, name)) for name in ("line", *names))
+            line, *found = (np.broadcast_to(value, (*shape, *value.shape)) for value in values)
+        else:
+            line, *found = values_at(self.section, self.arc(s), "line", *names)
+        if not line.any():
+            return found
+        share = self._longer(s, line)
+        powers = {"stiffness": -1, "damping": -1, "mass": 1, "inertia": 1}
+        return [
+            value * share.reshape(*share.shape, *[1] * (value.ndim - 2)) ** powers.get(name, 0)
+            for name, value in zip(names, found, strict=True)
+        ]
+
+    def _longer(self, s: Array, line: Array) -> Array:
+        """How much longer the beam is as built at ``line`` (k, g, 3) of its sections than at its nodes."""
+        slopes = strain(self.interpolation, self.d0)[:, None] if self.order == 1 else self.curve.slopes(s)
+        length = np.linalg.norm(slopes[..., :3], axis=-1)
+        longer = (slopes[..., 0] + np.cross(slopes[..., 3:], line)[..., 0]) / length
+        if not (longer > 0.0).all():
+            raise ModelError(
+                f"{self}: its section is shifted beyond the centre of its curvature; put nodes nearer to it"
+            )
+        return np.asarray(longer)
 
     @property
     def shared(self) -> Array:

@@ -83,6 +83,10 @@ class BeamCurve:
         through, _ = lagrange(np.broadcast_to(self.beam.gauss[0], (len(self.length), self.beam.order)), s)
         return through @ at_points
 
+    def slopes(self, s: Array) -> Array:
+        """Strains ``T(d) d'`` as built at places ``s``, ``(k, m, 6)``."""
+        return self._strain(self.d0, s)
+
     def line(self, points: Array, frames: Array, s: Array) -> tuple[Array, Array]:
         """Points and section frames at places ``s``, ``(..., k, m, 3)``."""
         relative = self._relative(points, frames)

@@ -175,10 +175,10 @@ def over_damped(time: float, bending: float, mass: float, length: float) -> Iter
 
 
 def _off_a_curve(beam: Beam) -> Iterator[str]:
-    """Mass centres that stand off a line that is curved, along which lengths are others than theirs."""
+    """Mass centres that were given off a line that is curved, along which lengths are others than theirs."""
     ends = np.array([0.0, 1.0])
     points, frames = beam.line_at(*poses(beam.nodes), ends)
-    centers = points + np.matvec(frames, beam.at(ends, "center")[0])
+    centers = points + np.matvec(frames, np.subtract(*beam.at(ends, "center", "line")))
     line, own = (np.linalg.norm(np.diff(places, axis=1), axis=-1) for places in (points, centers))
     share = float(own.sum() / line.sum()) - 1.0
     if abs(share) > OTHER:

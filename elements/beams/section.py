@@ -86,6 +86,8 @@ class BeamSection(Public):
         Mass per length.
     center : (3,)
         Mass centre in the section frame.
+    line : (3,)
+        Where what was on the line of the nodes stands, by :meth:`shifted`.
     inertia : (3, 3)
         Rotational inertia per length about the mass centre.
     outline : (k, 2)
@@ -104,6 +106,7 @@ class BeamSection(Public):
     inertia: Array
     damping: Array
     center: Array
+    line: Array
     outline: Array
     recipe: tuple[tuple[str, tuple[Any, ...]], ...]
 
@@ -125,7 +128,7 @@ class BeamSection(Public):
         shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
         coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
         self._set(stiffness=coupled, mass=mass, inertia=np.diag(j), center=np.zeros(3), outline=shape)
-        self._set(damping=np.zeros((6, 6)))
+        self._set(damping=np.zeros((6, 6)), line=np.zeros(3))
         self._remember("BeamSection", EA, GA, GJ, EI, mass, inertia, outline, shear_center)
 
     def __repr__(self) -> str:
@@ -213,7 +216,7 @@ class BeamSection(Public):
             )
         outline = _circle(np.sqrt(2 * inertia[0, 0] / m)) + center[1:]
         section = cls.__new__(cls)._set(stiffness=K, mass=m, inertia=inertia, center=center, outline=outline)
-        return section._set(damping=np.zeros((6, 6)))._remember("general", K, M)
+        return section._set(damping=np.zeros((6, 6)), line=np.zeros(3))._remember("general", K, M)
 
     @checked
     def with_damping(self, damping: ArrayLike | float) -> BeamSection:
@@ -231,8 +234,8 @@ class BeamSection(Public):
     def shifted(self, y: float, z: float) -> BeamSection:
         """A copy that stands off the line of the beam's nodes: what was on the line is now at ``(y, z)``.
 
-        Stiffness, damping and mass become those about the line; a force along it then also bends the beam. Lengths are
-        those of the line, also in a curved beam.
+        Stiffness, damping and mass become those about the line; a force along it then also bends the beam. In a curved
+        beam they are those of the length at ``(y, z)``, as much longer or shorter than that of the line.
         """
         offset = np.array([0.0, y, z])
         about = _strains_at(offset)
@@ -242,6 +245,7 @@ class BeamSection(Public):
             stiffness=about.T @ self.stiffness @ about,
             damping=about.T @ self.damping @ about,
             center=self.center + offset,
+            line=self.line + offset,
             outline=self.outline + offset[1:],
         )
 
@@ -257,6 +261,7 @@ class BeamSection(Public):
             damping=both @ self.damping @ both.T,
             inertia=R @ self.inertia @ R.T,
             center=R @ self.center,
+            line=R @ self.line,
             outline=self.outline @ R[1:, 1:].T,
         )
 

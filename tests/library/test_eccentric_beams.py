@@ -63,6 +63,28 @@ def test_turned_section_is_the_section_with_other_axes(interpolation: str) -> No
     np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-12 * np.abs(forces[0]).max())
 
 
+@pytest.mark.parametrize(("order", "interpolation"), [(1, "SE3"), (1, "R3xSO3"), (2, "SE3"), (3, "SE3")])
+def test_a_curved_beam_is_the_same_by_nodes_inside_or_outside(order: int, interpolation: str) -> None:
+    """A quarter of a ring with nodes on its inner edge and a shifted section: mass, bending in and out of its plane."""
+    angle = np.linspace(0.0, 0.5 * np.pi, 13)
+    away = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+
+    def found(inside: float) -> list[float]:
+        model = mbs.Model()
+        section = BeamSection.rectangle(0.1, 0.05, E=2.1e11, nu=0.3, rho=7850.0).shifted(-inside, 0.0)
+        arc = Beam(model.add_nodes((1.0 - inside) * away), section, -away, order=order, interpolation=interpolation)
+        model.fix(model.add(arc).nodes[0])
+        model.add(Force(arc.nodes[-1], (0, -1e3, 3e2), point=(0, 1.0, 0)))
+        end = mbs.statics(model).state(-1)
+        tip = end.x[-1] + end.R[-1] @ (inside * arc.nodes[-1].rotation.T @ away[-1]) - (0, 1, 0)
+        return [*tip, *mbs.modes(model, 3).frequencies, model.check().masses[str(arc)]]
+
+    tolerance = 1e-3 if interpolation == "R3xSO3" else 1e-9
+    assert found(0.1) == pytest.approx(found(0.0), rel=tolerance)
+    with pytest.raises(mbs.ModelError, match="beyond the centre of its curvature"):
+        Beam(mbs.Model().add_nodes(away), PLAIN.shifted(1.5, 0.0), -away, order=order, interpolation=interpolation)
+
+
 def test_rigid_ends_and_a_shifted_section_are_the_same_element() -> None:
     """On SE(3) exactly: both ends of an element off its nodes by the same vector, in any motion."""
     y, z = 0.3, -0.2

@@ -295,7 +295,10 @@ def test_a_section_off_a_curve_is_told(order: int) -> None:
     for y, z in ((0.0, 0.2), (0.0, -0.2), (0.0, 0.01), (0.2, 0.0)):
         model = mbs.Model()
         nodes = model.add_nodes(np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1))
-        section = BeamSection.rectangle(0.03, 0.02, **STEEL).shifted(y, z)
+        own = BeamSection.rectangle(0.03, 0.02, **STEEL).shifted(y, z)
+        arm = own.mass * np.cross(own.center, np.eye(3))  # m skew(center)^T
+        turning = own.inertia + arm.T @ arm / own.mass
+        section = BeamSection.general(own.stiffness, np.block([[own.mass * np.eye(3), arm], [arm.T, turning]]))
         model.fix(model.add(Beam(nodes, section, (0, 0, 1), order=order)).nodes[0])
         told = said(model.check(), f"theirs is 20% {'longer' if z > 0.0 else 'shorter'}")
         assert told is (abs(z) > 0.1)
