@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -174,36 +174,39 @@ BySpeed = Callable[[float], tuple[Array, Array]]
 
 def _by_speed(bearing: Bearing) -> BySpeed:
     """Function of the speed: stiffness and damping ``(10, 5)``, one below the other, and their slopes."""
-    parts: Any = dict(stiffness=bearing.stiffness, damping=bearing.damping)
+    parts: dict[str, Any] = dict(stiffness=bearing.stiffness, damping=bearing.damping)
     if bearing.speeds is None:
-
-        def both(speed: float) -> Array:
-            found = [
-                _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
-                for name, own in parts.items()
-            ]
-            return np.concatenate(found)
-
-        def of_functions(speed: float) -> tuple[Array, Array]:
-            h = SPEED_STEP * (1.0 + abs(speed))
-            return both(speed), (both(speed + h) - both(speed - h)) / (2.0 * h)
-
-        return of_functions
+        return partial(_of_functions, bearing, parts)
     from scipy.interpolate import CubicSpline  # which takes long to import
 
-    values, first, last = np.concatenate([*parts.values()], axis=1), bearing.speeds[0], bearing.speeds[-1]
+    values = np.concatenate([*parts.values()], axis=1)
     splines = CubicSpline(bearing.speeds, values)
     if told := overshoot(splines, values, "{:g} rad/s"):
         LOG.warning("%s: stiffness or damping over speeds: %s; give more speeds", bearing, told)
+    return partial(_of_table, bearing, splines)
 
-    def of_table(speed: float) -> tuple[Array, Array]:
-        if not first <= speed <= last:
-            raise MotionError(
-                f"{bearing}: the shaft turns at {speed:.6g} rad/s, beyond its speeds from {first:g} to {last:g}"
-            )
-        return splines(speed), splines(speed, 1)
 
-    return of_table
+def _of_functions(bearing: Bearing, parts: dict[str, Any], speed: float) -> tuple[Array, Array]:
+    h = SPEED_STEP * (1.0 + abs(speed))
+    here, before, after = (
+        np.concatenate(
+            [
+                _five(answer(bearing, name, own, (w,), SHAPES), None, name) if callable(own) else own
+                for name, own in parts.items()
+            ]
+        )
+        for w in (speed, speed - h, speed + h)
+    )
+    return here, (after - before) / (2.0 * h)
+
+
+def _of_table(bearing: Bearing, splines: Any, speed: float) -> tuple[Array, Array]:
+    first, last = splines.x[[0, -1]]
+    if not first <= speed <= last:
+        raise MotionError(
+            f"{bearing}: the shaft turns at {speed:.6g} rad/s, beyond its speeds from {first:g} to {last:g}"
+        )
+    return splines(speed), splines(speed, 1)
 
 
 def _brings_energy(K: Array, C: Array) -> bool:

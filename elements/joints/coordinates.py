@@ -9,6 +9,7 @@ drives act.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,7 +93,10 @@ LARGEST = 0.95 * np.pi
 
 
 class Measure(NamedTuple):
-    """Coordinates ``(..., c)`` with gradients ``(..., c, 6)`` and what says how these bend, ``(..., c, 6, 6)``."""
+    """Coordinates ``(..., c)`` with gradients ``(..., c, 6)`` and what says how these bend, ``(..., c, 6, 6)``.
+
+    Batches keep the last one: what says it is a function of a module with its arguments, so that they can be pickled.
+    """
 
     value: Array
     gradient: Array
@@ -176,7 +180,7 @@ def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
     axis = joint.axes_a[..., k]
     seen = np.vecmat(axis, frames.S)
     value = np.vecdot(axis, frames.r + np.matvec(frames.S, joint.point_b) - joint.point_a)
-    return Measure(value, along(seen, joint.point_b), lambda: bend_along(seen, joint.point_b))
+    return Measure(value, along(seen, joint.point_b), partial(bend_along, seen, joint.point_b))
 
 
 def turn(frames: Frames, joint: JointFrame, about: int, of_a: bool) -> Measure:
@@ -190,29 +194,30 @@ def of_rotations(value: Array, by_rotation: Array, bend: Callable[[], Array]) ->
     """What depends on the relative rotation alone: gradient ``(..., 3)``, and its derivative ``(..., 3, 3)``."""
     gradient = np.zeros((*value.shape, 6))
     gradient[..., 3:] = by_rotation
+    return Measure(value, gradient, partial(_bend_by_rotation, value.shape, bend))
 
-    def bent() -> Array:
-        result = np.zeros((*value.shape, 6, 6))
-        result[..., 3:, 3:] = bend()
-        return result
 
-    return Measure(value, gradient, bent)
+def _bend_by_rotation(shape: tuple[int, ...], bend: Callable[[], Array]) -> Array:
+    result = np.zeros((*shape, 6, 6))
+    result[..., 3:, 3:] = bend()
+    return result
 
 
 def angle(cosine: Triple, sine: Triple) -> Measure:
     """``atan2`` of a sine and a cosine, up to a common factor."""
-    (c, dc, hc), (s, ds, hs) = cosine, sine
+    (c, dc, _), (s, ds, _) = cosine, sine
     size = c**2 + s**2
     # theta = atan2(s, c): c ds - s dc over s^2 + c^2
     change = c[..., None] * ds - s[..., None] * dc
     gradient = change / size[..., None]
+    return of_rotations(np.arctan2(s, c), gradient, partial(_bend_of_angle, cosine, sine, size, gradient))
 
-    def bend() -> Array:
-        d_size = 2.0 * (c[..., None] * dc + s[..., None] * ds)
-        bent = c[..., None, None] * hs() - s[..., None, None] * hc() + so3.outer(ds, dc) - so3.outer(dc, ds)
-        return bent / size[..., None, None] - so3.outer(gradient, d_size / size[..., None])
 
-    return of_rotations(np.arctan2(s, c), gradient, bend)
+def _bend_of_angle(cosine: Triple, sine: Triple, size: Array, gradient: Array) -> Array:
+    (c, dc, hc), (s, ds, hs) = cosine, sine
+    d_size = 2.0 * (c[..., None] * dc + s[..., None] * ds)
+    bent = c[..., None, None] * hs() - s[..., None, None] * hc() + so3.outer(ds, dc) - so3.outer(dc, ds)
+    return bent / size[..., None, None] - so3.outer(gradient, d_size / size[..., None])
 
 
 def cosine(frames: Frames, joint: JointFrame, i: int, j: int) -> Measure:
@@ -224,16 +229,21 @@ def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
     """Component of the rotation vector of b against a along an axis of the joint, for rotations below pi."""
     w = so3.log(joint.axes_a.mT @ frames.S @ joint.axes_b)
     T_inv = so3.inverse_tangent_operator(w)
-
-    def bend() -> Array:
-        # row k of T^-1(w) is T^-1(-w) e_k
-        d_row = -inverse_rotation_vector(dot(w, w)).first(-w, np.broadcast_to(np.eye(3)[k], w.shape))
-        return joint.axes_b @ d_row @ T_inv @ joint.axes_b.mT
-
+    bend = partial(_bend_of_vector, w, T_inv, joint.axes_b, k)
     return of_rotations(w[..., k], np.vecmat(T_inv[..., k, :], joint.axes_b.mT), bend)
+
+
+def _bend_of_vector(w: Array, T_inv: Array, axes_b: Array, k: int) -> Array:
+    # row k of T^-1(w) is T^-1(-w) e_k
+    d_row = -inverse_rotation_vector(dot(w, w)).first(-w, np.broadcast_to(np.eye(3)[k], w.shape))
+    return np.asarray(axes_b @ d_row @ T_inv @ axes_b.mT)
 
 
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
     seen = np.vecmat(a, frames.S)
-    return np.vecdot(seen, b), so3.cross(b, seen), lambda: so3.skew(b) @ so3.skew(seen)
+    return np.vecdot(seen, b), so3.cross(b, seen), partial(_bend_of_cosine, b, seen)
+
+
+def _bend_of_cosine(b: Array, seen: Array) -> Array:
+    return np.asarray(so3.skew(b) @ so3.skew(seen))

@@ -12,6 +12,7 @@ Dynamics 10, 1996).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,15 @@ from fem_mbs.contracts import (
     checked,
     lever,
 )
-from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine_of, of_rotations
+from fem_mbs.elements.joints.coordinates import (
+    JointCoordinates,
+    JointFrame,
+    Measure,
+    Triple,
+    angle,
+    cosine_of,
+    of_rotations,
+)
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, axes_about, bend_along, two_nodes
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
@@ -123,10 +132,15 @@ def heading(frames: Frames, disc: JointFrame) -> Measure:
 
 def tilt(frames: Frames, disc: JointFrame) -> Measure:
     """Angle of the disc's axis from the normal, in (0, pi)."""
-    kappa, gradient, bend = cosine_of(frames, disc.axes_a[..., 2], disc.axes_b[..., 2])
+    kappa, gradient, _ = cosine = cosine_of(frames, disc.axes_a[..., 2], disc.axes_b[..., 2])
     sine = np.sqrt(1.0 - kappa**2)[..., None]
+    return of_rotations(np.arccos(kappa), -gradient / sine, partial(_bend_of_tilt, cosine, sine))
+
+
+def _bend_of_tilt(cosine: Triple, sine: Array) -> Array:
+    kappa, gradient, bend = cosine
     turned = so3.outer(gradient, gradient) * (kappa[..., None] / sine**3)[..., None]
-    return of_rotations(np.arccos(kappa), -gradient / sine, lambda: -bend() / sine[..., None] - turned)
+    return np.asarray(-bend() / sine[..., None] - turned)
 
 
 def roll(frames: Frames, disc: JointFrame) -> Measure:

@@ -41,6 +41,10 @@ DIED = (
     "could not import the function: write it with def in a file that has `if __name__ == '__main__':` around what it "
     "runs. With a store, the same sweep in a new pool goes on"
 )
+PLAIN = (
+    ". What goes to other processes and comes back from them has no lambdas and no functions within functions: write "
+    "these with def at the top of a file, functions of time as laws (Ramp, Table, ...), or return numbers and arrays"
+)
 
 
 def _executor(value: object, label: object) -> Executor | None:
@@ -189,7 +193,10 @@ def _run_by(executor: Executor, function: Function, cases: dict[int, Row], recei
             try:
                 result = future.result()
             except Exception as error:  # of the executor: what a case raises is part of its result
-                result = {"error": f"{type(error).__name__}: {DIED if isinstance(error, BrokenExecutor) else error}"}
+                told = (
+                    DIED if isinstance(error, BrokenExecutor) else f"{error}{PLAIN if 'pickle' in str(error) else ''}"
+                )
+                result = {"error": f"{type(error).__name__}: {told}"}
             receive(number, result)
         for number in lost:
             receive(number, {"error": f"BrokenExecutor: {DIED}"})
