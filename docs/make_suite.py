@@ -17,9 +17,8 @@ HEAD = """# The validation suite
 
 `fem-mbs validate` (or `python -m fem_mbs validate`) runs published benchmarks and compares every quantity with its
 reference. Names filter (`fem-mbs validate lee buckling`), `--all` adds the slow cases, `--list` lists them, and
-`--json FILE`
-writes the results. The exit status is 1 if a verdict fails. The same cases run in the tests. The references are the
-rows of `fem_mbs/benchmarks/references.csv`.
+`--json FILE` writes the results. The exit status is 1 if a verdict fails. The same cases run in the tests. The
+references are the rows of `fem_mbs/benchmarks/references.csv`.
 
 Each source begins with one of three words. *Exact* is what theory says, or what was computed apart from the library to
 more digits than are compared; *published* is printed in a paper or a collection; *computed* comes from another program,
@@ -30,8 +29,7 @@ small.
 ![Deviations of all quantities, and the error of slender beams](images/suite.png)
 
 Left: the deviation of each quantity (dots) and what is allowed (lines). Right: eight elements bent to half their
-length,
-straight and as an eighth of a circle; the error does not grow with the slenderness, on either interpolation.
+length, straight and as an eighth of a circle; the error does not grow with the slenderness, on either interpolation.
 
 This page is written by `python docs/make_suite.py`.
 """

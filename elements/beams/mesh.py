@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -15,7 +16,19 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, checked, choice, instance, is_of, real, shown
+from fem_mbs.contracts import (
+    Name,
+    Node,
+    NotNegative,
+    PositiveInt,
+    Public,
+    checked,
+    choice,
+    instance,
+    is_of,
+    real,
+    shown,
+)
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
 from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
@@ -204,7 +217,8 @@ class MemberLine(NamedTuple):
     second: int
 
 
-class BeamMesh(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class BeamMesh(Public):
     """What :func:`beams_from_mesh` made.
 
     Attributes
@@ -229,6 +243,10 @@ class BeamMesh(NamedTuple):
     trusses: list[Truss]
     mesh: Any
     lines: list[MemberLine]
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.beams)} beams, {len(self.trusses)} trusses, {len(self.nodes)} nodes"
+        return f"BeamMesh: {counts}, groups {list(self.groups)}"
 
 
 @checked

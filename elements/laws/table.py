@@ -91,7 +91,7 @@ NOTICED, BETWEEN = 0.02, np.arange(1, 8) / 8.0
 ROUNDING = 1e-9
 """Share of its time by which a table may be asked too early or too late."""
 
-Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time")]
+Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time, or read a file by Table.from_file(path)")]
 Values = Annotated[ArrayLike, shaped((None,), (None, 3), what="a number, or three, for each time")]
 Spline = Annotated[str, choice(SPLINES)]
 Outside = Annotated[str, choice(OUTSIDE)]

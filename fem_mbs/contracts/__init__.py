@@ -156,6 +156,7 @@ from fem_mbs.contracts.public import exported as exported
 from fem_mbs.contracts.public import former as former
 from fem_mbs.contracts.public import instance as instance
 from fem_mbs.contracts.public import kept as kept
+from fem_mbs.contracts.public import leaves as leaves
 from fem_mbs.contracts.public import moments as moments
 from fem_mbs.contracts.public import same as same
 from fem_mbs.contracts.signal import Combines as Combines

@@ -60,6 +60,7 @@ def listed(items: Iterable[object], most: int = 8) -> str:
 ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
 USUAL = {"time": "t", "times": "t", "to_dataframe": "to_pandas", "potential": "gravity", "pipe": "tube"}
+USUAL |= {"read": "from_file", "load": "from_file", "delayed": "after"}
 """What others call it."""
 
 

@@ -174,6 +174,9 @@ BLOW = 0.05
 """Change of velocities against the largest, above what any run violates joints by."""
 SPEED = 1e-7
 """Largest rate of a gap against the largest speed: velocities that are typed with eight digits pass."""
+OF_STATICS = (
+    ". An equilibrium has its load factor for time: drives may begin then, or give mbs.statics load_end=0, ramp=False"
+)
 REST = 1e-10
 """Rate in 1/s that counts as rest: what differences make of a drive that starts smoothly."""
 DIFFERENCE_TIME = 1e-5
@@ -243,9 +246,10 @@ def _say_blow(system: System, before: Evaluation, change: float, after: Evaluati
         system.blown = True
         LOG.warning(
             "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
-            "meant, give it a drive that begins at this time with the velocity that the state has",
+            "meant, give it a drive that begins at this time with the velocity that the state has%s",
             before.motion.t,
             *worst,
+            "" if before.motion.V.any() else OF_STATICS,
         )
 
 

@@ -36,6 +36,8 @@ RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
 SEEN, SAME = 1e-6, 1e-9
 """Share of a mode that is seen, and relative difference of frequencies that is rounding."""
+FEW = 4
+"""Frequencies of one mode that are listed."""
 
 
 @checked
@@ -264,7 +266,7 @@ class Modes(ShapesOfMotion):
         if not fastest.any():
             return []
         there = np.zeros(3) if axes.any() else fastest
-        others = [", ".join(f"{value:.6g}" for value in seen / (2.0 * np.pi)) + " Hz" for seen in self.seen_from(there)]
+        others = [_listed_frequencies(seen / (2.0 * np.pi)) for seen in self.seen_from(there)]
         heaviest = self._weights(self.shapes.reshape(-1, *axes.shape)).reshape(len(self.shapes), -1).argmax(axis=1)
         speeds = np.linalg.norm(axes.reshape(-1, 3), axis=1)[heaviest]
         title = f"from axes at {np.linalg.norm(there):.6g} rad/s" if there.any() else "from the ground"
@@ -308,6 +310,12 @@ class Modes(ShapesOfMotion):
         ]
         rows = [(*row, *more) for row, more in zip(rows, self._elsewhere(), strict=False)] or rows
         return page(rows, ", ".join(["Modes", *self._left_out()]), self.plot)
+
+
+def _listed_frequencies(values: Array) -> str:
+    """Frequencies, or between which they are where parts that turn in many ways have many."""
+    told = [f"{value:.6g}" for value in values]
+    return (", ".join(told) if len(told) <= FEW else f"{len(told)} from {told[0]} to {told[-1]}") + " Hz"
 
 
 def _distinct(values: Array) -> Array:

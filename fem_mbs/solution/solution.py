@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ARRAYS, Constraint, Method, Path, Positive, State, checked, named_file, shown
+from fem_mbs.contracts import ARRAYS, Constraint, Method, Path, Positive, State, checked, leaves, named_file, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.files import paraview
 from fem_mbs.files.store.save import save
@@ -173,7 +173,7 @@ class Solution(Queries):
     @checked
     def plot(
         self,
-        *channels: str,
+        *channels: str | Sequence[str],
         t: float | None = None,
         file: Path | None = None,
         size: Size = SIZE,
@@ -182,7 +182,7 @@ class Solution(Queries):
 
         Parameters
         ----------
-        *channels : str
+        *channels : str or list of str
             Such as "tip.position", "tip.position.x", "hinge.reaction.force", "energy.total": a name, a quantity and, if
             only one of its columns is wanted, that. Those of one unit share axes.
         t : float, optional
@@ -210,7 +210,7 @@ class Solution(Queries):
                 raise ModelError(
                     f"Solution.plot: t = {t:g} s is of a picture; curves go over the whole run, leave it out"
                 )
-            return curves(self, channels, self._abscissa, file)
+            return curves(self, [*leaves(channels)], self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
         return pictures.saved(pictures.of_state(self.history, state, self._titled(state.t), size), file)
 

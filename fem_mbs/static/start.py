@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.contracts import State
+from fem_mbs.contracts import State, listed
 from fem_mbs.errors import ConvergenceError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds
@@ -106,6 +106,12 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
         text += f"\n  changed most: {moved_most(equations.system, before, there.motion)}"
     if mechanism := equations.mechanism(point, f"at load factor {point.load:g}"):
         text += f"\n  {mechanism}"
+    variables = equations.system.number.internal_variables
+    if turning := dict.fromkeys(str(part) for part, own in variables if own.kind == "history" and own.unit == "rad"):
+        text += (
+            f"\n  {listed(turning)}: angles count turns from one equilibrium of a path to the next, and the first is "
+            "within half a turn of the start; what is further may be turned by a Moment, followed from none"
+        )
     raise ConvergenceError(
         text + "\n  give a state nearer to it as initial, such as the end of a damped run", point.load
     ) from failure

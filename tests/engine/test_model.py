@@ -22,6 +22,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
+    Table,
 )
 
 SECTION = BeamSection(1.0, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0, 1.0))
@@ -206,6 +207,7 @@ def test_names_that_others_use_and_beginnings_are_understood() -> None:
         (solution.energy, "potentials", "there are gravity, kinetic, strain, total"),
         (BeamSection, "rect", "BeamSection has no attribute 'rect'; is it 'rectangle'"),
         (BeamSection, "pipe", "is it 'tube'"),
+        (Table, "read", "is it 'from_file'"),
         (mbs.GeneralizedAlpha, "HHT", "is it 'hht'"),
         (mbs.VariableStep, "adaptive", "there are first, largest, local_error, max_steps, smallest, tolerance"),
     ):

@@ -37,6 +37,9 @@ def test_portal_frame_is_three_beams_that_share_nodes() -> None:
     model = mbs.Model()
     structure = beams_from_mesh(model, portal(), PLAIN, name="frame")
     assert numbers(structure) == [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+    assert repr(structure) == "BeamMesh: 3 beams, 0 trusses, 7 nodes, groups [None]"
+    with pytest.raises(AttributeError, match="is it 'nodes'"):
+        structure.node_at  # type: ignore[attr-defined]  # noqa: B018
     assert [node.name for node in model.nodes[1:8]] == [f"frame[{k}]" for k in range(7)]
     assert [str(part) for part in model.elements] == [f"Beam 'frame beam {k}'" for k in range(3)]
     for number, place in enumerate(PORTAL):

@@ -204,7 +204,7 @@ def test_modes_and_paths_are_pictures_too() -> None:
 
 def test_curves_of_channels(tmp_path: Path) -> None:
     solution = falling()
-    figure = solution.plot("ball.position", "ball.velocity.z", "energy.total", file=tmp_path / "out" / "curves.png")
+    figure = solution.plot(["ball.position", "ball.velocity.z"], "energy.total", file=tmp_path / "out" / "curves.png")
     assert [axes.get_ylabel() for axes in figure.axes] == [
         "ball.position (m)",
         "ball.velocity.z (m/s)",

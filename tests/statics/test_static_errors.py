@@ -7,7 +7,19 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend, lee
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    JointSpring,
+    Moment,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    TorqueMotor,
+)
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.lie import so3
 
@@ -123,6 +135,21 @@ def test_free_fall_has_no_equilibrium() -> None:
     with pytest.raises(mbs.ConvergenceError, match="no equilibrium was found at load factor 0") as error:
         mbs.statics(model, load_end=0, ramp=False)
     assert "node 'body' can" in str(error.value) and "a state nearer to it as initial" in str(error.value)
+
+
+def test_angles_beyond_half_a_turn_at_the_start_are_told() -> None:
+    """What a motor turns so far a moment may turn, step by step."""
+    for load in ("torque", "moment"):
+        model = mbs.Model()
+        disc = model.add_node((0, 0, 0), name="disc")
+        model.add(RigidBody(disc, 1.0, (1, 1, 1)))
+        model.add(RevoluteJoint(model.ground, disc, (0, 0, 1)), name="hinge")
+        model.add(JointSpring("hinge", 1.0), name="spring")
+        model.add(TorqueMotor("hinge", 9.0) if load == "torque" else Moment(disc, (0, 0, 9.0)))
+        if load == "torque":
+            with pytest.raises(mbs.ConvergenceError, match="'spring'.*within half a turn of the start.* a Moment"):
+                mbs.statics(model)
+    assert mbs.statics(model).coordinate("hinge")[-1] == pytest.approx(9.0)
 
 
 def test_law_that_fails_is_named_and_the_path_kept() -> None:
