@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import lapack, lstsq, svd
 from scipy.sparse import eye_array, issparse
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.many import Matrix, block, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
@@ -64,9 +64,8 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
     """
     if issparse(A):
         return soft_inverse(A, K)(b)
-    lu, pivots, found, info = lapack.dgesv(A, b)
-    if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR:
-        return found
+    if factors := _factorized(A):
+        return np.asarray(lapack.dgetrs(*factors, b)[0])
     if K is None:
         return least_squares(A, b)
     left, sizes, right = svd(A, check_finite=False, lapack_driver="gesdd")
@@ -78,12 +77,13 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
 
 def regular(A: Matrix) -> bool:
     """Whether a matrix surely is not singular."""
-    if not A.shape[0]:
-        return True
-    if issparse(A):
-        return not free_part(A).any()
-    lu, _, info = lapack.dgetrf(A)
-    return not info and bool(lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] > REGULAR)
+    return not A.shape[0] or (not free_part(A).any() if issparse(A) else _factorized(A) is not None)
+
+
+def _factorized(A: Array) -> tuple[Array, IntArray] | None:
+    """``L U`` and pivots of what surely is not singular."""
+    lu, pivots, info = lapack.dgetrf(A)
+    return (lu, pivots) if not info and lapack.dgecon(lu, np.abs(A).sum(axis=0).max(initial=0.0))[0] > REGULAR else None
 
 
 class Pushes(NamedTuple):
@@ -109,17 +109,16 @@ class Branch:
         """What solves with ``A``, where forces are not unique as compliances that are alike lead to."""
         return soft_inverse(self.A, self.K) if issparse(self.A) else partial(solution, self.A, K=self.K)
 
-    def forces(self, c: Array) -> Array:
-        """``P`` (k, 3) where rates without them are ``c`` (k, 3)."""
-        return self.alike(np.zeros(c.shape), c)
+    def forces(self, c: Array, last: Array | None = None) -> Array:
+        """``P`` (k, 3) where rates without them are ``c`` (k, 3).
+
+        Where they are not unique, those of contacts of equal compliance which come from the ``last`` ones, or none.
+        """
+        return self._after(np.zeros(c.shape) if last is None else last, c, self.solve)
 
     def nearest(self, P: Array, c: Array) -> Array:
         """The same; where they are not unique, those nearest to ``P``."""
         return self._after(P, c, self.solve if issparse(self.A) else partial(solution, self.A))
-
-    def alike(self, P: Array, c: Array) -> Array:
-        """The same; where they are not unique, those of contacts of equal compliance which come from ``P``."""
-        return self._after(P, c, self.solve)
 
     def _after(self, P: Array, c: Array, solve: Callable[[Array], Array]) -> Array:
         own, result = P[self.pushes].ravel(), np.zeros(P.shape)
@@ -270,7 +269,11 @@ class Laws:
         """Largest defect of the laws, as a rate."""
         if not np.isfinite(P).all():
             return np.inf
-        off = P - projected(P, self.rates(P), self.mu, self.r_N, self.r_T)
+        return self.missed(P, self.rates(P))
+
+    def missed(self, P: Array, xi: Array) -> float:
+        """The same of any forces and rates ``(k, 3)``."""
+        off = P - projected(P, xi, self.mu, self.r_N, self.r_T)
         off[self.sliding, 1:] = (P[:, 1:] + (self.mu * P[:, 0])[:, None] * self.slides)[self.sliding]
         return float((np.abs(off) / np.column_stack([self.r_N, self.r_T, self.r_T])).max())
 
@@ -325,7 +328,7 @@ class Laws:
     def alike(self, P: Array, reference: Array) -> Array:
         """Forces of equal compliance on the branch of ``P``, anew while what bore nothing comes to bear a share."""
         for _ in range(AGAIN):
-            idle, P = self.idle(P), self.branch(P).alike(reference, self.c)
+            idle, P = self.idle(P), self.branch(P).forces(self.c, reference)
             if not idle:
                 break
         return P

@@ -97,13 +97,8 @@ class Contacts:
 
     def carried_by(self, state: State, numbers: IntArray) -> Array:
         """What some contacts carry, ``(k, 8)``."""
-        if self._fixed:
-            return np.asarray(state.u[self._fixed[1][numbers]])
         known, values = self.carried(state)
-        result = np.zeros((len(numbers), len(CARRIED)))
-        place = places_in(known)(numbers)
-        result[place >= 0] = values[place[place >= 0]]
-        return result
+        return np.asarray(np.vstack([values, np.zeros(len(CARRIED))])[places_in(known)(numbers)])
 
     def taken(self, u: Array, numbers: IntArray) -> IntArray:
         """Rows ``(k, 8)`` in ``u`` for what some contacts, in their order, carry from now on."""

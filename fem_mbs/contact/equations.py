@@ -182,13 +182,9 @@ class ContactEquations(StabilizedEquations):
         E, opening = at.rate_gradients(dV, h)
         if issparse(E):  # with the stiffness of the forces of contact all bodies would be one island
             free = system.solver.factorized(values)
-            moves, reacts = effects(system, free, h * h * residual.G)
         else:
             free = self.touching.solver.factorized(np.concatenate([values, h * h * at.stiffness(residual.P)]))
-            forces = np.zeros((system.size, len(E)))
-            forces[: system.n_free] = h * h * residual.G.T[system.free_index]
-            moved, moves = free.solve(forces), np.zeros((system.N, len(E)))
-            moves[system.free_index], reacts = moved[: system.n_free], moved[system.n_free :]
+        moves, reacts = effects(system, free, h * h * residual.G)
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
         mobility = without_held(E @ moves, 1.0 / self._forces_per_rate(residual.G)[:, 0])

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import diags_array
 
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray
@@ -50,15 +50,9 @@ class Mobility:
 
     def __init__(self, system: System, at: MeasuredContacts, factors: Factors) -> None:
         self.system, self.G, self.factors = system, at.gradients, factors
-        if issparse(self.G):
-            moving = np.append(np.ones(6 * system.n), system.order >= 2)
-            self.moves: Matrix = diags_array(moving) @ effects(system, factors, self.G)[0]
-            """``A G^T`` (N, 3k)."""
-        else:
-            none = np.zeros(system.m)
-            columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
-            self.moves = np.array(columns).T if columns else np.zeros((system.N, 0))
-            self.moves[6 * system.n :][system.order < 2] = 0.0
+        moving = np.append(np.ones(6 * system.n), system.order >= 2)
+        self.moves: Matrix = diags_array(moving) @ effects(system, factors, self.G)[0]
+        """``A G^T`` (N, 3k)."""
         delassus = self.G @ self.moves
         self.delassus: Matrix = without_held(0.5 * (delassus + delassus.T), per_mass(system, self.G)[::3])
         self.held = self.delassus.diagonal()[::3] == 0.0
@@ -248,8 +242,8 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> S
     slip = at.rates()[:, 1:]
     speed = np.linalg.norm(slip, axis=1)
     moves = (speed > which.still(state, h)) & (which.friction > 0.0)
-    direction = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], np.nan)
-    P, solved = push(mobility.delassus, at.accelerations(), which.friction, direction)
+    slides = slip / np.where(moves, speed, np.nan)[:, None]
+    P, solved = push(mobility.delassus, at.accelerations(), which.friction, slides)
     if not solved:
         return contacts.carry_on(state, free, NO_FORCES)
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))

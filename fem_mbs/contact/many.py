@@ -20,7 +20,6 @@ from scipy.sparse.linalg import splu
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
-from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import System
 
 Matrix: TypeAlias = Any
@@ -96,8 +95,14 @@ def block(G: Matrix, contacts: IntArray) -> Matrix:
     return part if len(contacts) > MANY else dense(part)
 
 
-def effects(system: System, factors: Factors, G: csr_array) -> tuple[csr_array, csr_array]:
+def effects(system: System, factors: Factors, G: Matrix) -> tuple[Matrix, Matrix]:
     """What unit forces along gradients ``(r, N)`` move, ``(N, r)``, and the reactions of joints ``(m, r)``."""
+    if not issparse(G):
+        right, moves = np.zeros((system.size, len(G))), np.zeros((system.N, len(G)))
+        right[: system.n_free] = G.T[system.free_index]
+        solved = factors.solve(right) if len(G) else right
+        moves[system.free_index] = solved[: system.n_free]
+        return moves, solved[system.n_free :]
     labels, gradients = system.unknown_islands, G.tocoo()
     row, component = gradients.coords
     unknown = system.equation[component]
@@ -115,9 +120,9 @@ def effects(system: System, factors: Factors, G: csr_array) -> tuple[csr_array, 
     every = np.repeat(np.arange(len(parts)), sizes)
     places = order[np.arange(len(every)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[every]]
     data, n = solved[column[every], places], system.n_free
-    moves, joint = places < n, places >= n
+    inside, joint = places < n, places >= n
     shapes = (system.N, G.shape[0]), (system.m, G.shape[0])
-    moved = csr_array((data[moves], (system.free_rows[places[moves]], of_row[every[moves]])), shapes[0])
+    moved = csr_array((data[inside], (system.free_rows[places[inside]], of_row[every[inside]])), shapes[0])
     return moved, csr_array((data[joint], (places[joint] - n, of_row[every[joint]])), shapes[1])
 
 
@@ -163,10 +168,7 @@ def closing(system: System, rows: Matrix, factors: Factors) -> Callable[[Array],
     """What closes constraints of gradients ``(r, N)`` after increments ``(N,)``."""
     if not rows.shape[0]:
         return np.zeros_like
-    if issparse(rows):
-        moves = effects(system, factors, rows)[0]
-        back = soft_inverse((rows @ moves).tocsr())
-    else:
-        moves = np.array([solve_with_constraints(system, factors, row, None)[0] for row in rows]).T
-        back = np.linalg.pinv(rows @ moves, rcond=SURPLUS).__matmul__
+    moves = effects(system, factors, rows)[0]
+    G = rows @ moves
+    back = soft_inverse(G.tocsr()) if issparse(G) else np.linalg.pinv(G, rcond=SURPLUS).__matmul__
     return lambda missed: moves @ back(rows @ missed)

@@ -17,7 +17,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors
 from fem_mbs.alpha.newmark import SAME
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.contacts import NO_FORCES, Contacts, Selection
+from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.energy import gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
@@ -103,11 +103,7 @@ def part_of(
     """
     memory = point.memory
     touches = np.zeros_like(memory.touches) if impulsive else memory.touches
-    anew, stops = False, None
-    if touches.any():
-        step, state, anew, stops = _in_contact(method, point, touching_of(contacts, touches), h, damped)
-    else:
-        step, state = _open(contacts, method, point, h, damped, impulsive)
+    step, state, anew, stops = _stepped(method, point, touching_of(contacts, touches), h, damped)
     state, watch = watched(contacts, memory.watch, point.state, state, step.report.speeds)
     if touches.any():  # however little may move it
         watch = watch._replace(least=(0.0, 0.0, 0.0))
@@ -159,22 +155,8 @@ def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Stand
     return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
 
 
-def _open(
-    contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, damped: bool, impulsive: bool
-) -> tuple[Step, State]:
-    """A step in which all contacts are open, and its state."""
-    system, inner, alpha = contacts.open, contacts.without(point.state), point.memory.alpha
-    if damped:
-        stepper, alpha = method.euler(system, inner, h)
-        alpha = alpha._replace(errors=due(point.memory.alpha.errors))
-    else:
-        stepper, alpha = method, starting(method, system, inner, h, alpha)
-    step = stepper.inner_step(system, inner, h, alpha)
-    return step, contacts.carry_on(point.state, step.state, NO_FORCES if impulsive else None)
-
-
 @np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up
-def _in_contact(
+def _stepped(
     method: GeneralizedAlpha, point: Standing, touching: Touching, h: float, damped: bool
 ) -> tuple[Step, State, bool, BoolArray | None]:
     """A step in which contacts obey their laws at its end, its state, whether forces of contact jump, and what stops.
@@ -189,12 +171,14 @@ def _in_contact(
         stepper = replace(stepper, parameters=euler.parameters)
     else:
         alpha = starting(stepper, system, inner, h, point.memory.alpha)
+    step = stepper.inner_step(system, inner, h, alpha)
+    state = touching.outer(point.state, step.state)
+    if not touching.k:
+        return step, state, False, None
     before, slow = _slip(touching, inner), still(contacts.system, point.state, h)
     speed = np.linalg.norm(before, axis=1)
     slides = (speed > slow) & (touching.friction > 0.0)
-    step = stepper.inner_step(system, inner, h, alpha)
     alike = (_slip(touching, step.state) * before).sum(axis=1) > slow * speed
-    state = touching.outer(point.state, step.state)
     closes = contacts.pushing(state) & ~contacts.pushing(point.state)
     stops = None
     if (slides & ~alike).any():
@@ -206,9 +190,9 @@ def _slip(touching: Touching, inner: State) -> Array:
     return touching.at(touching.system.motion(inner)).rates()[:, 1:]
 
 
-def in_touch(method: GeneralizedAlpha, touching: Touching) -> StepInContact:
+def in_touch(method: GeneralizedAlpha, touching: Touching) -> GeneralizedAlpha:
     """The method of steps in which these touch."""
-    return StepInContact(method.rho_inf, newton=method.newton, touching=touching)
+    return StepInContact(method.rho_inf, newton=method.newton, touching=touching) if touching.k else method
 
 
 def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArray:
@@ -225,8 +209,6 @@ def frame(
     contacts: Contacts, method: GeneralizedAlpha, state: State, touches: BoolArray
 ) -> tuple[GeneralizedAlpha, State, System]:
     """The method of a step in which these touch, and the state in the system that it steps."""
-    if not touches.any():
-        return method, contacts.without(state), contacts.open
     which = touching_of(contacts, touches)
     return in_touch(method, which), which.inner(state), which.system
 

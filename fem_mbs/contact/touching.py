@@ -23,20 +23,23 @@ KEPT = 64
 
 
 class Touching(Selection):
-    """Contacts that touch, in a model whose other contacts are not there."""
+    """Contacts that touch, or none, in a model whose other contacts are not there."""
 
     def __init__(self, contacts: Contacts, touches: BoolArray) -> None:
         super().__init__(contacts, touches, held=True)
-        self.system: System = contacts.stepped
+        self.system: System = contacts.stepped if self.k else contacts.open
 
     @cached_property
     def solver(self) -> LinearSolver:
         """Of the iteration matrix, with the blocks of the elements behind its other entries."""
-        return self.system.solver_beside([part.elements for part in self.parts])
+        return self.contacts.stepped.solver_beside([part.elements for part in self.parts])
 
     def inner(self, state: State) -> State:
         """A state of the steps: without contacts, their forces ``(3k,)`` behind the multipliers of the joints."""
-        P, s = self.contacts.carried_by(state, self.numbers)[:, FORCES], self.contacts.without(state)
+        s = self.contacts.without(state)
+        if not self.k:
+            return s
+        P = self.contacts.carried_by(state, self.numbers)[:, FORCES]
         multipliers = np.concatenate([s.multipliers[: self.system.m], P.ravel()])
         return State(s.t, s.x, s.R, s.v, s.vdot, multipliers, s.u, s.udot, s.uddot)
 

@@ -30,7 +30,7 @@ from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
 from fem_mbs.contact.complementarity import Laws, least_squares, projected, push
 from fem_mbs.contact.contacts import ContactForces, MeasuredContacts, contacts_of
 from fem_mbs.contact.equations import relative_force
-from fem_mbs.contact.many import dense
+from fem_mbs.contact.many import dense, effects
 from fem_mbs.contact.touching import Touching, touching_of
 from fem_mbs.contracts import RateSensitivities, Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
@@ -145,11 +145,8 @@ class ContactPathProblem(StepProblem):
         factors = solver.factorized(values)
         T_inv = self.inverse_tangent(unknown)
         E = dense(trial.at.rate_gradients(RateSensitivities(T_inv), 1.0)[0])
-        right = np.zeros((system.size, len(E)))
-        right[: system.n_free] = factor * trial.G.T[system.free_index]
-        moved, moves = factors.solve(right), np.zeros((system.N, len(E)))
-        moves[system.free_index] = moved[: system.n_free]
-        return ContactPathLinearization(factors, T_inv, E, moves, moved[system.n_free :] / factor)
+        moves, reacts = effects(system, factors, factor * trial.G)
+        return ContactPathLinearization(factors, T_inv, E, moves, reacts / factor)
 
     def correction(self, unknown: PathUnknown, trial: Any, linearization: Any) -> Array:
         """Increments, and changes of multipliers and forces of contacts: what contacts do first."""
@@ -200,8 +197,7 @@ def obeying(
             right = own @ (A @ p + b).reshape(k, 3, 1) + K @ (G @ p + c).reshape(k, 3, 1)
             p = p - least_squares(rows, right.ravel())
             P, xi = (A @ p + b).reshape(-1, 3), (G @ p + c).reshape(-1, 3)
-            off = P - projected(P, xi, friction, laws.r_N, laws.r_T)
-            error = float((np.abs(off) / np.column_stack([laws.r_N, laws.r_T, laws.r_T])).max(initial=0.0))
+            error = laws.missed(P, xi)
             if error < least:
                 best, least = p, error
             if error <= EXACT * size or not error < np.inf:
@@ -415,7 +411,7 @@ class ContactPath:
             return reached
         lin, speed = problem.linearize(unknown, reached), np.linalg.norm(slip, axis=1)
         moves = (speed > ROUNDING * LEAST * self.system.length) & (friction > 0.0)
-        slides = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], np.nan)
+        slides = slip / np.where(moves, speed, np.nan)[:, None]
         mobility = reached.G @ lin.moves
         rest = -(mobility @ P.ravel()).reshape(-1, 3)
         found, solved = push(mobility, rest, friction, slides, guess=P, last=last, sweeps=SWEEPS)
