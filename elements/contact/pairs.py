@@ -1,8 +1,9 @@
 """Pairs of shapes in closed form: where they are nearest to each other.
 
-Of each pair, the nearest point p of the surface of b and the normal from a to b follow from where the nodes are. The
-gradients of gap and slip against body increments then are those of two points there that move with their bodies,
-whatever the pair: with the levers ``c_i = p - x_i`` and a direction ``d``,
+Of each pair, the nearest point of the surface of b and the normal from a to b follow from where the nodes are. The
+gradients of gap and slip against body increments then are those of two points that move with their bodies, whatever
+the pair: with the levers ``c_i = p - x_i`` to the middle p of gap or overlap, whichever body is a, and a direction
+``d``,
 
     G(d) = (-R_a^T d, -R_a^T (c_a x d), R_b^T d, R_b^T (c_b x d)).
 
@@ -129,14 +130,19 @@ def plane_points(a: HalfSpace, b: Points) -> Nearest:
 
 
 def segments(a: Segment, b: Segment) -> Nearest:
-    """Balls, capsules and edges: the nearest points ``A + s u`` and ``B + t v`` with ``|s|, |t| <= 1``."""
+    """Balls, capsules and edges: the nearest points ``A + s u`` and ``B + t v`` with ``|s|, |t| <= 1``.
+
+    Of parallel ones, in the middle of where they are beside each other.
+    """
     (A, u, _), (B, v, _), w = a, b, b.center - a.center
     uu, vv, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
     parallel = det.real <= 1e-14 * (uu * vv).real
-    s = np.where(parallel, 0.0, clamped((uw * vv - vw * uv) / np.where(parallel, 1.0, det), -1.0, 1.0))
-    t = clamped((uv * s - vw) / np.where(vv.real > 0.0, vv, 1.0), -1.0, 1.0)
-    s = clamped((uv * t + uw) / np.where(uu.real > 0.0, uu, 1.0), -1.0, 1.0)
+    long_a, long_b = (np.where(size.real > 0.0, size, 1.0) for size in (uu, vv))
+    beside = 0.5 * sum(clamped((uw + end) / long_a, -1.0, 1.0) for end in (-uv, uv))
+    s = np.where(parallel, beside, clamped((uw * vv - vw * uv) / np.where(parallel, 1.0, det), -1.0, 1.0))
+    t = clamped((uv * s - vw) / long_b, -1.0, 1.0)
+    s = clamped((uv * t + uw) / long_a, -1.0, 1.0)
     there = B + t[..., None] * v
     apart = there - (A + s[..., None] * u)
     distance = length(apart)
@@ -168,7 +174,8 @@ def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
     first = e - dot(e, n)[..., None] * n
     first = first / length(first)[..., None]
     directions = np.stack([n, first, cross(n, first)], axis=-2)
-    levers = (d[:, None] + near.b)[..., None, :], near.b[..., None, :]
+    middle = near.b - 0.5 * near.gap[..., None] * n
+    levers = (d[:, None] + middle)[..., None, :], middle[..., None, :]
     turns = [cross(lever, directions) for lever in levers]
     a, b = R_a[:, None], R_b[:, None]
     return np.concatenate([-directions @ a, -turns[0] @ a, directions @ b, turns[1] @ b], axis=-1)

@@ -203,7 +203,8 @@ def nearest(x: Array, R: Array, of: Pieces) -> tuple[Nearest, Array]:
     n = y / np.where(np.abs(distance) > TINY, distance, 1.0)[..., None]
     d = _directions(n, slope[..., 0, :], frames, of)
     r = of.radii[..., 1, None]
-    levers = np.stack([(distance[..., None] - r) * n, -r * n], axis=-2)
+    middle = 0.5 * (distance[..., None] + of.radii[..., :1] - r)  # of gap or overlap
+    levers = np.stack([middle * n, (middle - distance[..., None]) * n], axis=-2)
     weights = hermite(places)[0]
     forces, couples = (_of_nodes(weights[..., k::2]) * d[..., None, :, :] for k in (0, 1))
     about = cross(levers[..., None, :], d[..., None, :, :]).repeat(2, axis=-3)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.elements import Ball, Box, Contact, Force, Plane, PrismaticJoint, RigidBody, hertz_stiffness
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Shape
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamContact,
+    BeamSection,
+    Box,
+    Capsule,
+    Contact,
+    Force,
+    Plane,
+    PrismaticJoint,
+    RigidBody,
+    hertz_stiffness,
+)
 from fem_mbs.elements.contact.yielding import damping_number
 
 R = 0.02
@@ -93,6 +110,50 @@ def test_boxes_part_with_their_share() -> None:
     assert solution.velocity("box")[-1] == pytest.approx((0, 0, 0.5), abs=1e-2)
     assert (solution.contact_force("boxes")[[0, -1]] == 0.0).all()
     assert solution.gap("boxes").min() < -5e-4
+
+
+def acting(shapes: tuple[Shape, Shape] | None, swapped: bool) -> tuple[Array, mbs.System]:
+    """What bodies or beams that overlap and slip do to each other, ``(n, 2, 3)`` in world axes."""
+    model, law = mbs.Model(), {"stiffness": 1e5, "restitution": 0.5, "friction": 0.3}
+    if shapes is None:
+        section = BeamSection.circle(0.01, E=1e9, nu=0.3, rho=1e3)
+        ends = ((0.03, -0.5, 0.01), (-0.02, 0.5, 0.01)), ((-0.4, 0, 0.025), (0.6, 0.1, 0.025))
+        parts = [Beam([model.add_node(x) for x in own], section) for own in ends]
+        model.add(BeamContact(*parts[:: -1 if swapped else 1], **law))
+    else:
+        turns = Rotation.from_rotvec([[0.2, 0.1, 0.3], [-0.3, 0.4, 0.1]]).as_matrix()
+        nodes = [model.add_node(x, rotation=R) for x, R in zip(((0, 0, 0), (0.05, 0.02, 0.18)), turns, strict=True)]
+        both = list(zip(nodes, shapes, strict=True))[:: -1 if swapped else 1]
+        model.add(Contact(*(node for node, _ in both), *(shape for _, shape in both), **law))
+    system = mbs.System(model)
+    motion = system.at_rest()
+    V = np.random.default_rng(3).normal(size=(system.n, 6))
+    V[:, :3] -= motion.x[:, 2:] * motion.R[:, 2] * 100  # what is above comes down
+    motion = replace(motion, V=V)
+    force = system.evaluate(motion, np.zeros(0), system.prescribe(0.0)).force[: 6 * system.n].reshape(-1, 2, 3)
+    return force @ motion.R.mT, system
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    (
+        (Ball(0.1), Ball(0.12)),
+        (Ball(0.12), Capsule(0.1, 0.3, (1, 0.3, 0))),
+        (Capsule(0.1, 0.2, (0, 1, 0)), Capsule(0.1, 0.3, (1, 0.3, 0))),
+        (Capsule(0.1, 0.2, (0, 1, 0)), Capsule(0.1, 0.3, (0, 1, 0))),  # beside each other
+        (Box((0.3, 0.25, 0.2)), Box((0.2, 0.2, 0.2))),
+        None,
+    ),
+    ids=str,
+)
+def test_it_does_not_matter_which_body_is_a(shapes: tuple[Shape, Shape] | None) -> None:
+    """Friction acts in the middle of the overlap, on both bodies: their angular momentum is kept."""
+    (force, system), (other, _) = (acting(shapes, swapped) for swapped in (False, True))
+    size = np.abs(force).max()
+    assert size > 1.0
+    np.testing.assert_allclose(other, force, rtol=0, atol=1e-12 * size)
+    about = np.cross(system.x0, force[:, 0]) + force[:, 1]
+    np.testing.assert_allclose([force[:, 0].sum(axis=0), about.sum(axis=0)], 0.0, atol=1e-12 * size)
 
 
 def test_units_change_nothing() -> None:
