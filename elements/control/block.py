@@ -7,6 +7,7 @@ reads its inputs ``u_k``, its outputs become ``y_k`` a delay later and keep thei
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -181,6 +182,8 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     return answer(block, what, law, (t, x.copy(), u.copy()), shapes, where=where, largest=LARGEST).reshape(size)
 
 
+ALIKE = 1e-3
+"""Samples that differ so much less in one direction than in another tell nothing of it."""
 NEAR = 1e-9
 """An instant that is nearer than this share of a period is now."""
 
@@ -218,6 +221,8 @@ class SampledController(ControlElement):
     """
 
     offset: float  # type: ignore[assignment]  # of time; it is on no node
+    derivative: Array | None = None
+    """Of the next states and the outputs against states and inputs, where it is known."""
 
     def __init__(
         self,
@@ -310,6 +315,7 @@ class SampledStateSpace(SampledController):
             delay=delay,
             begin=begin,
         )
+        self.derivative = np.block([[a, b], [c, d]])
 
 
 def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array:
@@ -326,7 +332,7 @@ class SampledBatch(WiredBatch, of=SampledController):
         self._period, self._delay, self._begin = np.array([[c.period, c.delay, c.begin] for c in controllers]).T
         self._samples, self._changes = own[:, -2], own[:, -1]
         self._counts = slice(own.shape[1] - 2, own.shape[1])
-        self._slopes = [Secants(self._n + self._p, self._n + self.W.shape[1]) for _ in controllers]
+        self._slopes = [Slopes(self._n + self._p, self._n + self.W.shape[1], own.derivative) for own in controllers]
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[float, Array, Array]]:
         """Nothing: what others read is held."""
@@ -395,21 +401,37 @@ class SampledBatch(WiredBatch, of=SampledController):
         return result
 
 
-class Secants:
-    """The derivative of a function, as far as its values have told (Broyden, Math. Comp. 19, 1965).
+class Slopes:
+    """The derivative of a function: as it is known, or as its last values tell; of all that do, that of least change.
 
-    A function that is asked anew may remember that it was: what controllers do is their own.
+    A function that is asked anew may remember that it was: what controllers do is their own. It is fitted to as many
+    samples as tell of all arguments twice, by least squares, of arguments over the way that each has gone. Nothing is
+    learnt from fewer samples than arguments, nor along directions in which samples hardly differ. Where arguments go
+    further than before, what was learnt on a shorter way counts by as much less.
     """
 
-    def __init__(self, values: int, arguments: int) -> None:
-        self.derivative = np.zeros((values, arguments))
-        self._at, self._value, self._size = np.zeros(arguments), np.zeros(values), np.zeros(arguments)
+    def __init__(self, values: int, arguments: int, known: Array | None) -> None:
+        self.derivative, self._known = np.zeros((values, arguments)) if known is None else known, known is not None
+        self._last: deque[tuple[Array, Array]] = deque(maxlen=2 * arguments + 2)
+        self._least, self._largest = np.full(arguments, np.inf), np.full(arguments, -np.inf)
 
     def learn(self, at: Array, value: Array) -> None:
-        """Of the derivative changes what maps the way from the last arguments, weighted by their largest sizes."""
-        self._size = np.maximum(self._size, np.abs(at))
-        moved = at - self._at
-        way = np.divide(moved, self._size**2, out=np.zeros_like(moved), where=self._size > 0.0)
-        if (squared := moved @ way) > STEP**2:
-            self.derivative += np.outer(value - self._value - self.derivative @ moved, way) / squared
-            self._at, self._value = at, value
+        """From one more sample."""
+        if self._known:
+            return
+        before, self._least, self._largest = self._way(), np.minimum(self._least, at), np.maximum(self._largest, at)
+        way = self._way()
+        self.derivative *= np.divide(before, way, out=np.ones_like(way), where=np.isfinite(before))
+        if self._last and not np.abs((at - self._last[-1][0]) / way).max() > STEP:
+            return
+        self._last.append((at, value))
+        if len(self._last) > np.isfinite(way).sum():
+            moved, changed = (np.array(own) - own[-1] for own in zip(*self._last, strict=True))
+            missed = changed - moved @ self.derivative.T
+            self.derivative += np.linalg.lstsq(moved / way, missed, ALIKE)[0].T / way
+
+    def _way(self) -> Array:
+        """From the least to the largest of each argument; infinite where that is rounding."""
+        size = np.maximum(np.abs(self._least), np.abs(self._largest))
+        way = self._largest - self._least
+        return np.where(way > STEP * np.maximum(size, STEP), way, np.inf)

@@ -34,6 +34,7 @@ from fem_mbs.elements import (
     RigidBody,
     RollingDisc,
     SampledController,
+    SampledStateSpace,
     SpringDamper,
     Table,
     TorqueMotor,
@@ -345,6 +346,34 @@ def test_errors_of_what_a_sampled_controller_holds(gain: float, delay: float, h:
         y = expm(F * (period - delay)) @ [y[0], y[1], new]
     told, error = solution.stats.error, abs(solution.x[-1, 1, 0] - y[0])
     assert told is not None and 0.6 < told.length / error < 1.5
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
+    """Carts in a row that differences of their places brake, against steps of a quarter."""
+
+    def run(h: float) -> mbs.Solution:
+        model, before = mbs.Model("SE3", gravity=(0, 0, 0)), None
+        for k in range(3):
+            node = model.add_node((k, 0, 0), velocity=(0.3 - 0.5 * k, 0, 0))
+            model.add(RigidBody(node, 1.0, (1, 1, 1)))
+            rail = model.add(PrismaticJoint(before or model.ground, node, (1, 0, 0)))
+            model.add(JointSpring(rail, 3.0))
+            error, T, P, D = 0.3 - model.add(JointSensor(rail)), 0.05, 9.0 / (k + 1), 4.0 / (k + 1)
+            A, B, C = np.array([[0.0, -1 / T], [0.0, 0.0]]), np.array([[1 / T], [1.0]]), np.array([[D / 2, -D / 2 / T]])
+            E = np.array([[P + D / 2 / T]])
+            if known:
+                law: SampledController = SampledStateSpace(error, T, A, B, C, E, initial=[0.0, 0.3], delay=0.5 * T)
+            else:
+                output, update = lambda t, x, u, C=C, E=E: C @ x + E @ u, lambda t, x, u, A=A, B=B: A @ x + B @ u
+                law = SampledController(error, T, output, update=update, initial=[0.0, 0.3], delay=0.5 * T)
+            model.add(JointActuator(rail, model.add(law)))
+            before = node
+        return mbs.simulate(model, 4.0, h)
+
+    coarse, fine = run(0.025), run(0.00625)
+    error = 16 / 15 * np.abs(coarse.x - fine.x[::4]).max()
+    assert 0.5 < coarse.stats.error.length / error < 4.0
 
 
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
