@@ -34,6 +34,8 @@ KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
 SMOOTH = 1e-3
 """The same where its error of second order is rounding: a sixth of the square of the share, as of sines."""
+BESIDE = 1e-7
+"""How far, over the extent of the model, nodes are moved to see how large forces are of which no sum is left."""
 SHRINKS, LEAST = 3, 1e-3
 """How often a difference shrinks to where the equations at the start are smooth, and to which share of it at most."""
 
@@ -133,7 +135,7 @@ class ParameterDerivatives:
             force = own.asked(of_force, here, times, none)[0]
             add(own.slots, own.weights * force)
             if look:
-                self._look(own, force, times)
+                self._look(own, force, here, times)
         motion = motion.momentum or motion
         for own in self._joints:
             phi, rate, gradient = own.asked(_joint, motion, times, none)
@@ -148,9 +150,17 @@ class ParameterDerivatives:
         rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
         return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma_prime)], axis=1)
 
-    def _look(self, own: _Differences, forces: Array, times: Array) -> None:
-        """See whether the two halves of central differences agree; ``forces`` (s, entries, r)."""
-        halves, changes, sizes = own.of_pairs(forces)
+    def _look(self, own: _Differences, forces: Array, motion: Motion, times: Array) -> None:
+        """See whether the two halves of central differences agree; ``forces`` (s, entries, r).
+
+        Of a stiff part in balance no more is left than rounding, which is that of what it has a little beside.
+        """
+        if own.inner is None:
+            apart = BESIDE * self.system.length * (-1.0) ** np.arange(len(motion.x))[:, None]
+            (beside,) = own.asked(of_force, replace(motion, x=motion.x + apart), times, np.empty((len(times), 0)))
+            own.inner = np.abs(beside - forces).max(axis=0)
+        halves, changes, _ = own.of_pairs(forces)
+        sizes = own.of_pairs(np.abs(forces) + own.inner)[2]
         largest = np.zeros((2, len(self.varied), len(times)))
         np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
         np.maximum.at(largest[1], own.numbers, sizes)
@@ -166,8 +176,8 @@ class ParameterDerivatives:
     def look(self, motion: Motion, t: float) -> None:
         """Ask elements alone, and see whether halves of differences agree."""
         for gravity, own in self._elements:
-            times, none = np.array([t]), np.empty((1, 0))
-            self._look(own, own.asked(of_force, replace(motion, t=t, gravity=gravity), times, none)[0], times)
+            times, none, here = np.array([t]), np.empty((1, 0)), replace(motion, t=t, gravity=gravity)
+            self._look(own, own.asked(of_force, here, times, none)[0], here, times)
 
     def notes(self) -> list[str]:
         """What the user is to know of them."""
@@ -225,6 +235,8 @@ class _Differences:
 
     def __init__(self, system: System, together: Together, shares: Sequence[Sequence[_Share]], count: int) -> None:
         self._together, batch = together, together.one
+        self.inner: Array | None = None
+        """Forces ``(entries, r)`` of nodes that are moved a little, where these are known."""
         joint = not isinstance(batch, ElementBatch)
         own = None if batch.own is None else 6 * system.n + batch.own % system.k
         nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)

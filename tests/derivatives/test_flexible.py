@@ -6,9 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.elements import FlexibleBody, Force, Interface, ModalBody, Reduction, SphericalJoint
+from fem_mbs.derivatives import beside
+from fem_mbs.derivatives.parameters import ParameterSet
+from fem_mbs.elements import FlexibleBody, Force, Interface, ModalBody, Reduction, RevoluteJoint, SphericalJoint
 
 VALUES = {"E": 2e8, "rho": 7800.0, "L": 1.0, "b": 0.1}
 
@@ -75,6 +78,50 @@ def test_frequencies_and_equilibria_of_square_bodies() -> None:
     for name, value in values.items():
         sides = [tip(mbs.statics(loaded(**{name: value * (1.0 + by)}))) for by in (1e-4, -1e-4)]
         np.testing.assert_allclose(found[name], (sides[0] - sides[1]) / (2e-4 * value), rtol=1e-5, atol=1e-12)
+
+
+def test_a_spinning_arm_that_stretches() -> None:
+    """``u'' = (r + u) w^2 - k u/m``, ``((J + m (r + u)^2) w)' = 0``; rounding of what is stiff across it is no kink."""
+
+    def arm(k: float, r: float, m: float = 2.0, w: float = 6.0) -> mbs.Model:
+        s = np.array((1.0, r, 1.0, r))
+        bend = 1e6 * np.outer(s, s) * ((12, 6, -12, 6), (6, 4, -6, 2), (-12, -6, 12, -6), (6, 2, -6, 4))
+        K, turns, pair = np.zeros((12, 12)), np.array([1, -1, 1, -1]), np.array([[1, -1], [-1, 1]])
+        across = bend * np.outer(turns, turns)
+        for rows, stiffness in (
+            ((1, 5, 7, 11), bend),
+            ((2, 4, 8, 10), across),
+            ((0, 6), k * pair),
+            ((3, 9), 1e6 * pair),
+        ):
+            K[np.ix_(rows, rows)] += stiffness
+        M = np.diag(np.repeat((5.0, 0.1, m, 0.01), 3))
+        ends = {"hub": Interface.rigid([0]), "tip": Interface.rigid([1])}
+        dofs = [(node, axis) for node in (0, 1) for axis in range(1, 7)]
+        body = Reduction([(0, 0, 0), (r, 0, 0)], K, M, ends, dofs=dofs, method="guyan")
+        model = mbs.Model()
+        hub, tip = model.add(FlexibleBody.place(model, body, name="arm")).nodes
+        model.add(RevoluteJoint(model.ground, hub, (0, 0, 1)))
+        hub.angular_velocity = tip.angular_velocity = (0, 0, w)
+        tip.velocity = (0, r * w, 0)
+        return model
+
+    def exact(k: float, r: float, m: float = 2.0, w: float = 6.0) -> float:
+        def rates(t: float, y: np.ndarray) -> list[float]:
+            turn = (0.11 + m * r**2) * w / (0.11 + m * (r + y[0]) ** 2)
+            return [y[1], (r + y[0]) * turn**2 - k / m * y[0], turn]
+
+        u, _, angle = solve_ivp(rates, (0.0, 0.1), [0.0, 0.0, 0.0], rtol=1e-11, atol=1e-13).y[:, -1]
+        return float((r + u) * np.cos(angle))
+
+    values = {"k": 2000.0, "r": 0.8}
+    own, system = ParameterSet(arm, values, None, "test"), mbs.System(arm(**values))
+    assert beside._bends(system, own.variations(system)).max() < 1e-6
+    runs = [mbs.sensitivities(arm, values, 0.1, 0.1 / steps, how="direct") for steps in (8, 16)]
+    far, near = (run.of(lambda s: s.position("arm.tip")[-1, 0], relative=True) for run in runs)
+    for name, value in values.items():
+        sides = [exact(**{**values, name: value * by}) for by in (1.001, 0.999)]
+        assert (4.0 * near[name] - far[name]) / 3.0 == pytest.approx((sides[0] - sides[1]) / 0.002, rel=1e-3)
 
 
 def test_damped_modes_about_a_point() -> None:

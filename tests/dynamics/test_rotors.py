@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from meshes import brick, chain
 from scipy.integrate import solve_ivp
+from scipy.optimize import fsolve
 from scipy.special import mathieu_a, mathieu_b
 
 import fem_mbs as mbs
@@ -363,6 +364,31 @@ def test_a_loaded_shaft_settles_where_the_film_bears_it() -> None:
     _, y, z = mbs.simulate(model, 0.4, 1e-3).position("disc")[-1] / 1e-4
     assert np.hypot(y, z) == pytest.approx(0.5, abs=1e-4)
     assert y / -z == pytest.approx(np.pi * np.sqrt(0.75) / 2.0, abs=1e-3)
+
+
+def test_unbalance_on_a_loaded_film() -> None:
+    """``K + i W C - W^2 m`` by differences of the pressure of a short film, integrated round the shaft."""
+    spin, viscosity, c, m = 150.0, 0.03, 1e-4, 10.0
+    places, weights = np.polynomial.legendre.leggauss(40)
+
+    def force(y: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Of ``3 mu (W dh/dangle + 2 dh/dt)(z^2 - L^2/4)/h^3``, by Reynolds, on the half where that presses."""
+        thins = spin * np.array([-y[1], y[0]]) - 2.0 * v
+        angle = np.arctan2(-thins[1], -thins[0]) + 0.5 * np.pi * places
+        normal = np.array([np.cos(angle), np.sin(angle)])
+        pressed = viscosity * 0.02**3 / 2.0 * (thins @ normal) / (c - y @ normal) ** 3
+        return np.asarray(0.025 * 0.5 * np.pi * normal @ (weights * pressed))
+
+    def slopes(of: Callable, step: float) -> np.ndarray:
+        return np.transpose([(of(step * e) - of(-step * e)) / (2.0 * step) for e in np.eye(2)])
+
+    still = np.zeros(2)
+    at = c * fsolve(lambda e: force(c * e, still) - (0.0, m * 9.81), (0.4, -0.4), xtol=1e-12)
+    K, C = -slopes(lambda d: force(at + d, still), 1e-9), -slopes(lambda d: force(at, d), 1e-6)
+    whirl = np.linalg.solve(K + 1j * spin * C - m * spin**2 * np.eye(2), 1e-4 * spin**2 * np.array([1.0, -1j]))
+    response = mbs.unbalance_response(oiled(9.81, viscosity), [spin], {"disc": 1e-4})
+    assert response.displacement("disc")[0, 1:] == pytest.approx(whirl, rel=1e-5)
+    assert response.bearing_force("JournalBearing 1")[0, 1:] == pytest.approx((K + 1j * spin * C) @ whirl, rel=1e-5)
 
 
 def test_a_shaft_without_load_whirls_with_half_its_speed() -> None:
