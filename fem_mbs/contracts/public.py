@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from math import inf
 from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
@@ -81,18 +82,18 @@ def earlier(part: Any, name: str) -> list[Change]:
     return [change for change in vars(part).get(PAST, ()) if change.name == name]
 
 
-def changes_since(part: Any, moment: int) -> dict[str, Any]:
-    """Attributes of a part that were changed since a moment, with their values then."""
+def changes_since(part: Any, moment: int, before: float = inf) -> dict[str, Any]:
+    """Attributes of a part that were changed since a moment, and before another, with their values then."""
     values: dict[str, Any] = {}
     for change in vars(part).get(PAST, ()):
-        if change.until >= moment:
+        if moment <= change.until < before:
             values.setdefault(change.name, change.value)
     return values
 
 
-def changed_since(parts: Iterable[Any], moment: int) -> str:
+def changed_since(parts: Iterable[Any], moment: int, before: float = inf) -> str:
     """The parts that were changed since, each with the names of its attributes; empty if none was."""
-    changed = ((part, changes_since(part, moment)) for part in parts if part in moments.changed)
+    changed = ((part, changes_since(part, moment, before)) for part in parts if part in moments.changed)
     names = ((part, ", ".join(name for name in values if name != MADE)) for part, values in changed)
     return "; ".join(f"{part}: {text}" for part, text in names if text)
 
@@ -283,7 +284,9 @@ def _shown(kind: type, names: Iterable[str]) -> list[str]:
 
 def _unknown(kind: type, name: str, known: Iterable[str]) -> str:
     """What is said of a name that an object or a class does not have."""
-    return f"{kind.__name__} has no attribute '{name}'; {nearest(name, sorted(_shown(kind, known)))}"
+    copies = name in ("copy", "clone") and not issubclass(kind, ModelPart)
+    hint = "copy.deepcopy makes one" if copies else nearest(name, sorted(_shown(kind, known)))
+    return f"{kind.__name__} has no attribute '{name}'; {hint}"
 
 
 class ModelPart(Public):

@@ -10,9 +10,22 @@ from typing import Any, cast
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ARRAYS, Constraint, Method, Path, Positive, State, checked, leaves, named_file, shown
+from fem_mbs.contracts import (
+    ARRAYS,
+    Constraint,
+    Method,
+    Path,
+    Positive,
+    State,
+    changed_since,
+    checked,
+    leaves,
+    named_file,
+    shown,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.files import paraview
+from fem_mbs.files.store.description import difference
 from fem_mbs.files.store.save import save
 from fem_mbs.initial.redundant import leaning, listed, redundant_joints
 from fem_mbs.model.model import Model
@@ -349,6 +362,11 @@ def _joined(first: Solution, second: Solution) -> Solution:
         raise ModelError("join: load paths have a load factor in place of time; runs in time can be joined")
     if first.system.source != second.system.source:
         raise ModelError("join: the runs are of different models: their nodes, internal variables or equations differ")
+    if changed := _changed(first.system, second.system):
+        raise ModelError(
+            f"join: the model was changed between the runs: {changed}. What is asked of one run is asked of one model; "
+            "ask each of them"
+        )
     if first.t[-1] != second.t[0]:
         raise ModelError(
             f"join: a run that ends at t = {first.t[-1]} s is followed by one that begins at t = {second.t[0]} s; it "
@@ -367,6 +385,18 @@ def _joined(first: Solution, second: Solution) -> Solution:
     counts |= {name: np.concatenate([getattr(run.stats, name) for run in (first, second)]) for name in LISTED}
     stats = replace(second.stats, **counts)
     return Solution(second.system, history, second.status, stats, events, second._checkpoint, _turns(first, second))
+
+
+def _changed(one: System, other: System) -> str:
+    """What of the model of a run is not as in another one; empty if all is."""
+    shared = {*one.parts.values()}.intersection(other.parts.values())
+    found = [changed_since(shared, *sorted((one.frozen_as, other.frozen_as)))]
+    with one.as_frozen(), other.as_frozen():
+        pairs = zip(one.number.parts, other.number.parts, strict=True)
+        found += [f"{own}: {what}" for own, there in pairs if own is not there and (what := difference(own, there))]
+    names = {"x0": "places of nodes", "R0": "rotations of nodes", "gravity": "gravity"}
+    found += [text for name, text in names.items() if not np.array_equal(getattr(one, name), getattr(other, name))]
+    return "; ".join(filter(None, found))
 
 
 COUNTS = ("residual_evaluations", "factorizations", "failed_steps", "rejected_steps", "wall_time", "steps")

@@ -206,6 +206,7 @@ def test_names_that_others_use_and_beginnings_are_understood() -> None:
         (solution, "accel", "is it 'acceleration'"),
         (solution.energy, "potentials", "there are gravity, kinetic, strain, total"),
         (BeamSection, "rect", "BeamSection has no attribute 'rect'; is it 'rectangle'"),
+        (mbs.Model(), "copy", "Model has no attribute 'copy'; copy.deepcopy makes one"),
         (BeamSection, "pipe", "is it 'tube'"),
         (Table, "read", "is it 'from_file'"),
         (mbs.GeneralizedAlpha, "HHT", "is it 'hht'"),

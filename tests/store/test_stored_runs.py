@@ -307,6 +307,23 @@ def test_runs_join_with_their_turns() -> None:
         mbs.join([first, mbs.simulate(machine(), 0.1, 0.02)])
 
 
+def test_runs_of_a_model_that_was_changed_between_are_not_one() -> None:
+    """Of one model object, or of two that differ in a number; a change after both runs is of no interest."""
+    model = double_pendulum()
+    first = mbs.simulate(model, 0.04, 0.02)
+    second = mbs.simulate(model, 0.06, 0.02, initial=first.checkpoint)
+    body = next(part for part in model.elements if isinstance(part, RigidBody))
+    mass, body.mass = body.mass, 5.0
+    assert mbs.join([first, second]).energy.total[0] == first.energy.total[0]
+    third, other = mbs.simulate(model, 0.06, 0.02, initial=first.checkpoint), double_pendulum()
+    with pytest.raises(mbs.ModelError, match=f"changed between the runs: {body}: mass"):
+        mbs.join([first, third])
+    assert mbs.join([first, mbs.simulate(other, 0.06, 0.02, initial=first.checkpoint)]).t[-1] == 0.06
+    other[body.name].mass = mass + 1e-6
+    with pytest.raises(mbs.ModelError, match=f"{body}: mass"):
+        mbs.join([first, mbs.simulate(other, 0.06, 0.02, initial=first.checkpoint)])
+
+
 def test_factors_of_wide_matrices(tmp_path: Path) -> None:
     """Bodies that all hang together by springs: kept factors are larger than the states."""
     model = mbs.Model(gravity=(0, 0, -9.81))
