@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 
@@ -67,6 +66,7 @@ class BeamContact(Contact):
 
     _internal = f"{Contact._internal} curves of_b radii"
 
+    geometry = Tubes
     swapped = False
 
     def __init__(
@@ -112,10 +112,6 @@ class BeamContact(Contact):
         self.beam, self.other, self.nodes, self.of_b = beam, other, (*beam.nodes, *nodes), len(nodes)
         self.curves, self.pairs = (_curve(beam, label), b), np.arange(len(self.nodes))[None]
         self._obeys(label, restitution, friction, stiffness, exponent, creep)
-
-    @classmethod
-    def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Tubes:
-        return Tubes(elements, closed)
 
     def batch_key(self) -> Hashable:
         return len(self.nodes), self.of_b, len(self.contacts), bool(self.curves[1].axes.any()), self.yields

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class Contact(Element):
 
     _internal: ClassVar[str] = "pair closed_pair solids swapped reach geometry passes convex per_pair pairs"
 
+    geometry: ClassVar[type[Pairs | Tubes]] = Pairs
+    """What finds where they are nearest: of elements, as arrays."""
     passes = True
     """Whether bodies may come out on the other side of each other."""
     convex = False
@@ -156,11 +158,6 @@ class Contact(Element):
     def per_pair(self) -> int:
         """Number of the contacts of a pair of bodies."""
         return len(self.contacts)
-
-    @classmethod
-    def geometry(cls, elements: Sequence[Any], closed: bool = False) -> Pairs | Tubes:
-        """Where they are nearest, as arrays; ``closed`` if they are closed throughout a step."""
-        return Pairs(elements, closed)
 
     def batch_key(self) -> Hashable:
         return self.pair, len(self.contacts), self.yields

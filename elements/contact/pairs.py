@@ -82,7 +82,7 @@ class Points(NamedTuple):
     radius: Array
 
     def at(self, x: Array | float, R: Array) -> Points:
-        return self._replace(center=x + self.center @ R.mT)
+        return Points(x + self.center @ R.mT, self.radius)
 
 
 class Segment(NamedTuple):

@@ -306,8 +306,8 @@ class Tubes:
         counts = np.array([curve.offsets.shape[1] for curve in self._curves])
         self._parts = np.round(np.linspace(0.0, counts[0], r + 1)).astype(np.intp)
         # places go on around rings, but not on a point
-        rings = np.stack([curve.closed for curve in self._curves], axis=-1)
-        ends = np.where(rings[..., None], np.array([-np.inf, np.inf]), counts[:, None] * np.array([0.0, 1.0]))
+        self._rings = np.stack([curve.closed for curve in self._curves], axis=-1)
+        ends = np.where(self._rings[..., None], np.array([-np.inf, np.inf]), counts[:, None] * np.array([0.0, 1.0]))
         ends[:, 1, 1] *= np.abs(self._curves[1].axes).max(axis=(1, 2, 3)) > 0.0
         self._ends = ends[:, None].repeat(r, axis=1)
         """Of the curves, ``(n, r, 2, 2)``: curve, low or high."""
@@ -319,7 +319,7 @@ class Tubes:
         """Those of some of the elements."""
         result = copy(self)
         result._curves = [picked(curve, rows) for curve in self._curves]
-        for name in ("_radii", "_ends", "_within", "sides"):
+        for name in ("_radii", "_rings", "_ends", "_within", "sides"):
             setattr(result, name, getattr(self, name)[rows])
         return result
 
@@ -349,23 +349,18 @@ class Tubes:
 
     def places(self, x: Array, R: Array) -> tuple[Way, Array, BoolArray]:
         """Where both curves are nearest, all along their pieces, and which places are held."""
-        rings = np.stack([curve.closed for curve in self._curves], axis=-1)
-        return nearest_places(self._all_knots(x, R), rings, self._parts, self._within)
+        return nearest_places(self.knots(x, R), self._rings, self._parts, self._within)
 
-    def _all_knots(self, x: Array, R: Array) -> list[Array]:
-        return [
-            self._knots(curve, x[:, i] - x[:, -1:, None], R[:, i])
-            for curve, i in zip(self._curves, self._of(x), strict=True)
-        ]
+    def knots(self, x: Array, R: Array) -> list[Array]:
+        """Of the pieces of both curves, ``(n, k, 4, 3)``."""
+        knots = []
+        for curve, i in zip(self._curves, self._of(x), strict=True):
+            points, m = x[:, i] - x[:, -1:, None] + np.matvec(R[:, i], curve.offsets), np.matvec(R[:, i], curve.axes)
+            knots.append(np.stack([points, m], axis=3).reshape(len(x), len(i), 4, 3))
+        return knots
 
     def _of(self, x: Array) -> list[IntArray]:
         """The two nodes of each piece of both curves, ``(k, 2)``."""
         first, two = x.shape[1] - self.of_b, np.arange(2)
         b = first + np.arange(self.of_b - 1)[:, None] + two if self.of_b > 1 else np.full((1, 2), first)
         return [np.arange(first - 1)[:, None] + two, b]
-
-    @staticmethod
-    def _knots(curve: Curve, x: Array, R: Array) -> Array:
-        """Knots ``(n, k, 4, 3)`` of the pieces of curves with nodes ``x`` (n, k, 2, 3)."""
-        parts = x + np.matvec(R, curve.offsets), np.matvec(R, curve.axes)
-        return np.stack(parts, axis=3).reshape(*x.shape[:2], 4, 3)

@@ -67,9 +67,10 @@ def far_step(
 ) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
     alpha, touches, approach, watch, balance, steps, longest, unlocated, damped = memory
-    if watch.gap is not None or not min(watch.least) > 0.0:
+    ways, turns, both = watch.least
+    if watch.gap is not None or not (ways > 0.0 and turns > 0.0 and both > 0.0):
         return None
-    if alpha.before is not None or h > max(GROWTH * alpha.h, alpha.resolves):
+    if alpha.before is not None or h > GROWTH * alpha.h and h > alpha.resolves:
         return None
     if not contacts.open.k and isclose(h, alpha.h, rel_tol=SAME):  # what contacts carry passes through
         step = method.inner_step(contacts.open, first, h, alpha)

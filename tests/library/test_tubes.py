@@ -94,7 +94,7 @@ def test_the_gap_is_the_least_distance_of_two_curves() -> None:
         batch, motion = pair("beam", seed)
         tubes: Any = batch._pairs  # type: ignore[attr-defined]
         x, R = motion.x[batch.nodes], motion.R[batch.nodes]
-        knots = tubes._all_knots(x, R)
+        knots = tubes.knots(x, R)
 
         def square(u: Array, knots: Any = knots) -> float:
             return float(np.square(_way(knots, np.zeros((1, 2), np.bool_), u[None, None]).y).sum())
