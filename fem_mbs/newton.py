@@ -17,7 +17,7 @@ Holzinger, Arnold, Gerstmayr (2024), section 3.4, of the modified method.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -211,12 +211,15 @@ def solve(
     kept: Linearization | None = None,
     history: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,
+    crosses: Callable[[Value, Any, float], bool] | None = None,
 ) -> Iterate[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
     The modified method starts with ``kept``; ``tolerances`` of forces and constraints replace those of the options;
-    ``history`` is that of a smooth problem that is solved over and over. Raises :class:`NotConvergedError` if the
-    tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
+    ``history`` is that of a problem that is solved over and over. What a correction leaves is looked at if it
+    ``crosses`` a kink, asked with the equations before it and the tolerance of forces. Raises
+    :class:`NotConvergedError` if the tolerances are not met within ``options.max_iterations``, or the residual stops
+    being finite.
     """
     tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
     searches, goes_round, report = options.line_search, False, Report(evaluations=1)
@@ -246,6 +249,7 @@ def solve(
             # of forces what is left is of second order, of constraints something of first order may stay
             last = SAFETY * (length / earlier) ** 2 * size[0] <= tolerances[0]
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
+        last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1
         at.corrected = last or (length <= smallest and not (problem.leans and goes_round and max(size) > ROUGH))
         if at.corrected or not searches:

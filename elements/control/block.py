@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     LARGEST,
+    Change,
     ControlElement,
     Inputs,
     InternalVariable,
@@ -92,8 +94,26 @@ class Block(ControlElement):
         self.outputs = tuple(range(n, n + p))
 
 
-Point = tuple[float, Array, Array]
-"""Where functions are asked: time, states ``(n, nx)`` and inputs ``(n, m)``."""
+@dataclass
+class Point:
+    """Where functions are asked, with their values and derivatives."""
+
+    blocks: Sequence[Block]
+    t: float
+    x: Array
+    """States ``(n, nx)``."""
+    u: Array
+    """Inputs ``(n, m)``."""
+
+    def values(self, dx: Array | float = 0.0, du: Array | float = 0.0) -> Array:
+        """``(f, g)`` there, or a change beside it."""
+        each = zip(self.blocks, self.x + dx, self.u + du, strict=True)
+        return np.array([_values(block, self.t, x, u) for block, x, u in each])
+
+    @cached_property
+    def slopes(self) -> Array:
+        """Derivatives, by differences where they are not given."""
+        return np.array([_slopes(own, self.t, x, u) for own, x, u in zip(self.blocks, self.x, self.u, strict=True)])
 
 
 class BlockBatch(WiredBatch, of=Block):
@@ -112,18 +132,15 @@ class BlockBatch(WiredBatch, of=Block):
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Point]:
         """``x' - f`` and ``y - g``."""
         z, n, p = motion.u[self.own], self._n, self._p
-        inputs = self.inputs(motion.u, prescribed)
+        point = Point(self._blocks, motion.t, z[:, :n], self.inputs(motion.u, prescribed))
         terms = np.zeros((len(z), 2, z.shape[1]))
         terms[:, 0, :n] = motion.udot[self.own[:, :n]]
         terms[:, 0, n : n + p] = z[:, n : n + p]
-        asked = zip(self._blocks, z[:, :n], inputs, strict=True)
-        terms[:, 1, : n + p] = [-_values(block, motion.t, x, u) for block, x, u in asked]
-        return terms, (motion.t, z[:, :n], inputs)
+        terms[:, 1, : n + p] = -point.values()
+        return terms, point
 
     def stiffness(self, context: Point) -> Array:
-        """Derivatives, by differences where they are not given."""
-        (t, states, inputs), n, p = context, self._n, self._p
-        slopes = np.array([_slopes(own, t, x, u) for own, x, u in zip(self._blocks, states, inputs, strict=True)])
+        slopes, n, p = context.slopes, self._n, self._p
         K = np.zeros_like(self._rate)
         K[:, : n + p, :n] = -slopes[..., :n]
         K[:, : n + p, n + p :] = -slopes[..., n:] @ self.W
@@ -132,6 +149,12 @@ class BlockBatch(WiredBatch, of=Block):
 
     def damping(self, context: Any) -> Array:
         return self._rate
+
+    def crosses(self, context: Point, change: Change) -> bool:
+        """Whether functions leave their tangents."""
+        dx, du = change.d[:, : self._n], np.matvec(self.W, change.d[:, self._n + self._p :])
+        there, tangent = context.values(dx, du), np.matvec(context.slopes, np.concatenate([dx, du], axis=-1))
+        return bool((np.abs(there - context.values() - tangent) > change.tolerance * np.abs(there)).any())
 
 
 def _values(block: Block, t: float, x: Array, u: Array) -> Array:

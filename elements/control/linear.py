@@ -14,6 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    Change,
     ControlElement,
     InternalVariable,
     ModelContext,
@@ -202,7 +203,7 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         return np.matvec(self._by_law, super().at(t))
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
-        """The terms of the equations: of each internal variable, laws, and outputs or rates; at which limit."""
+        """The terms of the equations: of each internal variable, laws, and outputs or rates; outputs before limits."""
         count, s = self.own.shape
         z, out = motion.u[self.own], self._outputs
         terms = np.empty((count, s + 2, s))
@@ -210,24 +211,27 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         terms[:, s] = prescribed
         terms[:, s + 1] = 0.0
         terms[:, s + 1, self._states] = motion.udot[self.own[:, self._states]]
-        beyond = None
+        w = None
         if self.kinked:
             w = -terms[:, : s + 1, out].sum(axis=1)
             cut = np.clip(w, self._lower, self._upper)
-            beyond = np.sign(w - cut)
-            terms[:, : s + 1, out] *= (beyond == 0.0)[:, None]
-            terms[:, s, out] -= np.where(beyond, cut, 0.0)
+            terms[:, : s + 1, out] *= (w == cut)[:, None]
+            terms[:, s, out] -= np.where(w == cut, 0.0, cut)
         terms[:, s + 1, out] = z[:, out]
-        return terms, beyond
+        return terms, w
 
     def branches(self, context: Array) -> Array:
-        return context
+        return np.sign(context - np.clip(context, self._lower, self._upper))
+
+    def crosses(self, context: Array, change: Change) -> bool:
+        way = np.abs(np.matvec(self._K[:, self._outputs], change.d))
+        return bool((np.minimum(np.abs(context - self._lower), np.abs(self._upper - context)) <= way).any())
 
     def stiffness(self, context: Array | None) -> Array:
         """Constant within limits; outputs that are cut off follow nothing."""
         K = self._K.copy()
         if context is not None:
-            K[:, self._outputs] *= (context == 0.0)[:, :, None]
+            K[:, self._outputs] *= (self.branches(context) == 0.0)[:, :, None]
         diagonal = np.einsum("nii->ni", K)
         diagonal[:, self._outputs] += 1.0
         return K

@@ -13,6 +13,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    Change,
     Constraint,
     CoordinateBatch,
     Element,
@@ -47,6 +48,10 @@ else:
 """A joint with coordinates, or its name, as a constructor takes it: see ``NodeLike``."""
 
 
+TWICE = 2.0
+"""So far as changes lead to first order, they may lead in truth."""
+
+
 class Law(NamedTuple):
     """What a law makes of coordinates, rates and ``s`` states: what resists, then minus the rates states should have.
 
@@ -57,13 +62,13 @@ class Law(NamedTuple):
     by_length: Array
     by_speed: Array
     by_state: Array
-    branch: Array | None = None
-    """On which side of its kinks a law is, ``(n,)``, if it is ``kinked``."""
+    kinks: Array | None = None
+    """What changes its sign at each kink ``(j, n)``, of a law that is ``kinked``."""
 
     @classmethod
-    def without_states(cls, value: Array, by_length: Array, by_speed: Array, branch: Array | None = None) -> Law:
-        """One of coordinates and rates alone, all ``(n,)``."""
-        return cls(value[:, None], by_length[:, None], by_speed[:, None], np.zeros((len(value), 1, 0)), branch)
+    def without_states(cls, value: Array, by_length: Array, by_speed: Array, kinks: Array | None = None) -> Law:
+        """One of coordinates and rates alone, all ``(n,)`` but the kinks."""
+        return cls(value[:, None], by_length[:, None], by_speed[:, None], np.zeros((len(value), 1, 0)), kinks)
 
 
 class Acting(NamedTuple):
@@ -192,9 +197,23 @@ class CoordinateLawBatch(ElementBatch):
         law = self.law(q, np.vecdot(measured.gradient, V), state, prescribed)
         return Acting(measured, q, V, law, state, prescribed)
 
+    def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
+        """How far small changes lead towards kinks ``(j, n)``, to first order."""
+        raise MissingMethodError(f"{type(self).__name__} has kinks and must define towards_kinks(q, rate, state)")
+
     def branches(self, context: Acting) -> Array:
-        assert context.law.branch is not None
-        return context.law.branch[:, None]
+        assert context.law.kinks is not None
+        return (context.law.kinks.T >= 0.0).astype(np.int8)
+
+    def crosses(self, context: Acting, change: Change) -> bool:
+        assert context.law.kinks is not None
+        q = self.way(context, change)
+        way = self.towards_kinks(q, change.per_increment * q, change.d[:, -self.states :])
+        return bool((np.abs(context.law.kinks) <= TWICE * np.abs(way)).any())
+
+    def way(self, context: Acting, change: Change) -> Array:
+        """How far a change leads the coordinates ``(n,)``, to first order."""
+        return np.asarray(np.vecdot(context.measured.gradient, change.d[:, : self._width]))
 
     def values(self, motion: Motion) -> Array:
         """The coordinates ``(n,)``, angles with their turns."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    Change,
     Constraint,
     ElementBatch,
     Energy,
@@ -64,6 +65,8 @@ class FrictionLoad(NamedTuple):
 
     value: Array
     by_multipliers: Array
+    parts: Array
+    """Sizes ``(n, p)`` of what presses by reactions."""
 
 
 LARGE = 10.0
@@ -196,8 +199,8 @@ class Coefficient(NamedTuple):
     value: Array
     by_rate: Array
     by_state: Array
-    branch: Array
-    """Whether and to which side it slips, ``(n,)``."""
+    kinks: Array
+    """What tells whether and to which side it slips, ``(2, n)``."""
 
 
 class FrictionBatch(CoordinateLawBatch):
@@ -212,11 +215,12 @@ class FrictionBatch(CoordinateLawBatch):
             np.array([getattr(element, name) for element in elements]) for name in names
         )
         self.preload = np.array([element.arm * element.preload for element in elements])
+        self._bends = np.minimum(self.creep, self.stribeck)
         if parts := [rows for rows, _ in elements[0].pressing]:
             every = [row for rows in parts for row in rows]
             self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
-            ends = np.cumsum([len(rows) for rows in parts]).tolist()
-            self._components = [slice(end - len(rows), end) for rows, end in zip(parts, ends, strict=True)]
+            sizes = [len(rows) for rows in parts]
+            self._starts, self._part = np.cumsum([0, *sizes[:-1]]), np.repeat(range(len(parts)), sizes)
             self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
 
     def coefficient(self, rate: Array, state: Array) -> Coefficient:
@@ -225,25 +229,42 @@ class FrictionBatch(CoordinateLawBatch):
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
         """What resists under the load of this motion: a preload, and what presses by reactions."""
-        value = self.preload.copy()
-        gradient = np.zeros((len(value), 0 if self.reads is None else self.reads.shape[1]))
-        if self.reads is not None:
-            multipliers = motion.multipliers[self.reads]
-            for rows, weight in zip(self._components, self._weights.T, strict=True):
-                part = multipliers[:, rows]
-                size = np.linalg.norm(part, axis=-1)
-                value += weight * size
-                gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
-        return super().force(motion, FrictionLoad(value, gradient))
+        if self.reads is None:
+            none = np.zeros((len(self.nodes), 0))
+            return super().force(motion, FrictionLoad(self.preload, none, none))
+        multipliers = motion.multipliers[self.reads]
+        sizes = self._sizes(multipliers)
+        weights = (self._weights / np.where(sizes > 0.0, sizes, 1.0))[:, self._part]
+        load = self.preload + np.vecdot(self._weights, sizes)
+        return super().force(motion, FrictionLoad(load, weights * multipliers, sizes))
+
+    def _sizes(self, multipliers: Array) -> Array:
+        """Of the forces and moments ``(n, p)`` whose components multipliers ``(n, r)`` are."""
+        return np.sqrt(np.add.reduceat(multipliers**2, self._starts, axis=1))
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
         load = prescribed.value
-        value, by_rate, by_state, branch = self.coefficient(rate, state)
+        value, by_rate, by_state, kinks = self.coefficient(rate, state)
         value[:, 0] = load * value[:, 0] + self.viscous * rate
         by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
         by_state[:, 0] *= load[:, None]
-        return Law(value, np.zeros_like(value), by_rate, by_state, branch)
+        return Law(value, np.zeros_like(value), by_rate, by_state, kinks)
+
+    def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
+        return rate
+
+    def crosses(self, context: Acting, change: Change) -> bool:
+        """Also where it bends: over the rates of creeping and of the Stribeck effect, and where reactions turn."""
+        dv = change.per_increment * self.way(context, change)
+        allowed = change.tolerance * change.scale[self._angle]
+        bent = (context.law.by_speed[:, 0] - self.viscous) * dv**2 / self._bends
+        if (np.abs(bent) > allowed).any() or super().crosses(context, change):
+            return True
+        if self.reads is None:
+            return False
+        d = self._sizes(change.multipliers[self.reads])
+        return bool((self._weights * d**2 > allowed * (context.prescribed.parts + d)).any())
 
     def by_multipliers(self, context: Acting) -> Array:
         """The load, and nothing else, depends on the reactions."""
@@ -271,7 +292,12 @@ class CoulombBatch(FrictionBatch):
         rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
         slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
         value = g * side * rise
-        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)), side * (x == 1.0))
+        return Coefficient(
+            value[:, None],
+            slope[:, None],
+            np.zeros((len(rate), 1, 0)),
+            np.array([rate - self.creep, rate + self.creep]),
+        )
 
 
 class LuGreBatch(FrictionBatch):
@@ -294,7 +320,7 @@ class LuGreBatch(FrictionBatch):
         value = np.stack([sigma * z + damping * (rate - slip), slip - rate], axis=-1)
         by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), slip_by_rate - 1.0], axis=-1)
         by_state = np.stack([sigma - damping * slip_by_z, slip_by_z], axis=-1)
-        return Coefficient(value, by_rate, by_state[..., None], side * (size > self.stribeck))
+        return Coefficient(value, by_rate, by_state[..., None], np.array([rate - self.stribeck, rate + self.stribeck]))
 
     def energy(self, motion: Motion) -> Energy:
         """What the bristles store under a constant load; under that of reactions there is no such energy."""

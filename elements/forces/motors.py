@@ -212,4 +212,9 @@ class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
             (-acts * self.I, held * self.I),
         )
         value, by_length, by_speed, by_state = (np.stack(pair[: 1 + self.states], axis=-1) for pair in rows)
-        return Law(value, by_length, by_speed, by_state[..., None][..., : self.states], np.sign(vain))
+        kinks = np.array([self.limit - asked, self.limit + asked])
+        return Law(value, by_length, by_speed, by_state[..., None][..., : self.states], kinks)
+
+    def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
+        asked = self.P * (self._by_q * q + self._by_rate * rate) - self.D * rate
+        return asked + self.I * state[:, 0] if self.states else asked

@@ -273,7 +273,10 @@ class SlipBatch(LineBatch, of=FrictionSpring):
         holds = np.abs(tried) <= self.limit
         value, by_length, none = np.zeros((3, len(tried), 2))
         value[:, 0], by_length[:, 0] = np.clip(tried, -self.limit, self.limit), np.where(holds, self.k, 0.0)
-        return Law(value, by_length, none, none[..., None], np.sign(tried) * ~holds)
+        return Law(value, by_length, none, none[..., None], np.array([self.limit - tried, self.limit + tried]))
+
+    def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
+        return self.k * q
 
     def accept(self, context: Acting) -> Array:
         """The length without force that leaves the force as it is."""

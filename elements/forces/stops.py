@@ -159,7 +159,11 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
         value = np.where(pushes, self.k * beyond * rise, 0.0)
         by_q = np.where(pushes, self.k * rise, 0.0)
         by_rate = np.where(pushes, self.k * self.c * np.abs(beyond), 0.0)
-        return Law.without_states(value, by_q, by_rate, side * pushes)
+        lower, upper = prescribed.place
+        return Law.without_states(value, by_q, by_rate, np.array([q - lower, upper - q, rise]))
+
+    def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
+        return np.array([q, q, self.c * rate])
 
     def gaps(self, motion: Motion) -> Array:
         """What is left of the way to the lower and to the upper end."""

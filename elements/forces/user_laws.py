@@ -20,6 +20,7 @@ from fem_mbs.contracts import (
     ByLength,
     ByRate,
     BySpeed,
+    Change,
     InternalVariable,
     NodeLike,
     Numbering,
@@ -29,7 +30,7 @@ from fem_mbs.contracts import (
     checked,
     function,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
+from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.line import LineElement
 
 DIFFERENCE_SHARE = 1e-6
@@ -120,6 +121,8 @@ class UserLawBatch(CoordinateLawBatch):
     asks = True
     attribute = "law"
     """Of an element, that has its law."""
+    factor: Any = 1.0
+    """By which it counts in the equations."""
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         super().__init__(elements, number)
@@ -131,9 +134,28 @@ class UserLawBatch(CoordinateLawBatch):
         return t
 
     def asked(self, t: float, q: Array, rate: Array) -> Array:
-        """What laws return, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
+        """What laws make, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
         each = zip(self._laws, self.owners, q.tolist(), rate.tolist(), strict=True)
-        return np.array([partial_derivatives(law, (t, x, v), owner, self._kind) for law, owner, x, v in each]).T
+        made = np.array([partial_derivatives(law, (t, x, v), owner, self._kind) for law, owner, x, v in each]).T
+        return np.asarray(self.factor * made)
+
+    def crosses(self, context: Acting, change: Change) -> bool:
+        """Whether laws leave their tangents."""
+        rate, dq = np.vecdot(context.measured.gradient, context.V), self.way(context, change)
+        dv = change.per_increment * dq
+        sides = [(context.q.tolist(), rate.tolist()), ((context.q + dq).tolist(), (rate + dv).tolist())]
+        here, there = np.array(
+            [
+                [
+                    _number(law, context.prescribed, q, v, owner, self._kind)
+                    for law, owner, q, v in zip(self._laws, self.owners, *side, strict=True)
+                ]
+                for side in sides
+            ]
+        )
+        tangent = context.law.by_length[:, -1] * dq + context.law.by_speed[:, -1] * dv
+        allowed = change.tolerance * change.scale[self._kind is OF_ANGLE] * abs(self.factor)
+        return bool((np.abs(self.factor * (there - here) - tangent) > allowed).any())
 
 
 @checked
@@ -166,11 +188,12 @@ class JointForce(CoordinateElement):
 
 
 class JointForceBatch(UserLawBatch, of=JointForce):
-    """Forces along coordinates of joints."""
+    """Forces along coordinates of joints, which act and do not resist."""
+
+    factor = -1.0
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
-        """Minus what the laws return, which act and do not resist."""
-        return Law.without_states(*-self.asked(prescribed, q, rate))
+        return Law.without_states(*self.asked(prescribed, q, rate))
 
 
 @checked
@@ -223,11 +246,11 @@ class ActuatorBatch(UserLawBatch, of=FirstOrderActuator):
 
     def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._inverse = 1.0 / np.array([element.time_constant for element in elements])
-        self._by_state = np.stack([np.ones_like(self._inverse), self._inverse], axis=-1)[..., None]
+        self.factor = -1.0 / np.array([element.time_constant for element in elements])
+        self._by_state = np.stack([np.ones_like(self.factor), -self.factor], axis=-1)[..., None]
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
         """``F`` and ``(F - law)/time_constant``."""
-        asked = -self.asked(prescribed, q, rate) * self._inverse
+        asked = self.asked(prescribed, q, rate)
         value, by_length, by_speed = (np.stack([np.zeros_like(own), own], axis=-1) for own in asked)
         return Law(value + self._by_state[..., 0] * state, by_length, by_speed, self._by_state)

@@ -194,15 +194,16 @@ class GeneralizedAlpha(Method):
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         if kept is not None and not len(kept.T_inv):
             kept = None
-        # nothing is taken for granted of a correction that may lead across a kink
-        history = None if system.kinked else memory.convergence or ConvergenceHistory()
+        history, crosses = memory.convergence or ConvergenceHistory(), equations.crosses if system.watched else None
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
             if len(guess.Z) and equations.smooth:
                 unknown = unknown._replace(Z=guess.Z, guessed=1.0)
             try:
-                solution = solve(equations, unknown, self.newton, kept=kept, history=history, tolerances=needed)
+                solution = solve(
+                    equations, unknown, self.newton, kept=kept, history=history, tolerances=needed, crosses=crosses
+                )
             except NotConvergedError:
                 if not equations.leans:
                     raise
@@ -230,7 +231,7 @@ class GeneralizedAlpha(Method):
             a,
             accelerations,
             guess.missed(*missed, system.weight),
-            solution.history,
+            None if errors.crossed else solution.history,
             None if errors.crossed else matrix,
             solution.unknown.eta / h if len(solution.unknown.eta) else None,
             branches=errors.branches,

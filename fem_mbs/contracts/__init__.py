@@ -97,6 +97,7 @@ from fem_mbs.contracts.constraint import Rates as Rates
 from fem_mbs.contracts.constraint import StepEnd as StepEnd
 from fem_mbs.contracts.constraint import continued as continued
 from fem_mbs.contracts.constraint import of_kind as of_kind
+from fem_mbs.contracts.element import Change as Change
 from fem_mbs.contracts.element import Element as Element
 from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy

@@ -107,6 +107,21 @@ class SectionForces:
         raise MissingMethodError(f"{type(self).__name__} must define section_forces(x, R)")
 
 
+class Change(NamedTuple):
+    """A small change of a motion that a batch sees."""
+
+    d: Array
+    """Increments of the nodes, then of internal variables, ``(n, b)``,"""
+    multipliers: Array
+    """of the multipliers ``(m,)`` of the model,"""
+    per_increment: float
+    """and of velocities over increments, 1/s."""
+    tolerance: float
+    """What of a force, over the largest one of the model, is nothing."""
+    scale: tuple[float, float]
+    """Largest force and moment of the model."""
+
+
 class ElementBatch(Batch):
     """All elements of one kind as arrays: ``n`` cells with ``p`` nodes and ``s`` internal variables each.
 
@@ -154,6 +169,8 @@ class ElementBatch(Batch):
         ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
         which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
         are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
+        ``crosses(context, change)`` tells cheaply whether a small :class:`Change` may lead across a kink: Newton's
+        method then looks at what its correction has left. Where it is not defined, it always looks.
     13. ``coarse(motion)`` returns how much more each cell carries ``(n,)`` than what a mesh of such cells can follow,
         and what to say of one that carries more: a run asks for it now and then, and says it once.
     14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
@@ -263,6 +280,10 @@ class ElementBatch(Batch):
     def branches(self, context: Any) -> Array:
         """On which side of each kink of the law the cells are, ``(n, j)``."""
         raise MissingMethodError(f"{type(self).__name__} has kinks and must define branches(context)")
+
+    def crosses(self, context: Any, change: Change) -> bool:
+        """Whether a small change may lead across a kink."""
+        return True
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:
         """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""

@@ -189,8 +189,8 @@ class System(Layout, FrozenModel):
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]
         """Numbers of the batches whose laws have kinks."""
-        self.watched = bool(self.kinked) or any(batch.asks for batch in self.batches)
-        """Whether a step may cross a kink, told or not."""
+        self.watched = [k for k, batch in enumerate(self.batches) if batch.kinked or batch.asks]
+        """Numbers of those, and of batches whose laws may have kinks that are not told."""
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [own for own in joints if own[0].strays and type(own[0]).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""

@@ -166,7 +166,7 @@ class ClassicalAlpha(Method):
             memory = self._begin(system, state, h, memory.before)
         equations = self.equations(system, state, h, memory)
         predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
-        convergence = None if system.kinked else ConvergenceHistory(*(memory.convergence or ()))
+        convergence = ConvergenceHistory(*(memory.convergence or ()))
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
@@ -175,7 +175,10 @@ class ClassicalAlpha(Method):
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
             unknown = equations.predict(guess.D, guess.multipliers)
-            solution = solve(equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed)
+            crosses = equations.crosses if system.watched else None
+            solution = solve(
+                equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed, crosses=crosses
+            )
         unknown = solution.unknown
         D, _, rates, x, R, lifted = equations.place(unknown)
         own = equations.own(unknown, rates)
