@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     LARGEST,
-    Change,
     ControlElement,
     Inputs,
     InternalVariable,
@@ -29,6 +28,7 @@ from fem_mbs.contracts import (
     Positive,
     PositiveInt,
     Seconds,
+    SmallChange,
     WiredBatch,
     answer,
     array,
@@ -95,7 +95,7 @@ class Block(ControlElement):
 
 
 @dataclass
-class Point:
+class BlockPoint:
     """Where functions are asked, with their values and derivatives."""
 
     blocks: Sequence[Block]
@@ -129,17 +129,17 @@ class BlockBatch(WiredBatch, of=Block):
         self._rate = np.zeros((len(blocks), self.own.shape[1], self.own.shape[1]))
         self._rate[:, range(self._n), range(self._n)] = 1.0
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Point]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, BlockPoint]:
         """``x' - f`` and ``y - g``."""
         z, n, p = motion.u[self.own], self._n, self._p
-        point = Point(self._blocks, motion.t, z[:, :n], self.inputs(motion.u, prescribed))
+        point = BlockPoint(self._blocks, motion.t, z[:, :n], self.inputs(motion.u, prescribed))
         terms = np.zeros((len(z), 2, z.shape[1]))
         terms[:, 0, :n] = motion.udot[self.own[:, :n]]
         terms[:, 0, n : n + p] = z[:, n : n + p]
         terms[:, 1, : n + p] = -point.values()
         return terms, point
 
-    def stiffness(self, context: Point) -> Array:
+    def stiffness(self, context: BlockPoint) -> Array:
         slopes, n, p = context.slopes, self._n, self._p
         K = np.zeros_like(self._rate)
         K[:, : n + p, :n] = -slopes[..., :n]
@@ -150,7 +150,7 @@ class BlockBatch(WiredBatch, of=Block):
     def damping(self, context: Any) -> Array:
         return self._rate
 
-    def crosses(self, context: Point, change: Change) -> bool:
+    def crosses(self, context: BlockPoint, change: SmallChange) -> bool:
         """Whether functions leave their tangents."""
         dx, du = change.d[:, : self._n], np.matvec(self.W, change.d[:, self._n + self._p :])
         there, tangent = context.values(dx, du), np.matvec(context.slopes, np.concatenate([dx, du], axis=-1))

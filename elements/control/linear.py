@@ -14,13 +14,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Change,
     ControlElement,
     InternalVariable,
     ModelContext,
     Motion,
     Numbering,
     Signal,
+    SmallChange,
     WiredBatch,
     array,
     is_of,
@@ -223,7 +223,7 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
     def branches(self, context: Array) -> Array:
         return np.sign(context - np.clip(context, self._lower, self._upper))
 
-    def crosses(self, context: Array, change: Change) -> bool:
+    def crosses(self, context: Array, change: SmallChange) -> bool:
         way = np.abs(np.matvec(self._K[:, self._outputs], change.d))
         return bool((np.minimum(np.abs(context - self._lower), np.abs(self._upper - context)) <= way).any())
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Change,
     Constraint,
     CoordinateBatch,
     Element,
@@ -23,6 +22,7 @@ from fem_mbs.contracts import (
     ModelContext,
     Motion,
     Numbering,
+    SmallChange,
     checked,
     continued,
     in_degrees,
@@ -203,15 +203,15 @@ class CoordinateLawBatch(ElementBatch):
 
     def branches(self, context: Acting) -> Array:
         assert context.law.kinks is not None
-        return (context.law.kinks.T >= 0.0).astype(np.int8)
+        return np.where(context.law.kinks.T >= 0.0, 1.0, 0.0)
 
-    def crosses(self, context: Acting, change: Change) -> bool:
+    def crosses(self, context: Acting, change: SmallChange) -> bool:
         assert context.law.kinks is not None
         q = self.way(context, change)
         way = self.towards_kinks(q, change.per_increment * q, change.d[:, -self.states :])
         return bool((np.abs(context.law.kinks) <= TWICE * np.abs(way)).any())
 
-    def way(self, context: Acting, change: Change) -> Array:
+    def way(self, context: Acting, change: SmallChange) -> Array:
         """How far a change leads the coordinates ``(n,)``, to first order."""
         return np.asarray(np.vecdot(context.measured.gradient, change.d[:, : self._width]))
 

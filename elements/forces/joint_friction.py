@@ -19,7 +19,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Change,
     Constraint,
     ElementBatch,
     Energy,
@@ -29,6 +28,7 @@ from fem_mbs.contracts import (
     NotNegative,
     Numbering,
     Positive,
+    SmallChange,
     checked,
 )
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
@@ -254,7 +254,7 @@ class FrictionBatch(CoordinateLawBatch):
     def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
         return rate
 
-    def crosses(self, context: Acting, change: Change) -> bool:
+    def crosses(self, context: Acting, change: SmallChange) -> bool:
         """Also where it bends: over the rates of creeping and of the Stribeck effect, and where reactions turn."""
         dv = change.per_increment * self.way(context, change)
         allowed = change.tolerance * change.scale[self._angle]
@@ -292,12 +292,8 @@ class CoulombBatch(FrictionBatch):
         rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
         slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
         value = g * side * rise
-        return Coefficient(
-            value[:, None],
-            slope[:, None],
-            np.zeros((len(rate), 1, 0)),
-            np.array([rate - self.creep, rate + self.creep]),
-        )
+        kinks = np.array([rate - self.creep, rate + self.creep])
+        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)), kinks)
 
 
 class LuGreBatch(FrictionBatch):

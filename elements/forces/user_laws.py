@@ -20,11 +20,11 @@ from fem_mbs.contracts import (
     ByLength,
     ByRate,
     BySpeed,
-    Change,
     InternalVariable,
     NodeLike,
     Numbering,
     Positive,
+    SmallChange,
     Vector3,
     answer,
     checked,
@@ -139,20 +139,15 @@ class UserLawBatch(CoordinateLawBatch):
         made = np.array([partial_derivatives(law, (t, x, v), owner, self._kind) for law, owner, x, v in each]).T
         return np.asarray(self.factor * made)
 
-    def crosses(self, context: Acting, change: Change) -> bool:
+    def _values(self, t: float, q: Array, rate: Array) -> Array:
+        each = zip(self._laws, self.owners, q.tolist(), rate.tolist(), strict=True)
+        return np.array([_number(law, t, x, v, owner, self._kind) for law, owner, x, v in each])
+
+    def crosses(self, context: Acting, change: SmallChange) -> bool:
         """Whether laws leave their tangents."""
-        rate, dq = np.vecdot(context.measured.gradient, context.V), self.way(context, change)
+        q, rate, dq = context.q, np.vecdot(context.measured.gradient, context.V), self.way(context, change)
         dv = change.per_increment * dq
-        sides = [(context.q.tolist(), rate.tolist()), ((context.q + dq).tolist(), (rate + dv).tolist())]
-        here, there = np.array(
-            [
-                [
-                    _number(law, context.prescribed, q, v, owner, self._kind)
-                    for law, owner, q, v in zip(self._laws, self.owners, *side, strict=True)
-                ]
-                for side in sides
-            ]
-        )
+        here, there = self._values(context.prescribed, q, rate), self._values(context.prescribed, q + dq, rate + dv)
         tangent = context.law.by_length[:, -1] * dq + context.law.by_speed[:, -1] * dv
         allowed = change.tolerance * change.scale[self._kind is OF_ANGLE] * abs(self.factor)
         return bool((np.abs(self.factor * (there - here) - tangent) > allowed).any())

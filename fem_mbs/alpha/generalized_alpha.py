@@ -194,7 +194,8 @@ class GeneralizedAlpha(Method):
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         if kept is not None and not len(kept.T_inv):
             kept = None
-        history, crosses = memory.convergence or ConvergenceHistory(), equations.crosses if system.watched else None
+        history = memory.convergence or ConvergenceHistory()
+        crosses = partial(equations.crosses, memory.branches) if system.watched else None
         needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)

@@ -85,7 +85,7 @@ def errors_of_step(
     left = h**3 * defect(scheme, new, slope, curvature)
     local = float(np.maximum.reduce(np.abs(left * system.weight)))
     last = before.error * (h / memory.h) ** 3
-    sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0 or after_rest(memory, local))
+    sudden = crossed or SUDDEN * last < local and (len(system.watched) > 0 or last > 0.0 or after_rest(memory, local))
     if system.watched:
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):

@@ -24,7 +24,7 @@ import numpy as np
 from fem_mbs.alpha.memory import CarriedErrors
 from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Change, Motion, RateSensitivities, Report, State
+from fem_mbs.contracts import Motion, RateSensitivities, Report, SmallChange, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate, Newton, solve
@@ -320,14 +320,14 @@ class StepEquations:
         d, multipliers = tangent.solve_with_constraints(self.system, linearization.factors, force, residual.closing)
         return Correction(d, multipliers / self.h**2)
 
-    def crosses(self, residual: StepResidual, correction: Correction, tolerance: float) -> bool:
-        """Whether a correction may lead across a kink of a law."""
+    def crosses(self, before: Array | None, residual: StepResidual, correction: Correction, tolerance: float) -> bool:
+        """Whether a correction may lead across a kink of a law, or the trial has: from the side on which it was."""
         system, evaluation, d, multipliers = self.system, residual.evaluation, -correction.d, -correction.multipliers
-        factors = self.gamma_prime, tolerance, evaluation.scale
-        return any(
-            system.batches[k].crosses(evaluation.contexts[k], Change(d[system.components[k]], multipliers, *factors))
-            for k in system.watched
-        )
+        if before is not None and not np.array_equal(system.branches(evaluation), before):
+            return True
+        rest = multipliers, self.gamma_prime, tolerance, evaluation.scale
+        changes = ((k, SmallChange(d[system.components[k]], *rest)) for k in system.watched)
+        return any(system.batches[k].crosses(evaluation.contexts[k], change) for k, change in changes)
 
     def length(self, correction: Correction) -> float:
         """Largest increment, or ``Z``, weighted; algebraic variables count like forces, where they matter."""

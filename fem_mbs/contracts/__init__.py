@@ -97,13 +97,13 @@ from fem_mbs.contracts.constraint import Rates as Rates
 from fem_mbs.contracts.constraint import StepEnd as StepEnd
 from fem_mbs.contracts.constraint import continued as continued
 from fem_mbs.contracts.constraint import of_kind as of_kind
-from fem_mbs.contracts.element import Change as Change
 from fem_mbs.contracts.element import Element as Element
 from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy
 from fem_mbs.contracts.element import LoadBatch as LoadBatch
 from fem_mbs.contracts.element import ModelContext as ModelContext
 from fem_mbs.contracts.element import SectionForces as SectionForces
+from fem_mbs.contracts.element import SmallChange as SmallChange
 from fem_mbs.contracts.element import TimedBatch as TimedBatch
 from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
 from fem_mbs.contracts.functions import ByLength as ByLength

@@ -107,7 +107,7 @@ class SectionForces:
         raise MissingMethodError(f"{type(self).__name__} must define section_forces(x, R)")
 
 
-class Change(NamedTuple):
+class SmallChange(NamedTuple):
     """A small change of a motion that a batch sees."""
 
     d: Array
@@ -169,7 +169,7 @@ class ElementBatch(Batch):
         ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
         which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
         are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
-        ``crosses(context, change)`` tells cheaply whether a small :class:`Change` may lead across a kink: Newton's
+        ``crosses(context, change)`` tells cheaply whether a small :class:`SmallChange` may lead across a kink: Newton's
         method then looks at what its correction has left. Where it is not defined, it always looks.
     13. ``coarse(motion)`` returns how much more each cell carries ``(n,)`` than what a mesh of such cells can follow,
         and what to say of one that carries more: a run asks for it now and then, and says it once.
@@ -281,7 +281,7 @@ class ElementBatch(Batch):
         """On which side of each kink of the law the cells are, ``(n, j)``."""
         raise MissingMethodError(f"{type(self).__name__} has kinks and must define branches(context)")
 
-    def crosses(self, context: Any, change: Change) -> bool:
+    def crosses(self, context: Any, change: SmallChange) -> bool:
         """Whether a small change may lead across a kink."""
         return True
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import isclose
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -175,7 +175,7 @@ class ClassicalAlpha(Method):
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             kept = self._kept(system, memory)
             unknown = equations.predict(guess.D, guess.multipliers)
-            crosses = equations.crosses if system.watched else None
+            crosses = partial(equations.crosses, None) if system.watched else None
             solution = solve(
                 equations, unknown, self.newton, kept=kept, history=convergence, tolerances=needed, crosses=crosses
             )
