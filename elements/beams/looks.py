@@ -126,6 +126,8 @@ OTHER = 0.02
 """By how much the length of the line of the mass centres may be another than that of the beam."""
 CONTOUR, DEEP = 6, 10.0
 """Which argument of a section is its contour; depth against length of a beam that looks wrong where there is none."""
+WIDE, FAR = 8.0, 300.0
+"""Depth of a section and extent of a model in m from which on they look like millimetres, without gravity."""
 METRES = (9.0, 11.0)
 """Gravity by which lengths are in metres; without gravity they are taken for such."""
 
@@ -141,8 +143,8 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
     if depth > whole * (1.0 if drawn else DEEP):
         yield f"its section is {depth:.3g} deep and the beam only {whole:.3g} long; look at the units of the section"
     if area > 0.0:
-        g = float(np.linalg.norm(around.gravity))
-        yield from _of_units(section.mass / area, float(section.stiffness[0, 0]) / area, g, drawn)
+        modulus = float(section.stiffness[0, 0]) / area
+        yield from of_units(section.mass / area, modulus, around, depth > WIDE, drawn)
     yield from _off_a_curve(beam)
     compliance = np.diag(np.linalg.inv(section.stiffness))[4:]
     soft = 4 + int(compliance.argmax())
@@ -189,8 +191,12 @@ def _off_a_curve(beam: Beam) -> Iterator[str]:
         )
 
 
-def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator[str]:
-    """Numbers that no material has, alone (where the area is known) or together, and the units that they may be of."""
+def of_units(density: float, modulus: float, around: ModelContext, wide: bool, drawn: bool = True) -> Iterator[str]:
+    """Numbers that no material has, alone (where the area is known) or together, and the units that they may be of.
+
+    ``wide`` is whether a section, or a thickness, would be of an odd size in metres.
+    """
+    g = float(np.linalg.norm(around.gravity))
     metres = METRES[0] < g < METRES[1]
     fits = [_fits(density * f, modulus * h) for f, h in CONSISTENT]
     if MILLIMETRES[0] < g < MILLIMETRES[1] and (modulus > LARGEST or drawn and density > 0.0 and not any(fits[:2])):
@@ -204,6 +210,11 @@ def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator
     yield from filter(None, alone)
     if any(alone) or density <= 0.0:
         return
+    if wide and drawn and around.extent > FAR and _fits(density, modulus) and g == 0.0:
+        yield (
+            f"the model extends over {around.extent:.4g}, its density and Young's modulus are of kg, m and s; "
+            "if lengths are in mm, steel has 2.1e5 N/mm^2 and 7.85e-9 t/mm^3"
+        )
     speed = np.sqrt(modulus / density)
     if speed < SPEEDS[0] and not GELS[0] < density < GELS[1]:
         yield (

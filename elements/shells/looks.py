@@ -25,7 +25,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Cells, Kind, ModelContext, Motion, Node
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
-from fem_mbs.elements.beams.looks import HALF, over_damped
+from fem_mbs.elements.beams.looks import HALF, of_units, over_damped
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.shells.geometry import corner_normals, shared_sides
 from fem_mbs.elements.shells.section import strains_turned
@@ -172,6 +172,8 @@ CORNERS = 20.0, 160.0
 """Angles in degrees that corners should be between."""
 WARP, ASPECT, THICK = 15.0, 20.0, 1.0
 """Largest angle in degrees between normals of corners, longest edge over shortest, thickness over shortest edge."""
+THICKEST = 0.5
+"""Thickness in m from which on it looks like millimetres in a large model without gravity."""
 LEAST = 0.1
 """Of a normal that is off the free axes of a joint: by more, the joint turns what it holds along."""
 
@@ -181,6 +183,8 @@ def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
     yield from shapes(shell)
     yield from _against_others(shell, around)
     section, places = shell.section, [node.position for node in shell.nodes]
+    t = section.thickness
+    yield from of_units(section.mass / t, float(section.stiffness[0, 0]) / t, around, t > THICKEST)
     bending = 1.0 / np.diag(np.linalg.inv(section.stiffness))[3:5].max()
     length = max(float(np.linalg.norm(np.ptp(places, axis=0))), HALF * around.extent)
     yield from over_damped(section.damping, bending, section.mass, length)
