@@ -90,8 +90,6 @@ class Constants(NamedTuple):
 class Given(NamedTuple):
     """What lines are recorded of, on tapes."""
 
-    weights: Array
-    """Those of :class:`~fem_mbs.alpha.whole_step.Formulas`."""
     unknown: Unknowns
     state: State
     h: Any
@@ -107,6 +105,8 @@ class Given(NamedTuple):
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     of_third: Array
     """What accelerations make of the defect of velocities, ``(3,)``, see :func:`weights_of_third`."""
+    weights: Array
+    """Of the formulas and guesses of a step ``(60,)``, see :func:`~fem_mbs.alpha.whole_step._formulas`."""
     errors: Array
     """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
 
@@ -123,9 +123,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
-    (more,) = random(ALL, 12)
-    numbers = program.uniform(np.array([0.0, h, *factors, *constants, *more, 1.0 / h]))
-    weights = program.uniform(rng.normal(size=60))
+    (more,) = random(ALL, 72)
+    numbers = program.uniform(np.array([0.0, 1.0 / h, h, *factors, *constants, *more]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
     near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
@@ -139,9 +138,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, guessed=guessed[0])
-    t, h, *given = numbers
+    t, per_time, h, *given = numbers
     return Given(
-        weights,
         unknown,
         _state(t, before),
         h,
@@ -149,9 +147,10 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         np.stack(weighted[4:6]),
         before,
         Constants(*given[3:7]),
-        given[-1],
+        per_time,
         np.array(given[7:16], object).reshape(3, 3),
-        np.array(given[16:-1], object),
+        np.array(given[16:19], object),
+        np.array(given[19:], object),
         np.stack(errors),
     )
 

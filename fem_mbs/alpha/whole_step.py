@@ -158,18 +158,14 @@ class Row(NamedTuple):
     """Algorithmic accelerations, what guesses of increments have missed, and ``Z``, ``(5, N)``."""
 
 
-class Formulas(NamedTuple):
-    """What the formulas of a step of one length make of its beginning, which they are linear in."""
-
-    numbers: Array
-    """The length, the factors of Newmark's formulas, the constants of errors, and a place for one more."""
-    weights: Array
-    """``(8, 7)``: constants of Newmark's formulas, plain guess, what it will miss (constant, linear), best guess, that
-    of ``Z``, from ``BASIS``; of the guess of multipliers, from ``OF_MULTIPLIERS``; and whether ``Z`` is guessed."""
-
-
 @lru_cache(maxsize=64)
-def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Formulas:
+def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Array:
+    """The length of a step, factors of Newmark's formulas, constants of errors, and weights.
+
+    ``(8, 7)``: of ``BASIS`` in the constants of Newmark's formulas, the plain guess, what it will miss (constant,
+    linear), the best guess and that of ``Z``; of ``OF_MULTIPLIERS`` in the guess of multipliers; and whether ``Z`` is
+    guessed.
+    """
     plain = newmark(parameters, h, np.eye(3), np.empty(0, np.intp))
     of_D, of_multipliers = weights_of_missed(h / last, h / before)
     weights = np.zeros((8, 7))
@@ -179,9 +175,9 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
         weights[6], weights[7, 5:] = weights[3] + weights[3 + best], of_D[best - 1]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
-    numbers = np.array([h, *plain.factors[:, 0].tolist(), *constants, *errors, 0.0])
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *errors]
     of_multipliers = np.zeros(2) if best == PLAIN else of_multipliers[best - 1]
-    return Formulas(numbers, np.concatenate([weights.ravel(), of_multipliers, [1.0, best != PLAIN]]))
+    return np.concatenate([numbers, weights.ravel(), of_multipliers, [1.0, best != PLAIN]])
 
 
 _NONE = np.empty((0, 6, 6))
@@ -206,7 +202,7 @@ class StepLines:
         system = RecordedSystem(whole, program, prescribed)
         first = len(program.arrays)
         given = inputs(program, whole, equations, parameters)
-        numbers, weights, start, linear, unknown, errors = (first + np.cumsum([0, 1, 1, len(ROW), 8, 4])).tolist()
+        start, linear, unknown, errors = (first + np.cumsum([1, len(ROW), 8, 4])).tolist()
         self.kind = type(equations), *program.kind
         made = _RECORDINGS.get(self.kind)
         if made is None:
@@ -222,7 +218,7 @@ class StepLines:
             system.ends if made.in_parts else None,
         )
         arrays, at = program.arrays, made.places
-        self._numbers, self._weights = arrays[numbers], arrays[weights]
+        self._numbers = arrays[first]
         self._linear, self._unknown = program.whole(linear).reshape(8, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
@@ -281,8 +277,8 @@ class StepLines:
         assert missed is not None
         if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
             self._key, self._h = key, h
-            numbers[1:], self._weights[...] = _formulas(*key)
-        numbers[0], numbers[-1] = state.t, 1.0 / (state.t + h - last.t_old)
+            numbers[2:] = _formulas(*key)
+        numbers[:2] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
             if self._small:
@@ -500,7 +496,7 @@ class StepLines:
         if not sudden:
             self._defects *= count
         formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
-        self._key, self._numbers[1:], factors = None, formulas.numbers, formulas.numbers[1:3, None]
+        self._key, self._numbers[2:], factors = None, formulas, formulas[1:3, None]
         rows, rates = rows.copy(), self._row.numbers[of["v"].start : of["vdot"].stop].reshape(2, N)
         D = rows[:N] = 0.5 * count * h * (v + rates[0])
         rows[self._Z] = Z = count * after[self._Z] if self._closes else 0.0 * D
