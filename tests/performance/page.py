@@ -219,7 +219,7 @@ in turns, medians over the rounds.
 
 Of a step, in the default formulation; freezing the model and the consistent start are part of ours. The peer is Exudyn,
 in the fastest of its settings that works, with range checks and in its build without. Ratios are ours to the other.
-The beam's by NumPy hangs on the memory of the machine: of one and the same revision 0.51 to 0.70 were measured.
+Those of the beam by NumPy differ from one measurement to another: of one and the same revision 0.51 and 0.70.
 
 {flexible}
 
