@@ -331,3 +331,7 @@ class JointDrive(CoordinateConstraint):
     def __init__(self, joint: JointLike, law: Drive, *, coordinate: str | None = None) -> None:
         self.law = law
         self._close([Term(joint, chosen(joint, coordinate, "JointDrive"), 1.0)])
+
+    def drives(self) -> tuple[Constraint, tuple[str, ...]]:
+        (term,) = self.terms
+        return term.joint, (term.coordinate,)

@@ -185,7 +185,7 @@ def _no_impulses(
     P[worst, 0] += 1.0  # that of what joints hold is none
     reactions = np.abs(solve_with_constraints(system, mobility.factors, P.ravel() @ mobility.G, np.zeros(system.m))[1])
     acts = np.flatnonzero(reactions > ACTS * reactions.max(initial=0.0))
-    drives = [str(own) for own in dict.fromkeys(system.constraint_owner[k][0] for k in acts) if own.driven]
+    drives = [str(own) for own in dict.fromkeys(system.constraint_owner[k][0] for k in acts) if own.drives()[1]]
     text = f"no impulses obey the laws of contact at t = {state.t:.6g} s: {part}: its {part.contacts[place]} "
     if not drives:
         return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts"

@@ -103,7 +103,7 @@ class Constraint(Component):
     """
 
     called: ClassVar[str] = "a joint"
-    _internal: ClassVar[str] = "coordinate_key coordinate_batch axes offsets"
+    _internal: ClassVar[str] = "coordinate_key coordinate_batch drives axes offsets"
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()
     """Its points ``(3,)`` in the frames of its last nodes, of a joint that has one on each."""
@@ -111,6 +111,10 @@ class Constraint(Component):
     """Its axes ``(3, 3)`` as columns, in the frames of its nodes, that of the last one last."""
     coordinates: tuple[Coordinate, ...] = ()
     driven: tuple[str, ...] = ()
+
+    def drives(self) -> tuple[Constraint, tuple[str, ...]]:
+        """A joint, and those of its coordinates that this prescribes."""
+        return self, self.driven
 
     def coordinate_key(self, name: str) -> Hashable:
         """Joints with equal keys may share a batch of coordinates."""

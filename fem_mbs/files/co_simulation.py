@@ -45,8 +45,9 @@ from fem_mbs.model.description import held_by
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import StateWatch
 from fem_mbs.run.simulate import start
-from fem_mbs.run.time_loop import TimeIntegration, refuse_changes
+from fem_mbs.run.time_loop import TimeIntegration, refuse_changes, state_watches
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy
 from fem_mbs.solution.turns import Counted, TurnCounter
 from fem_mbs.system.states import from_user
@@ -55,9 +56,9 @@ from fem_mbs.system.system import System
 LOG = logging.getLogger("fem_mbs")
 ROUNDING = 1e-6
 """A rest of this share of a step is no step."""
-FIRST_LOOK = 16
-"""Steps after which is said what a run would say, and again after twice as many: an error of the order of the motion
-is nothing in the first ones, from rest."""
+FIRST_LOOK, LATER = 16, 1.2
+"""Steps after which is said what a run would say, and again after so many times as many: an error of the order of the
+motion is nothing in the first ones, from rest."""
 
 
 @checked
@@ -125,7 +126,7 @@ class CoSimulation:
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
-        self._look, self._said = FIRST_LOOK, set[str]()
+        self._look, self._said, self._watches = FIRST_LOOK, set[str](), list[StateWatch]()
 
     @property
     def state(self) -> State:
@@ -164,6 +165,7 @@ class CoSimulation:
             if self._passed is None:
                 control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
                 run = TimeIntegration(self._system, self._method, control, t[-1], None)
+                self._watches = state_watches(run)
             else:
                 run = copy(self._passed[0])
                 ways = [np.diff(own[-3:]) / np.diff(t[-3:]) for own in x.values()]
@@ -172,15 +174,21 @@ class CoSimulation:
                 passed = list(iter(run.advance, None))
             except FAILURES as failure:
                 raise run.explain(failure) from failure.__cause__
-        for step in passed:
-            turns.add([], step.state)
-        self._passed, self._t, self._x = (run, turns), t, x
-        if run.steps >= self._look:
-            self._look = 2 * run.steps
-            for text in run.warnings():
-                if (kind := re.sub("[-+.e0-9]+", "", text)) not in self._said:
-                    self._said.add(kind)
-                    LOG.warning("CoSimulation: up to t = %.6g s: %s", t[-1], text)
+            for step in passed:
+                turns.add([], step.state)
+                for watch in self._watches:
+                    watch.after_step(step.state)
+            self._passed, self._t, self._x = (run, turns), t, x
+            if run.steps >= self._look:
+                self._say(run)
+
+    def _say(self, run: TimeIntegration) -> None:
+        """What a run would say here, once each, and when next."""
+        self._look = math.ceil(LATER * run.steps)
+        for said in filter(None, (*run.warnings(), *(watch.warning() for watch in self._watches))):
+            if (kind := re.sub("[-+.e0-9]+", "", said)) not in self._said:
+                self._said.add(kind)
+                LOG.warning("CoSimulation: up to t = %.6g s: %s", self.t, said)
 
     @checked
     def output(self, name: Name) -> float:

@@ -38,7 +38,6 @@ from fem_mbs.elements.control.block import SampledController
 from fem_mbs.elements.control.controllers import PID
 from fem_mbs.elements.control.sensors import JointSensor
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
-from fem_mbs.elements.joints.coupling import JointDrive
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
 from fem_mbs.initial.state_point import (
@@ -353,10 +352,9 @@ def look_at_joints(system: System) -> Iterator[Finding]:
 def look_at_drives(system: System) -> Iterator[Finding]:
     """Drives in degrees, and what acts along a coordinate that is driven."""
     drives: dict[tuple[Constraint, str], tuple[Constraint, Any]] = {}
-    for joint in system.number.equations:
-        drives |= {(joint, name): (joint, vars(joint).get("drive")) for name in joint.driven}
-        if isinstance(joint, JointDrive):
-            drives[joint.terms[0].joint, joint.terms[0].coordinate] = joint, joint.law
+    for own in system.number.equations:
+        joint, names = own.drives()
+        drives |= {(joint, name): (own, vars(own).get("drive", vars(own).get("law"))) for name in names}
     for (joint, name), (drive, law) in drives.items():
         if is_angle(joint, name) and (told := in_degrees(law, "its drive")):
             yield Finding(told, (str(drive),))

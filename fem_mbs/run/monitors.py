@@ -176,7 +176,7 @@ class DriveJumps:
     def __init__(self, system: System, state: State) -> None:
         self._system, self._states = system, [state]
         self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
-        self._left = [joint for joint in dict.fromkeys(joint for joint, _ in system.constraint_owner) if joint.driven]
+        self._left = [own for own in dict.fromkeys(own for own, _ in system.constraint_owner) if own.drives()[1]]
         self._told, self._begins = list[str](), True
         self._within, self._fine = DrivesWithinSteps(system), ""
 
@@ -201,14 +201,15 @@ class DriveJumps:
     def _look(self) -> None:
         self._fine = self._fine or self._within.look(self._states)
         history = History.of(self._system, self._states)
-        told = {joint: self._jump(history, joint) for joint in self._left}
+        told = {owner: self._jump(history, owner) for owner in self._left}
         self._told += filter(None, told.values())
-        self._left = [joint for joint, text in told.items() if not text]
+        self._left = [owner for owner, text in told.items() if not text]
         self._states, self._begins = self._states[-3:], False
 
-    def _jump(self, history: History, joint: Constraint) -> str:
-        """The first jump of what a joint drives, in words."""
-        which = [k for k, own in enumerate(joint.coordinates) if own.name in joint.driven]
+    def _jump(self, history: History, owner: Constraint) -> str:
+        """The first jump of what a joint or a drive leads, in words."""
+        joint, names = owner.drives()
+        which = [k for k, own in enumerate(joint.coordinates) if own.name in names]
         angle = np.array([joint.coordinates[k].angle for k in which])
         values, speeds = (part[:, which] for part in principal(history, joint))
         h, ways, changes = np.diff(history.t)[:, None], np.diff(values, axis=0), np.abs(np.diff(speeds, axis=0))
@@ -224,7 +225,7 @@ class DriveJumps:
                 unit = ("rad" if angle[coordinate] else "m") + per
                 other = "" if per else ", or it is not the integral of its velocity, as testing.check_law tells"
                 return (
-                    f"{joint}: the drive jumps between t = {history.t[k]:.6g} s and {history.t[k + 1]:.6g} s: {what} "
+                    f"{owner}: the drive jumps between t = {history.t[k]:.6g} s and {history.t[k + 1]:.6g} s: {what} "
                     f"changes by {sizes[k, coordinate]:.3g} {unit}{other}"
                 )
         return ""

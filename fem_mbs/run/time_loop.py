@@ -78,7 +78,7 @@ def run_to_end(
         return recorder.solution(outcome, steps, () if events is None else events.states)
 
     outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
-    watches, said = _watches(steps), list[str]()
+    watches, said = state_watches(steps), list[str]()
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
@@ -126,7 +126,7 @@ def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
     return error
 
 
-def _watches(steps: StepSequence) -> list[StateWatch]:
+def state_watches(steps: StepSequence) -> list[StateWatch]:
     """What looks at the states of this model, beside the loop."""
     system = steps.system
     watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []

@@ -13,6 +13,7 @@ from fem_mbs.elements import (
     ExternalInput,
     Force,
     Harmonic,
+    JointDrive,
     JointSensor,
     JointStop,
     NodeSensor,
@@ -266,6 +267,21 @@ def test_what_a_run_says_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     said = [text for text in caplog.messages if "is of the order of the motion" in text]
     assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
     assert run.error.angle > 0.1
+
+
+def test_watches_of_a_run_look_at_drives_that_jump(caplog: pytest.LogCaptureFixture) -> None:
+    """A drive goes on at another rate from one communication step to the next: reactions ring."""
+    angle, model = ExternalInput(), mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node((1, 0, 0))
+    model.add(RigidBody(body, 1.0, (0.1, 0.1, 0.1)))
+    hinge = model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
+    model.add(JointDrive(hinge, angle), name="drive")
+    run = mbs.CoSimulation(model, {"angle": angle}, {}, 0.01)
+    for k in range(8):
+        angle.value = 0.3 * max(k - 3, 0)
+        run.advance(0.1)
+    said = [text for text in caplog.messages if "'drive': the drive jumps between t = 0.4 s and 0.41 s" in text]
+    assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
 
 
 def test_a_step_that_begins_elsewhere_is_refused() -> None:
