@@ -320,7 +320,7 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         changes += what_changed(system, last, evaluation.motion.t, evaluation.motion)
         if passed := passed_kinks(system, system.evaluate_at(last), evaluation):
             changes.append(f"beyond a kink: {', '.join(passed)}")
-        lines += [f"changed most: {'; '.join(changes)}", advice]
+        lines += [f"changed most: {'; '.join(changes)}", _jammed(system, passed), advice]
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
@@ -330,6 +330,18 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         evaluation = system.evaluate_at(last)
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
+
+
+def _jammed(system: System, passed: list[str]) -> str:
+    """Whose friction may have jammed, of those beyond a kink."""
+    reading = {str(owner) for k, _ in system.reads if system.batches[k].kinked for owner in system.batches[k].owners}
+    if not (jammed := [own for own in passed if own in reading]):
+        return ""
+    return (
+        f"{listed(jammed, ', ')}: reactions that friction makes press on it; where they press more than it takes to "
+        "make them it jams, and no motion goes on: it would stop at once, as by a blow. Where that is meant, go on "
+        "from there with a joint that holds it; else look at coefficients and levers"
+    )
 
 
 def _controlled(system: System) -> str:

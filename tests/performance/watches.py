@@ -86,7 +86,7 @@ def costs(links: int, add: Callable[[mbs.Model], None], steps: int) -> tuple[flo
         system = System(model, 1.1 * steps * STEP)
         assert system.watched
         if not watched:
-            system.kinked, system.watched = [], False
+            system.kinked, system.watched = [], []
         control = FixedStep(STEP)
         runs.append(TimeIntegration(system, mbs.GeneralizedAlpha(), control, 1.1 * steps * STEP, None))
     times = np.empty((steps, 2))
