@@ -222,7 +222,8 @@ class GeneralizedAlpha(Method):
             with np.errstate(over="ignore", invalid="ignore"):
                 if isclose(new.t - carried.t, h, rel_tol=SAME):
                     rates = newmark(scheme.parameters, h, carried.values[1:4], system.order).constants
-                    over = equations.carried(solution, carried.values, rates, errors.defects)
+                    lead = 0.0 if errors.crossed else h * scheme.parameters.lead
+                    over = equations.carried(solution, carried.values, rates, errors.defects, lead)
             carried = carried_on(scheme, carried, new, accelerations, over)
         if errors.crossed:  # what is before says nothing of what follows
             accelerations = restarted(accelerations.now, new.t, errors.local)
@@ -306,10 +307,11 @@ class GeneralizedAlpha(Method):
         """By the tangents of blocks of steps."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if memory.errors is None:
+        if (errors := memory.errors) is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            sizes = np.maximum.reduce([*memory.errors.largest, worst(system, memory.errors.values[0])])
+            late = errors.lag * (errors.t - errors.began) * np.asarray(errors.speeds)
+            sizes = np.maximum.reduce([*errors.largest, worst(system, errors.values[0]), late])
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:

@@ -45,6 +45,8 @@ FASTER = 4.0
 """A local error so many times that of the step before a block ends it."""
 IN_TIME = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]], float)
 """What a change of the state makes of errors of what is at another time."""
+ROUNDS = 4.0 * np.pi
+"""Angle of its oscillations, in rad, after which a motion has come round twice, and tells how late it is."""
 FIRST = 3
 """Steps after a start that are all looked at: what a start sets off shows from the second one on."""
 
@@ -298,11 +300,10 @@ def carried_on(
             v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
         earlier, recent = errors.largest
         recent = np.maximum(recent, worst(system, errors.values[0]))
-        if new.t - errors.began >= 2.0 * (since - errors.began):
-            earlier, recent, since = recent, np.zeros(2), new.t
+        fastest = worst(system, v)
         path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
         bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BLOCK
-        count, singles, flow = BLOCK / (max(bent, h * float(worst(system, v)[1])) + TINY), 0, errors.flow
+        count, singles, flow = BLOCK / (max(bent, h * float(fastest[1])) + TINY), 0, errors.flow
         until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
         if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
             singles, until = LEAST - 1, new.t
@@ -314,7 +315,14 @@ def carried_on(
             values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
         else:
             values = over
-    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, largest, errors.began, since)
+        turned, lag = errors.turned + bent / h * (new.t - min(errors.t, errors.until)), errors.lag
+        if new.t - errors.began >= 2.0 * (since - errors.began):
+            largest, since = np.array([recent, np.zeros(2)]), new.t
+            if turned > ROUNDS and not (system.k or system.damps):
+                late = time_error(system, errors._replace(values=values, flow=np.array([v, now, third])), new)
+                lag = max(lag, abs(late) / (new.t - errors.began))
+    memory = largest, errors.began, since, turned, lag, np.maximum(errors.speeds, fastest)
+    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, *memory)
 
 
 def time_error(system: System, errors: CarriedErrors, new: State) -> float:

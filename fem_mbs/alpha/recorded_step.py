@@ -105,6 +105,8 @@ class Given(NamedTuple):
     """What Newmark's formulas make of rates, ``(3, 3)``."""
     of_third: Array
     """What accelerations make of the defect of velocities, ``(3,)``, see :func:`weights_of_third`."""
+    lead: Any
+    """How much of it is in the defect of the increment."""
     weights: Array
     """Of the formulas and guesses of a step ``(60,)``, see :func:`~fem_mbs.alpha.whole_step._formulas`."""
     errors: Array
@@ -123,7 +125,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     v = system.kinematics.from_body(system.R0, system.velocities)
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
-    (more,) = random(ALL, 72)
+    (more,) = random(ALL, 73)
     numbers = program.uniform(np.array([0.0, 1.0 / h, h, *factors, *constants, *more]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
@@ -150,7 +152,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         per_time,
         np.array(given[7:16], object).reshape(3, 3),
         np.array(given[16:19], object),
-        np.array(given[19:], object),
+        given[19],
+        np.array(given[20:], object),
         np.stack(errors),
     )
 
@@ -249,7 +252,7 @@ def record(
     of_look = program.line(outputs)
     errors, Z = given.errors[:5], given.errors[5]
     solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
-    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects))
+    carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects), given.lead)
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
     of_start = program.line(sinks("start", [ROW["x"], ROW["R"]], [x, R.reshape(-1)]))

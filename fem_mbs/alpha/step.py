@@ -38,8 +38,8 @@ ROUNDING = 1e-8
 HELD, NEAR, FITTING = 20, (1e-3, 1e-6), 0.1
 """So often loads by reactions are held, the tolerances of a step in which they are, and the residual with those that it
 makes below which Newton's method goes on from there."""
-LARGEST = 0.2
-"""Defect of a velocity over its change, in the largest oscillation that a step resolves."""
+RESOLVED, LARGEST = 0.01, 0.2
+"""Defect of a velocity over its change, in oscillations that a step follows, and in the largest that it resolves."""
 _NONE = np.empty(0)
 
 
@@ -398,7 +398,7 @@ class StepEquations:
         unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
         residual = residual._replace(place=residual.place._replace(D=D))
         solution = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
-        return block.carried(solution, errors, formulas.constants, defects)
+        return block.carried(solution, errors, formulas.constants, defects, 0.0)
 
     def carried(
         self,
@@ -406,6 +406,7 @@ class StepEquations:
         errors: Array,
         rates: Array,
         defects: Array,
+        lead: float,
     ) -> Array:
         """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h`` at the end.
 
@@ -424,8 +425,9 @@ class StepEquations:
         Of velocities the step gets the second one wrong, ``C_v h^3 v_ttt``: ``(w h)^2/12`` of their change in an
         oscillation of frequency ``w``. Where a step does not resolve it, the differences of accelerations that this is
         made of tell nothing: it is ``LARGEST`` of the change at most, of all nodes alike, as their forces on each other
-        leave the momentum as it is, and an impulse, of which stiffness takes its share back. All are components of the
-        group.
+        leave the momentum as it is, and an impulse, of which stiffness takes its share back. The ``lead`` in s of the
+        step is its share in the defect of the increment, see :attr:`Parameters.lead`: a higher order, which tells
+        nothing from oscillations on that a step does not follow. All are components of the group.
         """
         system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
         defect, third = defects
@@ -434,15 +436,19 @@ class StepEquations:
         R, T_inv = evaluation.motion.R, matrix.T_inv
         change, weight = (residual.place.lifted[0] - self.state.v).reshape(-1), system.weight[:n]
         moved, missed = np.maximum.reduce(np.abs(change * weight)), np.maximum.reduce(np.abs(third[:n] * weight))
-        third = np.minimum(1.0, LARGEST * moved / (missed + TINY)) * third
+        ratio = moved / (missed + TINY)
+        third = np.minimum(1.0, LARGEST * ratio) * third
+        lead = lead * np.minimum(1.0, RESOLVED * ratio) ** 2
         # the blocks of T^-1(-D) are those of T^-1(D), transposed
         backwards = T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
         p = errors[0].copy()
         p[:n] = np.matvec(backwards, p[:n].reshape(-1, 6)).reshape(-1)
         Z = h * errors[4] + (solution.unknown.Z if len(solution.unknown.Z) else 0.0)
-        known = rates + factors * (defect - p - Z)
+        if system.k:
+            third = np.where(system.orders < 2, 0.0, third)
+        known = rates + factors * (defect + lead * third - p - Z)
         changes = known[:2].copy()
-        changes[1] += (np.where(system.orders < 2, 0.0, third) if system.k else third) / h
+        changes[1] += third / h
         nodes = kinematics.to_body(R, changes[:, :n].reshape(2, -1, 6))
         changes[:, :n] = kinematics.change(residual.body, nodes).reshape(2, -1)
         seen = changes[0] + system.to_body(R, Z / h) if system.damps else changes[0]

@@ -159,7 +159,7 @@ class Row(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int) -> Array:
+def _formulas(parameters: Parameters, h: float, last: float, before: float, best: int, lead: float) -> Array:
     """The length of a step, factors of Newmark's formulas, constants of errors, and weights.
 
     ``(8, 7)``: of ``BASIS`` in the constants of Newmark's formulas, the plain guess, what it will miss (constant,
@@ -175,7 +175,7 @@ def _formulas(parameters: Parameters, h: float, last: float, before: float, best
         weights[6], weights[7, 5:] = weights[3] + weights[3 + best], of_D[best - 1]
     constants = parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects
     errors = [*plain.constants.ravel().tolist(), *weights_of_third(parameters, last / h).tolist()]
-    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *errors]
+    numbers = [h, *plain.factors[:, 0].tolist(), *constants, *errors, lead]
     of_multipliers = np.zeros(2) if best == PLAIN else of_multipliers[best - 1]
     return np.concatenate([numbers, weights.ravel(), of_multipliers, [1.0, best != PLAIN]])
 
@@ -277,7 +277,7 @@ class StepLines:
         assert missed is not None
         if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
             self._key, self._h = key, h
-            numbers[2:] = _formulas(*key)
+            numbers[2:] = _formulas(*key, h * parameters.lead)
         numbers[:2] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
@@ -495,7 +495,7 @@ class StepLines:
         count = round((self._numbers[0] + h - begun.t) / h, 6)  # mostly a whole number
         if not sudden:
             self._defects *= count
-        formulas = _formulas(self._key[0], count * h, h, h, PLAIN)
+        formulas = _formulas(self._key[0], count * h, h, h, PLAIN, 0.0)
         self._key, self._numbers[2:], factors = None, formulas, formulas[1:3, None]
         rows, rates = rows.copy(), self._row.numbers[of["v"].start : of["vdot"].stop].reshape(2, N)
         D = rows[:N] = 0.5 * count * h * (v + rates[0])

@@ -162,7 +162,7 @@ def be_carried(beside: Beside, tolerance: float) -> None:
     start = beside.start = Derivatives(*beside.start[:4], *(0.0 * own for own in beside.start[4:]))
     errors = np.array([system.from_body(beside.state.R, start.q), *start[1:4], none[0]])
     rates = newmark(beside.method.coefficients, H, errors[1:4], system.order).constants
-    nothing = equations.carried(solution, 0.0 * errors, 0.0 * rates, none)
-    q, *rest = equations.carried(solution, errors, rates, none)[:4] - nothing[:4]
+    nothing = equations.carried(solution, 0.0 * errors, 0.0 * rates, none, 0.0)
+    q, *rest = equations.carried(solution, errors, rates, none, 0.0)[:4] - nothing[:4]
     found = Derivatives(system.to_body(beside.end.state.R, q), *rest, *start[4:])
     beside.near(found, beside.difference(0.0), tolerance, 4)

@@ -197,9 +197,10 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
     assert told is not None and 0.8 < told.angle / error < 1.25
 
 
-def test_errors_over_blocks_of_all_lengths() -> None:
-    """A pendulum that turns over, slowly above and fast below: errors of velocities are closed in each block anew."""
-    model, speed, t_end = mbs.Model(gravity=(0, 0, -9.81)), 7.0, 20.0
+@pytest.mark.parametrize("speed", [5.5, 6.2, 6.3, 7.0])
+def test_errors_of_rounds_that_cancel(speed: float) -> None:
+    """A pendulum that nearly turns over, or does, slowly above and fast below: 0.24 to 0.46 of the error if late."""
+    model, t_end = mbs.Model(gravity=(0, 0, -9.81)), 20.0
     body = model.add_node((0, 0, -1), velocity=(speed, 0, 0), angular_velocity=(0, -speed, 0))
     model.add(RigidBody(body, 1.0, (0.01,) * 3))
     model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
