@@ -27,7 +27,8 @@ def build(k1, k2, friction=0.0):
     angle, rate = (model.add(JointSensor(bearing, quantity)) for quantity in ("coordinate", "coordinate_rate"))
     torque = model.add(PID(-1.0 * angle, k1, 0.0, k2, rate=-1.0 * rate), name="torque")
     model.add(JointActuator(bearing, torque))
-    model.add(JointSpring(bearing, 0.0, friction))
+    if friction:
+        model.add(JointSpring(bearing, 0.0, friction))
     return model
 
 

@@ -38,7 +38,9 @@ def motions_between(system: System, first: State, last: State) -> Callable[[floa
 def deep_between(batch: Any, motion_at: Callable[[float], Motion], h: float, depth: float) -> Array:
     """Shares of a step of ``h`` at which contacts are more than ``depth`` deep, ``(n, r)``; infinite if they are not.
 
-    Of pairs with an end that is not apart, nothing is said. The batch is one that ``passes``.
+    Of pairs that are not apart at the start nothing is said, and of those in each other at the end only whether they
+    came in by one side and leave by another: a side keeps its direction, and opens as fast as the velocity changes, at
+    most. The batch is one that ``passes``.
     """
 
     def measured(share: float) -> Any:
@@ -46,7 +48,11 @@ def deep_between(batch: Any, motion_at: Callable[[float], Motion], h: float, dep
 
     start, end = measured(0.0), measured(1.0)
     found = np.full(start.gap.shape, np.inf)
-    sought = (start.gap.min(axis=1) >= -depth) & (end.gap.min(axis=1) >= -depth)
+    apart = start.gap.min(axis=1) >= -depth
+    other = end.opening[:, 0] - start.opening[:, 1] > 2.0 * np.linalg.norm(end.velocity - start.velocity, axis=-1)
+    other &= (start.opening[:, 1] < 0.0) & (end.opening[:, 0] > 0.0) & (h * np.maximum(start.spin, end.spin) < TURNED)
+    found[(apart & other)[:, None] & (end.gap < -depth)] = 1.0
+    sought = apart & (end.gap.min(axis=1) >= -depth)
     parts, size = [(0.0, start, end)], 1.0
     while parts and size > FINEST and len(parts) <= MANY:
         last, parts = parts, []

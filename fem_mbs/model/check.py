@@ -300,7 +300,10 @@ def look_at_strengths(system: System) -> Iterator[Finding]:
     """Springs, motors and loads that do nothing."""
     idle = defaultdict(list)
     for element in system.elements:
-        if element.strengths and not any(np.any(getattr(element, name)) for name in element.strengths):
+        values = [getattr(element, name) for name in element.strengths]
+        if values and all(
+            value is None or isinstance(value, int | float | np.ndarray) and not np.any(value) for value in values
+        ):
             idle[element.strengths].append(str(element))
     for strengths, names in idle.items():
         yield Finding(

@@ -113,6 +113,18 @@ def test_yielding_bodies_that_pass_through_each_other_are_named(method, caplog):
     assert ("'c'" in caplog.text and "passed through" in caplog.text) or solution.velocity(b)[-1, 0] > 5.0
 
 
+@pytest.mark.parametrize("end", [-0.0003, -0.003, -0.008])
+def test_what_ends_a_step_beyond_the_middle_is_named(end, caplog):
+    """It is in the tray, leaves by the other side, and no force has stopped it."""
+    model = mbs.Model()
+    tray, node = model.add_node((0, 0, 0)), ball(model, (0.01, 0.02, end + 0.2), 1.0, 0.01, (0, 0, -5.0))
+    model.fix(tray)
+    model.add(Contact(tray, node, Box((0.5, 0.5, 0.01)), Ball(0.01), stiffness=1e7, restitution=0.3), name="c")
+    solution = mbs.simulate(model, 0.08, 0.01)
+    assert solution.velocity(node)[-1, 2] == pytest.approx(-5.0)
+    assert "'c'" in caplog.text and "passed through" in caplog.text
+
+
 def test_more_impacts_than_a_step_locates_let_nothing_through():
     rng = np.random.default_rng(3)
     model = mbs.Model(gravity=(0, 0, -GRAVITY))

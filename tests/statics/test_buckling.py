@@ -148,8 +148,9 @@ def test_columns_of_reduced_bodies(ends: str) -> None:
     """Of Euler and Greenhill: with the stress within bodies one or four do, without it there must be some."""
     exact = COLUMNS[ends] if ends in COLUMNS else 7.8373
     one, four = (mbs.buckling(reduced_column(ends, parts, True), 2).factors for parts in (1, 4))
-    assert one == pytest.approx([exact, exact], rel=0.032 if ends == "clamped" else 3e-4)
-    assert four == pytest.approx([exact, exact], rel=2e-4)
+    # four modes are few for one body, which then buckles later
+    assert one == pytest.approx([exact, exact], rel={"clamped": 0.032, "own weight": 4e-4}.get(ends, 3e-4))
+    assert four == pytest.approx([exact, exact], rel=5e-5 if ends == "own weight" else 2e-4)
     coarse, fine = (mbs.buckling(reduced_column(ends, parts, False)).factors[0] for parts in (4, 8))
     assert coarse == pytest.approx(exact, rel=0.008)
     assert fine == pytest.approx(exact, rel=0.002)
