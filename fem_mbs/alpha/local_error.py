@@ -312,17 +312,15 @@ def carried_on(
             flow = np.array([v, now, third])
         if callable(over):
             late = time_error(system, errors, new)
-            values = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
-        else:
-            values = over
+            over = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
         turned, lag = errors.turned + bent / h * (new.t - min(errors.t, errors.until)), errors.lag
         if new.t - errors.began >= 2.0 * (since - errors.began):
             largest, since = np.array([recent, np.zeros(2)]), new.t
             if turned > ROUNDS and not (system.k or system.damps):
-                late = time_error(system, errors._replace(values=values, flow=np.array([v, now, third])), new)
+                late = time_error(system, errors._replace(values=over, flow=np.array([v, now, third])), new)
                 lag = max(lag, abs(late) / (new.t - errors.began))
     memory = largest, errors.began, since, turned, lag, np.maximum(errors.speeds, fastest)
-    return CarriedErrors(values, new.t, flow, singles, until, FASTER * local, *memory)
+    return CarriedErrors(over, new.t, flow, singles, until, FASTER * local, *memory)
 
 
 def time_error(system: System, errors: CarriedErrors, new: State) -> float:

@@ -9,6 +9,7 @@ made again. What is never changed keeps nothing.
 from __future__ import annotations
 
 import inspect
+from abc import ABCMeta
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
@@ -211,8 +212,8 @@ def snapshot(value: Any) -> Any:
     return mapped(value, lambda own: own.copy() if isinstance(own, np.ndarray) else own)
 
 
-class Named(type):
-    """A class that answers to names that it does not have."""
+class Named(ABCMeta):
+    """A class that answers to names that it does not have, and may have abstract methods."""
 
     if not TYPE_CHECKING:
 

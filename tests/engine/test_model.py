@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from abc import ABC, abstractmethod
 
 import numpy as np
 import pytest
@@ -214,6 +215,15 @@ def test_names_that_others_use_and_beginnings_are_understood() -> None:
     ):
         with pytest.raises(AttributeError, match=words):
             getattr(held, name)
+
+
+def test_classes_of_users_may_have_abstract_methods() -> None:
+    class Driven(contracts.Element, ABC):
+        @abstractmethod
+        def law(self, t: float) -> float: ...
+
+    with pytest.raises(TypeError, match="abstract"):
+        Driven()  # type: ignore[abstract]
 
 
 def test_calls_that_do_not_fit_are_refused_in_words() -> None:
