@@ -106,9 +106,14 @@ class BlockPoint:
     """Inputs ``(n, m)``."""
 
     def values(self, dx: Array | float = 0.0, du: Array | float = 0.0) -> Array:
-        """``(f, g)`` there, or a change beside it."""
+        """``(f, g)``, a change beside it."""
         each = zip(self.blocks, self.x + dx, self.u + du, strict=True)
         return np.array([_values(block, self.t, x, u) for block, x, u in each])
+
+    @cached_property
+    def here(self) -> Array:
+        """``(f, g)`` there, asked once."""
+        return self.values()
 
     @cached_property
     def slopes(self) -> Array:
@@ -136,7 +141,7 @@ class BlockBatch(WiredBatch, of=Block):
         terms = np.zeros((len(z), 2, z.shape[1]))
         terms[:, 0, :n] = motion.udot[self.own[:, :n]]
         terms[:, 0, n : n + p] = z[:, n : n + p]
-        terms[:, 1, : n + p] = -point.values()
+        terms[:, 1, : n + p] = -point.here
         return terms, point
 
     def stiffness(self, context: BlockPoint) -> Array:
@@ -154,7 +159,7 @@ class BlockBatch(WiredBatch, of=Block):
         """Whether functions leave their tangents."""
         dx, du = change.d[:, : self._n], np.matvec(self.W, change.d[:, self._n + self._p :])
         there, tangent = context.values(dx, du), np.matvec(context.slopes, np.concatenate([dx, du], axis=-1))
-        return bool((np.abs(there - context.values() - tangent) > change.tolerance * np.abs(there)).any())
+        return bool((np.abs(there - context.here - tangent) > change.tolerance * np.abs(there)).any())
 
 
 def _values(block: Block, t: float, x: Array, u: Array) -> Array:

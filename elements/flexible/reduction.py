@@ -270,10 +270,8 @@ class Reduction(Public):
         self.places = np.array([own.point for own in given]) - self.center
         R = carried(X)[free.dofs[:, 0], free.dofs[:, 1]]
         moving = free.M @ np.concatenate([R, T], axis=1)
-        self.moments, whole = (
-            with_momenta(moments_of(mass, X, Y, theta), R.T @ moving),
-            T.T @ moving[:, 6:],
-        )
+        self.moments = with_momenta(moments_of(mass, X, Y, theta), R.T @ moving)
+        whole = T.T @ moving[:, 6:]
         self.rest = symmetric(whole - mass_of(self.moments))
         if np.abs(self.rest).max() < 1e-12 * np.abs(whole).max():
             self.rest = np.zeros_like(self.rest)

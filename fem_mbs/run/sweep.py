@@ -193,9 +193,8 @@ def _run_by(executor: Executor, function: Function, cases: dict[int, Row], recei
             try:
                 result = future.result()
             except Exception as error:  # of the executor: what a case raises is part of its result
-                told = (
-                    DIED if isinstance(error, BrokenExecutor) else f"{error}{PLAIN if 'pickle' in str(error) else ''}"
-                )
+                plain = PLAIN if "pickle" in str(error) else ""
+                told = DIED if isinstance(error, BrokenExecutor) else f"{error}{plain}"
                 result = {"error": f"{type(error).__name__}: {told}"}
             receive(number, result)
         for number in lost:

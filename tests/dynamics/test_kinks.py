@@ -69,19 +69,6 @@ def test_kinks_that_are_not_crossed_cost_no_evaluations(law: Callable[[mbs.Joint
     assert stats.residual_evaluations < 1.3 * stats.steps
 
 
-@pytest.mark.parametrize("ratio", [1.1, 1.5])
-def test_friction_that_jams_in_motion_is_named(ratio: float) -> None:
-    """No motion goes on where its own reactions press more than it takes to make them (Painleve)."""
-    model = mbs.Model(gravity=(0, 0, 0))
-    body = model.add_node((ratio * 0.05 / 0.6, 0, 0))
-    model.add(RigidBody(body, 1.0, (0.01, 0.01, 0.01)))
-    rail = model.add(PrismaticJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
-    model.add(JointFriction(rail, kinetic=0.3, length=0.05, preload=1.0), name="guide")
-    model.add(Force(body, lambda t: (0.0, 0.0, 10.0 if t < 0.05 else 0.0), point=(0, 0, 0)))
-    with pytest.raises(mbs.FemMbsError, match="JointFriction 'guide': reactions that friction makes"):
-        mbs.simulate(model, 0.1, 5e-3)
-
-
 def stopped(add: Callable[[mbs.Model, mbs.Joint], object]) -> mbs.Solution:
     """A mass of 1 kg that comes with 1 m/s, and what stops it at 0.2 m, in steps of 10 ms."""
     model = mbs.Model(gravity=(0, 0, 0))

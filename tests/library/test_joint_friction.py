@@ -182,13 +182,15 @@ def test_a_slider_that_jams_sticks(preload: float, share: float) -> None:
     assert len(solution.t) < 40
 
 
-def test_a_motion_that_jams_names_the_friction() -> None:
-    """A push on the guide ends, and the body beside it presses: no step has a solution."""
+@pytest.mark.parametrize(("ratio", "until", "step"), [(1.08, 0.01, 2e-3), (1.1, 0.05, 5e-3), (1.5, 0.05, 5e-3)])
+def test_a_motion_that_jams_names_the_friction(ratio: float, until: float, step: float) -> None:
+    """A push on the guide ends, and its own reactions press more than it takes to make them (Painleve)."""
     model = mbs.Model(gravity=(0, 0, 0))
-    body = model.add_node((0.09, 0, 0))
+    body = model.add_node((ratio * 0.05 / 0.6, 0, 0))
     model.add(RigidBody(body, 1.0, (0.01, 0.01, 0.01)))
     guide = model.add(PrismaticJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
     model.add(JointFriction(guide, kinetic=0.3, length=0.05, preload=1.0), name="rubs")
-    model.add(Force(body, lambda t: (0, 0, 10.0 if t < 0.01 else 0.0), point=(0, 0, 0)))
-    with pytest.raises(mbs.ConvergenceError, match="beyond a kink: JointFriction 'rubs'"):
-        mbs.simulate(model, 0.05, 2e-3)
+    model.add(Force(body, lambda t: (0, 0, 10.0 if t < until else 0.0), point=(0, 0, 0)))
+    with pytest.raises(mbs.ConvergenceError, match="beyond a kink: JointFriction 'rubs'") as error:
+        mbs.simulate(model, until + 0.05, step)
+    assert "JointFriction 'rubs': reactions that friction makes" in str(error.value)
