@@ -15,7 +15,7 @@ numbers are several times faster here than arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, nextafter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -154,15 +154,15 @@ LOWEST = (5, 4)
 """Powers of the step in the errors that extrapolation removes first, and so on."""
 
 
-def differences(function: Callable[[float], Array], t: float, end: float) -> tuple[Array, Array]:
-    """First and second derivative at ``t`` of a function that is known from 0 to ``end``."""
+def differences(function: Callable[[float], Array], t: float, begin: float, end: float) -> tuple[Array, Array]:
+    """First and second derivative at ``t`` of a function that is smooth, and known, from ``begin`` to ``end``."""
     here = function(t)
     zero, refusal, used = here.ravel().tolist(), None, -1
     tables = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)]
     h = LONGEST
     for _ in range(LEVELS):
-        # back between 0 and the end if possible, lest a result depends on when its run ends
-        side = -1 if t >= 5.0 * h else 1 if t + 5.0 * h <= end else 0
+        # back if possible, lest a result depends on when its run ends
+        side = -1 if t - 5.0 * h >= begin else 1 if t + 5.0 * h <= end else 0
         if side:
             if side != used:  # errors of both sides fall in different ways
                 tables, used = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)], side
@@ -217,12 +217,15 @@ def derivatives(
     """First and second derivative of a law at ``t``; an error names the object that owns it.
 
     From its methods ``velocity`` and ``acceleration`` if it has them, else from differences, which do not ask it before
-    t = 0 or after ``end``.
+    t = 0, after ``end``, or beyond instants at which it says that it jumps.
     """
     try:  # to ask for the protocol takes ten times as long, in every step
         first, second = law.velocity, law.acceleration  # type: ignore[attr-defined]
     except AttributeError:
-        return differences(lambda s: evaluate(law, s, owner, size), t, end)
+        jumps: Sequence[float] = law.jumps if isinstance(law, Jumping) else ()
+        begin = max((float(own) for own in jumps if own <= t), default=0.0)
+        end = min(end, nextafter(next_jump(law, t), 0.0))
+        return differences(lambda s: evaluate(law, s, owner, size), t, begin, end)
     return evaluate(first, t, owner, size), evaluate(second, t, owner, size)
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.signal
-from plants import cart
+from plants import cart, rotor, step_of_oscillator
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -380,3 +380,22 @@ def test_whatever_is_given_over_time_may_jump(given):
         else:
             model.add(given(hinge, _stepped(), *(() if given is TorqueMotor else (2.0,))))
     assert 0.25 in mbs.simulate(model, 0.5, 0.1).t
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_rate_of_a_reference_that_jumps_is_that_on_either_side(group):
+    """A motor with a derivative: before, an oscillator that follows a ramp; after, another one that starts there."""
+    model, _, hinge = rotor(group)
+
+    def reference(t):
+        return 0.5 * t + float(t >= 0.25)
+
+    reference.jumps = [0.25]
+    model.add(PositionMotor(hinge, reference, 20.0, derivative=1.0))
+    run = mbs.simulate(model, 0.6, 0.005)
+    t, after = run.t, run.t >= 0.25
+    # of x'' = 40 (r - x) + 2 (r' - x'), the error of the ramp, and what the jump adds
+    fast = np.sqrt(39.0)
+    exact = 0.5 * t - 0.5 * np.exp(-t) * np.sin(fast * t) / fast
+    exact[after] += step_of_oscillator(t[after] - 0.25, np.sqrt(40.0), 1.0)
+    np.testing.assert_allclose(run.coordinate(hinge), exact, atol=3e-4)
