@@ -34,7 +34,7 @@ from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
-from fem_mbs.contact.contacts import MeasuredContacts
+from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State, Step
@@ -349,4 +349,4 @@ class StepInContact(GeneralizedAlpha):
         """The contacts at a state, and which of them stick, ``(k,)``."""
         P = state.multipliers[system.m :].reshape(-1, 3)
         friction = np.linalg.norm(P[:, 1:], axis=1)
-        return self.touching.at(system.motion(state)), friction < self.touching.friction * P[:, 0]
+        return self.touching.at(system.motion(state)), friction < (1.0 - EDGE) * self.touching.friction * P[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization
 from fem_mbs.contact.smooth import in_touch
 from fem_mbs.contact.touching import touching_of
-from fem_mbs.elements import Ball, Box, Bushing, Contact, Plane, RevoluteJoint, RigidBody
+from fem_mbs.elements import Ball, Box, Bushing, Contact, Plane, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.system.matrices import solve_with_constraints
 
 H, SHIFT = 0.02, 1e-6
@@ -149,6 +150,26 @@ def heap() -> mbs.Solution:
     model.add(RevoluteJoint(*nodes[2:], (0, 1, 0), point=(1.15, 0, 0.115)))
     model.add(Contact(*nodes[:2], *shapes[:2], friction=0.2))
     return mbs.simulate(model, 0.06, 0.01, mbs.NonsmoothAlpha())
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.3, 0.6])
+def test_what_a_step_resolves_of_a_jump_is_not_for_rounding_to_decide(mu: float) -> None:
+    """Friction is all that a cone allows, but for rounding, where what slides begins anew, and holds nothing."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((0, 0, 0.1))
+    model.add(RigidBody(node, 1.0, (0.01,) * 3))
+    model.add(SpringDamper(model.ground, node, stiffness=1e6, point_a=(-1, 0, 0.1)))
+    model.add(Contact(model.ground, node, Plane(), Ball(0.1), friction=mu))
+    system = mbs.System(model)
+    touching = touching_of(contacts_of(system), np.array([True]))
+    method = in_touch(mbs.NonsmoothAlpha().smooth_method, touching)
+    found = []
+    for off in (-1e-15, 0.0, 1e-15):
+        multipliers = np.array([9.81, mu * 9.81 * (1.0 + off), 0.0])
+        inner = replace(touching.inner(mbs.start(system)), multipliers=multipliers)
+        found.append(method.resolved(touching.system, inner, H, np.eye(12)[6]))
+    assert abs(found[0][6]) < 0.1
+    np.testing.assert_allclose(found, [found[0]] * 3, rtol=0, atol=1e-12)
 
 
 def test_many_contacts_move_as_few_do(request: pytest.FixtureRequest) -> None:
