@@ -16,9 +16,8 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
     SMALLEST,
     Element,

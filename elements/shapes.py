@@ -6,9 +6,8 @@ from itertools import product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import (
     LARGEST,
     SMALLEST,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import NDArray
 
 from fem_mbs.errors import ModelError

@@ -1,9 +1,10 @@
-"""The errors a user can cause. Each message names the user's object, what was received, what to try."""
+"""What users are told: errors, each with the user's object, what was received, what to try; the log; progress bars."""
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from traceback import walk_tb
@@ -11,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fem_mbs.solution.solution import Solution
+
+LOG = logging.getLogger("fem_mbs")
+AFTER = 2.0
+"""Seconds from which on a bar that nobody asked for is shown."""
+
+Progress = Callable[[float | None], None]
+"""Takes how far it has come, and None at the end."""
 
 
 class FemMbsError(Exception):
@@ -110,6 +118,31 @@ def needed(module: str, what: str, extra: str) -> Any:
     except ImportError as error:
         package = module.split(".")[0]
         raise MissingPackageError(f"{what} needs {package}; install it with pip install 'fem_mbs[{extra}]'") from error
+
+
+def progress_bar(shown: bool | None, begin: float, end: float, label: str, unit: str) -> Progress | None:
+    """Function that shows how far something has come, or closes the bar; None if it is not wanted.
+
+    ``shown`` is None where nobody was asked: then there is a bar on a terminal, after ``AFTER`` seconds.
+    """
+    if shown is False:
+        return None
+    try:
+        tqdm = needed("tqdm", f"{label}: progress=True", "progress").tqdm
+    except MissingPackageError:
+        if shown is None:
+            return None
+        raise
+    how: dict[str, Any] = dict(disable=None, delay=AFTER, desc=label) if shown is None else dict(desc="fem_mbs")
+    bar: Any = tqdm(initial=begin, total=end, unit=unit, unit_scale=True, **how)
+
+    def show(reached: float | None) -> None:
+        if reached is None:
+            bar.close()
+        else:
+            bar.update(reached - bar.n)
+
+    return show
 
 
 class ConvergenceError(FemMbsError):

@@ -10,9 +10,8 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Node, direction, real, shown
 from fem_mbs.elements.beams.curve_strain import lagrange
 from fem_mbs.errors import ModelError

@@ -5,7 +5,6 @@ What is given for each named set of its lines comes first, then a beam along som
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +45,7 @@ from fem_mbs.elements.beams.line_mesh import (
 from fem_mbs.elements.beams.section import BeamSection, Profile, along
 from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.beams.two_node import INTERPOLATIONS
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.model.description import ModelDescription
 
 Release: TypeAlias = tuple[ReleasedAxes | None, ReleasedAxes | None]
@@ -202,9 +201,6 @@ def results_on_mesh(structure: BeamMesh, solution: Annotated[Any, _solution], nu
         second[line.block][line.row] = forces[line.member][line.second]
     cells = [(block.type, block.data) for block in mesh.cells]
     return meshio.Mesh(mesh.points, cells, points, dict(zip(FORCES, (first, second), strict=True)))
-
-
-LOG = logging.getLogger("fem_mbs")
 
 
 class MemberLine(NamedTuple):

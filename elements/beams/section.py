@@ -9,9 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Positive, Public, array, checked, instance, kept, number, real, shaped, shown, symmetric
 from fem_mbs.elements.shapes import circle
 from fem_mbs.errors import ModelError

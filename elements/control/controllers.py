@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from fem_mbs.arrays import ArrayLike
 from fem_mbs.contracts import SMALLEST, Input, Inputs, InternalVariable, Positive, array, checked
 from fem_mbs.elements.control.linear import (
     Limits,

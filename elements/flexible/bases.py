@@ -18,10 +18,9 @@ from scipy.sparse import csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import answer, shown
-from fem_mbs.contracts.progress import progress_bar
 from fem_mbs.elements.flexible.free_mesh import FreeMesh
 from fem_mbs.elements.flexible.interfaces import Attached, called
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, progress_bar
 
 COLUMNS = 12
 """Right-hand sides that are solved together."""

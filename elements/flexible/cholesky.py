@@ -17,8 +17,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, progress_bar
 
 SMALLEST = 1e-13
 """Pivot over the diagonal of the matrix, up to which it is rounding: nothing holds what it is of."""

@@ -7,7 +7,6 @@ are ``B^T w + Q^T r`` of ``V_0 = B v``, ``q' = Q v`` (``floating_frame.py``, ``i
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -40,10 +39,9 @@ from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitu
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.flexible.stiffening import CASES, SecondOrderField, ShortenedElasticity
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
 
-LOG = logging.getLogger("fem_mbs")
 LARGE, MOST = 0.3, 3.0
 """Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
 SPIN = 0.2

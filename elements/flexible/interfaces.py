@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.matrices import SourceMesh, with_middles

@@ -7,7 +7,6 @@ mesh is ``T^T K T``, the moments of ``Psi = T`` over the mass (``inertia.py``), 
 
 from __future__ import annotations
 
-import logging
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +15,9 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped, writable
 from fem_mbs.elements.flexible import matrices
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
@@ -49,10 +47,9 @@ from fem_mbs.elements.flexible.matrices import Linear, SourceMesh
 from fem_mbs.elements.flexible.nastran import nastran as read_nastran
 from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.elements.flexible.stiffening import CASES, second_order_forms
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.lie import so3
 
-LOG = logging.getLogger("fem_mbs")
 METHODS = ("craig-bampton", "guyan", "free")
 UNLIKE = 1e-6
 """Share of the mass matrix that the moments of the field leave out, above which it is told."""

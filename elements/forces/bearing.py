@@ -21,15 +21,13 @@ Machines, section 5.5.1).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
     Direction,
     Element,
@@ -48,10 +46,8 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.forces.bushing import BushingBatch, frames_on
 from fem_mbs.elements.joints.frames import Frames, axes_in
 from fem_mbs.elements.laws.table import overshoot
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.lie import so3
-
-LOG = logging.getLogger("fem_mbs")
 
 SYMMETRIC = 1e-12
 """Skew part of a matrix, against its largest entry, that is rounding."""

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
     Element,
     ElementBatch,

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import (
     Coordinate,
     InternalVariable,

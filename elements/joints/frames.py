@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Component, ConstraintBatch, Motion, Node
 from fem_mbs.errors import MissingMethodError, ModelError
 from fem_mbs.lie import se3, so3

@@ -22,9 +22,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +9,11 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import SMALLEST, Path, TimeLaw, checked, choice, shaped, shown, text, whole_number
-from fem_mbs.errors import LawError, ModelError
+from fem_mbs.errors import LOG, LawError, ModelError
 
-LOG = logging.getLogger("fem_mbs")
 SEPARATORS = (";", ",", "\t")
 """Of which the first that a line has separates its cells; else it is white space."""
 

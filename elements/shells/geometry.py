@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, ArrayLike, BoolArray, IntArray
 from fem_mbs.contracts import real, shown
 from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.errors import ModelError

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Numbering, array, checked, or_function
 from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.shells.shell import Shell

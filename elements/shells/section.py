@@ -7,9 +7,8 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, kept, number, shaped, shown, symmetric
 from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.errors import ModelError

@@ -6,7 +6,6 @@ a line has been recorded for another branch, the step is NumPy's.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import isclose
@@ -33,13 +32,13 @@ from fem_mbs.compiled.program import EVERY, Memory, Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
+from fem_mbs.errors import LOG
 from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
 from fem_mbs.system.system import System
 
 if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
-LOG = logging.getLogger("fem_mbs")
 FORCES, SIZES, CORRECTION = 1, 2, 4
 """Sections of a trial."""
 SMALL, MOST_TRIALS = 500, 2

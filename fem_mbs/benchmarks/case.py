@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution

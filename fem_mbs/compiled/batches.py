@@ -7,7 +7,6 @@ branch at a large angle), or something is asked that is not compiled, the batch 
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -21,10 +20,10 @@ from fem_mbs.compiled.one_cell import BatchCells
 from fem_mbs.compiled.program import ALL, EQUATIONS, EVERY, NODES, VARIABLES, Program, address, padded
 from fem_mbs.compiled.tape import CannotRecordError, recording
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Motion, RateSensitivities
+from fem_mbs.errors import LOG
 from fem_mbs.lie import so3
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 AGREES = 1e-12
 """Largest difference from NumPy's results, over their size, with which a kernel is taken."""
 LEAST = 2000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,11 @@ from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.errors import LOG
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 EDGE = 1e-3
 """What is left of a cone of friction at its edge."""
 MOVES = 1e-9

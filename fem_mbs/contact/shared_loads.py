@@ -8,8 +8,6 @@ along ``E`` the same without friction. What ``E^T A D`` maps to nothing is free.
 
 from __future__ import annotations
 
-import logging
-
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -17,10 +15,10 @@ from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.impact import mobility_by_mass
 from fem_mbs.contact.many import diagonal, free_part
 from fem_mbs.contracts import State
+from fem_mbs.errors import LOG
 from fem_mbs.initial.redundant import listed
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 EVERY = 10
 """Steps from one look to the next."""
 SHARES, LEANS = 1e-3, 1e-3

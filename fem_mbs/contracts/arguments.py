@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from unicodedata import category
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.errors import ModelError
 
 ROTATION_TOLERANCE = 1e-8

@@ -21,8 +21,8 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from fem_mbs.arrays import ArrayLike
 from fem_mbs.contracts.arguments import function, nearest, number, real, shown, text, truth, whole_number
 from fem_mbs.contracts.public import ModelPart, Public, called, complete, leaves, mapped, misfit, received, snapshot
 from fem_mbs.errors import FemMbsError, ModelError, users_failure

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, read_only
+from fem_mbs.arrays import Array, ArrayLike, read_only
 from fem_mbs.contracts.arguments import Name, Vector3, choice, rotation_matrix, truth, vector
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import COMPLETE, ModelPart, earlier, instance, moments, remember

@@ -11,8 +11,8 @@ from math import comb
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from fem_mbs.arrays import ArrayLike
 from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public

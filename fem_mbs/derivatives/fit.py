@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -10,19 +9,17 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, real, shown
 from fem_mbs.derivatives.goals import Misfit
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
-from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.errors import LOG, ConvergenceError, ModelError
 from fem_mbs.run.sweep import sweep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 
-LOG = logging.getLogger("fem_mbs")
 ALIKE = 0.99
 """Correlation above which data do not tell two parameters apart."""
 NOISE = 1e-9

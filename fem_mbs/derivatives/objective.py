@@ -10,7 +10,6 @@ direct.
 
 from __future__ import annotations
 
-import logging
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +17,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import SAME
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Method, Path, Public, Seconds, State, Step, checked, choice, real, shown
 from fem_mbs.derivatives.beside import SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
@@ -33,7 +31,7 @@ from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.sensitivities import SMALL, sensitivities
 from fem_mbs.derivatives.signals import GoalSlopes
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.recorder import Store
@@ -41,7 +39,6 @@ from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 LIKELY = 1000
 """Steps of a run with steps of variable length."""
 

@@ -15,9 +15,8 @@ from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Node, Numbering, number, real, shown
 from fem_mbs.contracts.public import KEPT_UP, ConstructorArguments
 from fem_mbs.errors import ModelError

@@ -6,7 +6,6 @@ themselves (copies), or of states that are moved along the derivatives of the ru
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,10 +13,9 @@ from itertools import chain, islice
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_complex
 from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
@@ -25,7 +23,7 @@ from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside, limits_beside, smooth_at_end
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
@@ -39,7 +37,6 @@ from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 WAYS = ("copies", "direct")
 SMALL = 30
 """Unknowns up to which copies cost less."""

@@ -7,7 +7,6 @@ whether there are more.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
@@ -19,13 +18,12 @@ from fem_mbs.contracts import ARRAYS, Constraint
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import AGREED, FINER, Variation, extrapolated, refined
 from fem_mbs.derivatives.step import displaced
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import principal
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 STEP = 4e-5
 """Of a component, over what it is usually as large as: over less, strains of stiff parts are those of rounding."""
 DEEPEST = 10

@@ -5,7 +5,6 @@ The program may be a script, or one of the FMI standard, for which a model becom
 
 from __future__ import annotations
 
-import logging
 import math
 import pickle
 import re
@@ -39,7 +38,7 @@ from fem_mbs.contracts import (
     writable,
 )
 from fem_mbs.elements.laws.table import ExternalInput
-from fem_mbs.errors import ModelError, needed
+from fem_mbs.errors import LOG, ModelError, needed
 from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.model.description import held_by
 from fem_mbs.model.model import Model
@@ -53,7 +52,6 @@ from fem_mbs.solution.turns import Counted, TurnCounter
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 ROUNDING = 1e-6
 """A rest of this share of a step is no step."""
 FIRST_LOOK, LATER = 16, 1.2

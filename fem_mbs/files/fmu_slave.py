@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 from pythonfmu import Fmi2Causality, Fmi2Initial, Fmi2Slave, Real
 
+from fem_mbs.errors import LOG
 from fem_mbs.files.co_simulation import CoSimulation
 
 OFF = 1e-3
@@ -23,7 +23,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        logging.getLogger("fem_mbs").error("%s", error)
+        LOG.error("%s", error)
         raise
 
 

@@ -9,7 +9,6 @@ points move and whose cells stay, in the format of VTK 9.3 and later, ParaView 5
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,14 +22,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, Path, PositiveInt, checked, named_file, whole_number
-from fem_mbs.errors import ModelError, StoreError, needed
+from fem_mbs.errors import LOG, ModelError, StoreError, needed
 from fem_mbs.files.scene import Scene
 from fem_mbs.files.store.database import HDF5, reason, replaceable, replaced
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.states import in_world
 from fem_mbs.version import __version__
 
-LOG = logging.getLogger("fem_mbs")
 Frames: TypeAlias = Iterable[tuple[Array, dict[str, Array]]]
 """Points ``(n, 3)`` and point data of one time after the other."""
 Stations = Annotated[int, partial(whole_number, least=2)]

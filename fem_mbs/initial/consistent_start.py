@@ -19,7 +19,6 @@ right-hand side it is a correction of Newton's method for the positions.
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,7 +27,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, checked
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import (
@@ -167,7 +166,6 @@ def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:
     return solve_with_constraints(system, factors, None, rate)[0]
 
 
-LOG = logging.getLogger("fem_mbs")
 ROUNDED_RATE = 1e-12
 """Velocity of what the model holds, against the largest, that is none."""
 BLOW = 0.05

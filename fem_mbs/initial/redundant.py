@@ -6,7 +6,6 @@ together; the multipliers of least norm are taken (``fem_mbs/linear/constrained.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, Element, Motion
-from fem_mbs.errors import ModelError, SingularSystemError
+from fem_mbs.errors import LOG, ModelError, SingularSystemError
 from fem_mbs.initial.state_point import by_joint, worst_joint
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.null_space import count_repeated
@@ -26,7 +25,6 @@ from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation, System, projection
 
-LOG = logging.getLogger("fem_mbs")
 SMALL = 1e-6
 """Parts of a null vector below this size are rounding."""
 LISTED = 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -11,12 +10,10 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, ElementBatch, Method, Motion, State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
 from fem_mbs.system.system import GAP, Evaluation, System
-
-LOG = logging.getLogger("fem_mbs")
 
 
 class StatePoint(NamedTuple):

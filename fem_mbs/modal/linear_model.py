@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import null_space, svdvals
 from scipy.sparse import csc_array, csr_array, diags_array
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, ArrayLike, BoolArray, IntArray
 from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, real_or_complex, shown
 from fem_mbs.errors import ModelError, SingularSystemError

@@ -5,7 +5,6 @@ docs/modes.md.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, Vector3, checked
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.initial.redundant import describe_leaning, independent, leaning
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
@@ -24,7 +23,6 @@ from fem_mbs.model.model import Model
 from fem_mbs.pictures.pictures import page
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 COUNT = 10
 OPEN = 1e-4
 """Gap of a joint against the extent of the model that cannot be meant."""

@@ -5,7 +5,6 @@ docs/modes.md, "Animations".
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from itertools import groupby
 from pathlib import Path as FilePath
@@ -15,7 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Index, NodeOrName, Path, Positive, Public, State, checked, whole_number
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.pictures import pictures
@@ -31,7 +30,6 @@ DISPLACEMENT, ANGLE = 0.1, 0.5
 SHORT, SEEN = 0.45, 1e-6
 """Share of rotations that changes within elements in waves of little more than four, and mean square of them, against
 the largest, that is seen."""
-LOG = logging.getLogger("fem_mbs")
 
 
 def warn_of_short_waves(result: ShapesOfMotion, label: str, what: str) -> None:

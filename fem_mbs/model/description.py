@@ -10,9 +10,8 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Annotated, Any, ClassVar, TypeVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, read_only
+from fem_mbs.arrays import Array, ArrayLike, read_only
 from fem_mbs.contracts import (
     Constraint,
     Element,

@@ -6,7 +6,6 @@ A picture shows itself in a notebook: a model or a result as a table with its pi
 from __future__ import annotations
 
 import io
-import logging
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -20,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number, writable
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.pictures.drawing import Drawing, Frame
 from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is_a_screen, written
 from fem_mbs.solution.channels import Channel, parse
@@ -28,7 +27,6 @@ from fem_mbs.solution.history import History
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 SIZE, SMALL = (960, 640), (480, 320)
 """Width and height in pixels of pictures, and of those in tables."""
 KINDS = (".mp4", ".gif")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, Seconds, checked, instance, number, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3

@@ -11,7 +11,6 @@ changes in one step, and in neither of those beside it.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import Constraint, ElementBatch, State, continued
 from fem_mbs.contracts.unilateral import TOUCHING
+from fem_mbs.errors import LOG
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import StepSequence
@@ -72,7 +72,6 @@ class CutSteps:
         )
 
 
-LOG = logging.getLogger("fem_mbs")
 EVERY = 10
 """Steps from one look to the next; what is said has lasted for two."""
 

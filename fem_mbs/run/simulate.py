@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, checked, number, shown
-from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.errors import LOG, FemMbsError, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.state_point import pressed, refuse_impacts
@@ -36,8 +33,6 @@ from fem_mbs.solution.history import History, snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
-
-LOG = logging.getLogger("fem_mbs")
 
 
 @checked

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import inspect
 import json
-import logging
 import os
 import signal
 import sys
@@ -25,11 +24,9 @@ from typing import Annotated, Any, NoReturn, TypeAlias
 import numpy as np
 
 from fem_mbs.contracts import Path, checked, name_of, shown
-from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import ModelError, StoreError
+from fem_mbs.errors import LOG, ModelError, StoreError, progress_bar
 from fem_mbs.linear.direct import one_thread
 
-LOG = logging.getLogger("fem_mbs")
 Function: TypeAlias = Callable[..., Mapping[str, Any]]
 Row: TypeAlias = dict[str, Any]
 SEED_BITS, DIGITS = 53, 16

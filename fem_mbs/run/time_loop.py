@@ -9,7 +9,6 @@ just after it, from accelerations, multipliers and rates that are consistent the
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,8 +20,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contact.shared_loads import SharedLoads
 from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, moments, shown
-from fem_mbs.contracts.progress import Progress
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, users_failure
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
@@ -51,7 +49,6 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 CHECKED = 1
 """So many steps of a method of ours are checked for what the contract of methods says."""
 EASY, HARD, OF_PATH = 2, 4, 0.1

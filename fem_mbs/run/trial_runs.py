@@ -8,7 +8,6 @@ trial differs from it is the error of that, and tells whether it was rightly exp
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import EventLike, Limit, Method, State
-from fem_mbs.errors import FemMbsError
+from fem_mbs.errors import LOG, FemMbsError
 from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import AcceptedStep, Checkpoint
 from fem_mbs.run.recorder import AtTimes
@@ -25,7 +24,6 @@ from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.run.variable_step import ROUNDING, VariableStep, VariableStepMemory
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 SAMPLES = 16
 """Times at which runs are compared."""
 COARSE = 4.0

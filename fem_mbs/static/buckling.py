@@ -5,7 +5,6 @@ docs/statics.md, "Buckling".
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import Element, ElementBatch, PositiveInt, State, checked, number
-from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.eigen import arpack
 from fem_mbs.modal.linear_model import LinearModel, linearize
@@ -43,7 +42,6 @@ UNLOADED = 1e-11
 """Rate of forces against the largest, which is one of rounding: no load grows with the factor."""
 SPARE = 4
 LARGE_STRAIN = 0.1
-LOG = logging.getLogger("fem_mbs")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,9 +17,8 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
     Direction,
     NodeOrName,
@@ -32,7 +31,7 @@ from fem_mbs.contracts import (
     named_file,
     shaped,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LOG, ModelError
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, node_masses, solve_modes
@@ -41,7 +40,6 @@ from fem_mbs.pictures.pyvista_canvas import need, written
 from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 ALIKE = 0.3
 """Likeness of the shapes of a mode at two speeds, below which it is another one."""
 STANDS = 1e-9

@@ -16,7 +16,6 @@ follow that way, and it is said how far it was.
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from fem_mbs.contact.many import dense, effects
 from fem_mbs.contact.touching import Touching, touching_of
 from fem_mbs.contracts import RateSensitivities, Report, State
 from fem_mbs.contracts.unilateral import TOUCHING
-from fem_mbs.errors import FemMbsError, LawError, MotionError
+from fem_mbs.errors import LOG, FemMbsError, LawError, MotionError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
@@ -209,7 +208,6 @@ def obeying(
     return best
 
 
-LOG = logging.getLogger("fem_mbs")
 FARTHEST = 0.1
 """Largest increments of a step, over the extent of the model or in rad."""
 LEFT = 10.0

@@ -8,7 +8,6 @@ Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report, State
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import moved_most, passed_kinks, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve
@@ -31,7 +30,6 @@ from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
 """A model gives way if a motion has lost its stiffness but for the inverse of this."""
-LOG = logging.getLogger("fem_mbs")
 FIRST = 0.1
 """Length of the first step."""
 TARGET = 6

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from fem_mbs.contracts import State, listed
-from fem_mbs.errors import ConvergenceError, LawError, ModelError, SingularSystemError
+from fem_mbs.errors import LOG, ConvergenceError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
@@ -26,7 +25,6 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 200
 MORE = 3.0
 """Growth of a shift that lets nodes move too far."""

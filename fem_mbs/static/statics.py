@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 import math
 import time
 from collections.abc import Sequence
@@ -13,13 +12,11 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray, read_only
+from fem_mbs.arrays import Array, ArrayLike, IntArray, read_only
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, array, checked, number, shown
-from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, ModelError, progress_bar
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import one_thread
@@ -40,7 +37,6 @@ from fem_mbs.static.start import start
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 MAX_ITERATIONS = 15
 MAX_STEPS = 1_000_000
 

@@ -7,7 +7,6 @@ angular velocity; docs/theory.md, "Steady rotation".
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable
 
@@ -16,7 +15,7 @@ import numpy as np
 from fem_mbs.arrays import BoolArray
 from fem_mbs.contracts import Direction as Axis
 from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linear_model import linear_equations
@@ -33,7 +32,6 @@ from fem_mbs.static.steadiness import SpinningEquations, TurningEquations, refus
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
-LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 25
 STEPS = 200
 """Steps from rest to the speed."""

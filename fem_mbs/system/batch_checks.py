@@ -7,9 +7,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Energy, Motion, Numbering, Rates, real, shown
 from fem_mbs.contracts.arguments import article
 from fem_mbs.errors import ModelError

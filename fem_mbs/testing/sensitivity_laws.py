@@ -12,9 +12,8 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, Seconds, checked
 from fem_mbs.derivatives.goals import Integral
 from fem_mbs.derivatives.objective import objective

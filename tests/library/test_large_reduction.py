@@ -10,11 +10,10 @@ from scipy.sparse import block_diag, csc_array
 from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
-from fem_mbs.contracts.progress import Progress
 from fem_mbs.elements import Interface, Reduction
 from fem_mbs.elements.flexible import bases, cholesky
 from fem_mbs.elements.flexible.cholesky import LEAF, Cholesky, dissected
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, Progress
 
 SHAPE, SIZES = (12, 4, 5), (6.0, 2.0, 2.5)
 ENDS = {

@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
-from fem_mbs.contracts.progress import progress_bar
-from fem_mbs.errors import ModelError, StoreError
+from fem_mbs.errors import ModelError, StoreError, progress_bar
 from fem_mbs.files.store.database import Database, guarded, new_file
 from fem_mbs.files.store.run_file import RunFile
 from fem_mbs.files.store.save import STANDS, RowWriter, Steps, asked, flat_turns, stands
