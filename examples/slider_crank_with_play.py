@@ -5,7 +5,7 @@ its corners, turns within the play, and leans on one side until the crank throws
 Glocker (Multibody System Dynamics 23, 2010): a crank of 153 mm, a rod of 306 mm, 0.4 of the speed comes back, little
 friction. The first knock, after 2.691 ms, follows from the equations of motion to nine digits; what comes later is
 compared with two other schemes, which agree with each other. At its dead centre the slip of the slider reverses while
-it leans on the guide, and no friction could hold it there. The model is in `fem_mbs/benchmarks/play.py`;
+it leans on the guide, and no friction could hold it there. The model is in `fem_mbs/benchmarks/impacts.py`;
 [Contact](../../contact.md) has the laws.
 """
 
@@ -14,7 +14,7 @@ from _run import main_of, panels
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.case import rows
-from fem_mbs.benchmarks.play import slider_crank
+from fem_mbs.benchmarks.impacts import slider_crank
 
 TIMES, TURNS, SPEEDS = (0.01, 0.02, 0.03, 0.04), (0.15087, 0.25677, 0.40595, 0.62629), (67.48, 71.69, 127.85, 113.41)
 CORNERS = [f"corner {k + 1}" for k in range(4)]

@@ -4,7 +4,7 @@ A sleeve with play holds on to a pole by friction, and a bird swings on it by a 
 and holds again, the beak pecks the pole, and the bird comes down step by step. Glocker's model has three coordinates,
 the height $y$ of the sleeve and two angles, three contacts with friction and one restitution, and a motion that
 repeats itself after 0.146 s with five impacts, two of them of edges that were just closed. The model, in
-`fem_mbs/benchmarks/play.py`, is a mass matrix, a spring and gaps that are linear in the coordinates; it also
+`fem_mbs/benchmarks/impacts.py`, is a mass matrix, a spring and gaps that are linear in the coordinates; it also
 shows how [an element](../../add_an_element.md) with contacts of its own is written.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from _run import draw_panels, main_of
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.play import (
+from fem_mbs.benchmarks.impacts import (
     ARM,
     BEAK_BACK,
     BEAK_UP,

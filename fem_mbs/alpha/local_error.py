@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors, restarted
-from fem_mbs.alpha.newmark import DIGITS, Parameters, weights_of_third
+from fem_mbs.alpha.newmark import (
+    DIGITS,
+    AccelerationHistory,
+    AlphaMemory,
+    CarriedErrors,
+    Parameters,
+    restarted,
+    weights_of_third,
+)
 from fem_mbs.alpha.stabilized import Index2Equations
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.local_error import defect, highest_derivatives, response
-from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import Parameters, newmark
+from fem_mbs.alpha.newmark import AlphaMemory, Parameters, newmark
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import Linearization, Scheme
 from fem_mbs.arrays import Array

@@ -21,8 +21,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.memory import CarriedErrors
-from fem_mbs.alpha.newmark import Newmark, Parameters, newmark
+from fem_mbs.alpha.newmark import CarriedErrors, Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, SmallChange, State
 from fem_mbs.errors import MotionError

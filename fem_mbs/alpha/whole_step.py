@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.alpha.local_error import SUDDEN, after_rest, carried_on, looked_at, tolerances, unseen_forces
-from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, CarriedErrors
 from fem_mbs.alpha.newmark import (
     PLAIN,
     SAME,
+    AccelerationHistory,
+    AlphaMemory,
+    CarriedErrors,
     Parameters,
     PredictorHistory,
     newmark,

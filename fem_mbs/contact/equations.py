@@ -28,7 +28,7 @@ from scipy.sparse import issparse
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.local_error import defect
-from fem_mbs.alpha.memory import AlphaMemory
+from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import Beside, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.local_error import worst
-from fem_mbs.alpha.memory import AlphaMemory, named
+from fem_mbs.alpha.newmark import AlphaMemory, named
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.energy import Balance, EnergyAt
 from fem_mbs.contracts import Report, State

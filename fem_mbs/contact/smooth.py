@@ -14,8 +14,7 @@ from math import isclose
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.alpha.memory import AlphaMemory, CarriedErrors
-from fem_mbs.alpha.newmark import SAME
+from fem_mbs.alpha.newmark import SAME, AlphaMemory, CarriedErrors
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.energy import gained

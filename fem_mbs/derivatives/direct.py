@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
-from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import SAME
+from fem_mbs.alpha.newmark import SAME, AlphaMemory
 from fem_mbs.alpha.starting_values import adapted
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate

@@ -31,8 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import splu
 
-from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import PLAIN, first_guess, weights_of_missed
+from fem_mbs.alpha.newmark import PLAIN, AlphaMemory, first_guess, weights_of_missed
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array

@@ -20,8 +20,7 @@ import numpy as np
 
 from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number, writable
 from fem_mbs.errors import LOG, ModelError
-from fem_mbs.pictures.drawing import Drawing, Frame
-from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, need, there_is_a_screen, written
+from fem_mbs.pictures.drawing import Drawing, Frame, PyvistaCanvas, need, there_is_a_screen, written
 from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.history import History
 from fem_mbs.solution.queries import Queries

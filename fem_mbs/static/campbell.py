@@ -36,7 +36,7 @@ from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel, linear_equations
 from fem_mbs.modal.modes import Modes, degrees_of_freedom, node_masses, solve_modes
 from fem_mbs.model.model import Model
-from fem_mbs.pictures.pyvista_canvas import need, written
+from fem_mbs.pictures.drawing import need, written
 from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
 from fem_mbs.system.system import System
 

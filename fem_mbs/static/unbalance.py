@@ -17,7 +17,7 @@ from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.modal.turned import TurnedModel
 from fem_mbs.model.model import Model
-from fem_mbs.pictures.pyvista_canvas import need
+from fem_mbs.pictures.drawing import need
 from fem_mbs.static.campbell import Rotor, Speeds, over_speed
 from fem_mbs.static.steady_rotation import turning_rows
 from fem_mbs.system.states import from_user

@@ -25,8 +25,7 @@ from fem_mbs.testing.differences import (
     near,
     rounding,
 )
-from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.stage import AWAY, BASICS, ElementTrial, Make, Seeds, at_rest, later, neighbour, weightless
+from fem_mbs.testing.stage import AWAY, BASICS, OFFERS, ElementTrial, Make, Seeds, at_rest, later, neighbour, weightless
 
 WHILE = 1e-3
 """Time in s over which rates are taken."""

@@ -25,8 +25,7 @@ from fem_mbs.testing.differences import (
     laws,
     near,
 )
-from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.stage import AWAY, BASICS, HOME, JointTrial, Make, Seeds, moved, neighbour
+from fem_mbs.testing.stage import AWAY, BASICS, HOME, OFFERS, JointTrial, Make, Seeds, moved, neighbour
 
 RATES = 1e-3
 """Time in s over which rates of drives are taken."""

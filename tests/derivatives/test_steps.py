@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import newmark
+from fem_mbs.alpha.newmark import AlphaMemory, newmark
 from fem_mbs.contracts import Report, Step
 from fem_mbs.derivatives.matrices import RunDerivative
 from fem_mbs.derivatives.parameters import ParameterSet

@@ -15,7 +15,7 @@ from scipy.linalg import expm
 import fem_mbs as mbs
 from fem_mbs.alpha import local_error
 from fem_mbs.alpha.local_error import FIRST, looked_at, unresolved
-from fem_mbs.alpha.memory import AccelerationHistory
+from fem_mbs.alpha.newmark import AccelerationHistory
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (

@@ -10,8 +10,7 @@ from motions import fitted_order
 
 import fem_mbs as mbs
 from examples.reproduce_2015 import run_top
-from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import chung_hulbert
+from fem_mbs.alpha.newmark import AlphaMemory, chung_hulbert
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.tops import top_on_joint as top
 from fem_mbs.elements import Force, RevoluteJoint, RigidBody

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.alpha.local_error import defect, highest_derivatives, response
-from fem_mbs.alpha.memory import AlphaMemory
+from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.flexible import right_angle_cantilever

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates
+from fem_mbs.lie.parametrization import COORDINATES, RotationCoordinates
 
 STEP = 1e-5
 kinds = pytest.mark.parametrize("kind", COORDINATES.values(), ids=COORDINATES.keys())

@@ -31,7 +31,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas, toward
+from fem_mbs.pictures.drawing import PyvistaCanvas, toward
 
 SIZE = (240, 160)
 HUES = {

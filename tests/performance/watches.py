@@ -22,7 +22,7 @@ from steps import chain
 import fem_mbs as mbs
 from fem_mbs.alpha import generalized_alpha, local_error
 from fem_mbs.alpha.local_error import StepErrors, highest_derivatives
-from fem_mbs.alpha.memory import AccelerationHistory
+from fem_mbs.alpha.newmark import AccelerationHistory
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import flexible, linkages, tops
 from fem_mbs.compiled import accelerate, in_use

@@ -25,7 +25,7 @@ from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepRes
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.initial.consistent_start import with_joint_rate
-from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
+from fem_mbs.lie.parametrization import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_runge_kutta import (
     ClassicalChart,
     blamed,

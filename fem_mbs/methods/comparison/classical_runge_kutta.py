@@ -25,8 +25,7 @@ from fem_mbs.contracts import State, Step, checked, choice, unconstrained
 from fem_mbs.errors import ConvergenceError, LawError, ModelError
 from fem_mbs.initial.consistent_start import Accelerations
 from fem_mbs.initial.state_point import StatePoint
-from fem_mbs.lie.parametrization import Tangents
-from fem_mbs.lie.rotation_coordinates import RotationCoordinates, TaitBryan
+from fem_mbs.lie.parametrization import RotationCoordinates, TaitBryan, Tangents
 from fem_mbs.methods.comparison.updated_lagrangian import LocalChart
 from fem_mbs.methods.runge_kutta import TABLEAUS, ExplicitRungeKutta, StageEquations, fastest_so_far, stages
 from fem_mbs.newton import FAILURES
