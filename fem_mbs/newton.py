@@ -247,7 +247,8 @@ def solve(
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
         elif history is not None and fresh and not (searches or simplified or correction.simplified):
             # of forces what is left is of second order, of constraints something of first order may stay
-            last = SAFETY * (length / earlier) ** 2 * size[0] <= tolerances[0]
+            shorter = length / earlier
+            last = SAFETY * shorter * shorter * size[0] <= tolerances[0]
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1

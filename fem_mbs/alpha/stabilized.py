@@ -213,7 +213,7 @@ class Index2Equations(StepEquations):
         """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
         force, constraint = super().size(residual._replace(hidden=residual.hidden[:0]))
         hidden = np.abs(residual.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
-        return force, max(constraint, float(hidden))
+        return force, float(np.maximum(constraint, hidden))
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, h delta eta)`` with ``(h^2 r, Phi, h (B v + Phi_t))``, eq. 62."""

@@ -162,8 +162,9 @@ class ContactEquations(StabilizedEquations):
         missed = np.abs(P - projected(P, xi, self.friction, r[:, 0], r[:, 1]))
         opening = np.where(P[:, 0] > r[:, 0] * xi[:, 0], np.abs(residual.opening), 0.0)
         size = self.touching.contacts.size[self.touching.numbers, None]  # of stops of angles forces are moments
-        force = max(force, float((missed * size).max()) / self.system.length / residual.evaluation.scale[0])
-        return force, max(gap, float((np.column_stack([missed / r, opening]) / size).max()))
+        missed_force = (missed * size).max() / self.system.length / residual.evaluation.scale[0]
+        missed_gap = (np.column_stack([missed / r, opening]) / size).max()
+        return float(np.maximum(force, missed_force)), float(np.maximum(gap, missed_gap))  # of nan, max takes the other
 
     def _forces_per_rate(self, G: Matrix) -> Array:
         """``r`` (k, 3): the mass that a contact moves, over the square of the step; the same in all of a step."""
@@ -289,8 +290,8 @@ class ContactEquations(StabilizedEquations):
 def relative_force(system: System, evaluation: Evaluation, force: Array) -> float:
     """The largest of forces ``(N,)`` that are left, with those of contacts, over the largest that made them up."""
     free, nodes = np.where(system.equation >= 0, np.abs(force), 0.0), 6 * system.n
-    own = float((free[nodes:] / evaluation.own_scale).max(initial=0.0))
-    return max(own, float((free[:nodes].reshape(-1, 2, 3).max(axis=(0, 2)) / evaluation.scale).max()))
+    own = (free[nodes:] / evaluation.own_scale).max(initial=0.0)
+    return float(np.maximum(own, (free[:nodes].reshape(-1, 2, 3).max(axis=(0, 2)) / evaluation.scale).max()))
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class ContactPathProblem(StepProblem):
     def size(self, trial: Any) -> tuple[float, float]:
         """Relative residuals; what the laws miss counts as a force, gaps that are closed as constraints."""
         (force, gap), (missed, closed) = self.equations.system.relative_residual(trial.evaluation), self.missed(trial)
-        return max(force, missed), max(gap, closed)
+        return float(np.maximum(force, missed)), float(np.maximum(gap, closed))
 
     def missed(self, trial: Any) -> tuple[float, float]:
         """By how much forces of contacts, and gaps that are closed, miss the laws of contact, relative."""

@@ -101,7 +101,8 @@ class Sizes:
             both = np.maximum.reduceat(sizes, self._starts) if self._acts else np.zeros((2, 6))
             (x, y, z, *moments), left = both.tolist()
             scale = max(x, y, z, TINY), max(*moments, TINY)
-            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
+            lost = 0.0 * sum(left)  # nan if one is not finite, which max may pass over
+            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1]) + lost
         sizes, nodes = np.abs(forces), 6 * self._n
         own = np.full(self._k, TINY)
         np.maximum.at(own, self._slots[self._own] - nodes, sizes[self._own])
@@ -110,7 +111,7 @@ class Sizes:
         own = np.maximum(np.where(self._order == 1, states, own), TINY)
         force, moment = (float(sizes[kind].max(initial=TINY)) for kind in (self._forces, self._moments))
         of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
-        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
+        return (force, moment), own, float(np.maximum(of_nodes.max(), (np.abs(free[nodes:]) / own).max()))
 
 
 @checked

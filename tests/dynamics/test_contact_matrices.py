@@ -14,11 +14,22 @@ from fem_mbs.alpha.step import Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contact.complementarity import Laws, projected
 from fem_mbs.contact.contacts import contacts_of
-from fem_mbs.contact.equations import ContactEquations, ContactLinearization
+from fem_mbs.contact.equations import ContactEquations, ContactLinearization, relative_force
 from fem_mbs.contact.smooth import in_touch
 from fem_mbs.contact.touching import touching_of
-from fem_mbs.elements import Ball, Box, Bushing, Contact, Plane, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Ball,
+    Box,
+    Bushing,
+    Contact,
+    FirstOrderActuator,
+    Plane,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.system.matrices import solve_with_constraints
+from fem_mbs.system.system import Sizes
 
 H, SHIFT = 0.02, 1e-6
 RIGID = (
@@ -87,6 +98,34 @@ def test_derivatives_of_a_step_in_contact(name: str, group: str, sparse: bool, r
     derivatives_hold(
         equations, unknown._replace(multipliers=np.append(joints, (0.0 if sparse else 5.0) * rng.normal(size=P.shape)))
     )
+
+
+@pytest.mark.parametrize("actuated", [True, False])
+def test_numbers_that_are_lost_are_no_solution(actuated: bool) -> None:
+    """Wherever a nan stands in forces, gaps, slips or what pushes: one is not the larger of it and another number."""
+    model = mbs.Model()
+    body, other = model.add_node((0, 0, 0.1)), model.add_node((1, 0, 0.1))
+    for node in (body, other):
+        model.add(RigidBody(node, 1.0, (0.01,) * 3))
+        model.add(Contact(model.ground, node, Plane(), Ball(0.1), friction=0.3))
+    model.add(RevoluteJoint(body, other, (0, 1, 0)))
+    if actuated:
+        model.add(FirstOrderActuator(model.ground, other, lambda *_: 1.0, 0.1))
+    system = mbs.System(model)
+    equations, unknown = equations_of(system, mbs.start(system), None, np.ones(2, bool))
+    residual = equations.evaluate(unknown._replace(multipliers=np.ones_like(unknown.multipliers)))
+    assert sum(equations.size(residual)) < np.inf
+    for name in ("P", "rates", "opening", "closing", "hidden"):
+        for k in np.ndindex(getattr(residual, name).shape):
+            lost = getattr(residual, name).copy()
+            lost[k] = np.nan
+            assert not sum(equations.size(residual._replace(**{name: lost}))) < np.inf, (name, k)
+    for k in np.flatnonzero(equations.system.equation >= 0):
+        force = residual.evaluation.force.copy()
+        force[k] = np.nan
+        assert not relative_force(equations.system, residual.evaluation, force) < np.inf, k
+        numbers = equations.system, residual.evaluation.motion.udot, force
+        assert not Sizes(numbers[0]).of(np.ones(len(numbers[0].force_slots)), *numbers[1:])[2] < np.inf, k
 
 
 @pytest.mark.parametrize("group", GROUPS[:2])

@@ -124,6 +124,20 @@ def test_what_is_taken_for_granted_is_looked_at_now_and_then() -> None:
     assert seen == [0, UNSEEN + 1, 2 * (UNSEEN + 1)]
 
 
+def test_corrections_that_lead_far_away_are_no_error_of_numbers() -> None:
+    """Lengths whose squares are no floating-point numbers fail as any other."""
+
+    class Length(float):
+        simplified = False
+
+    class Away(Root):
+        def correction(self, x: float, value: float, slope: float) -> float:
+            return Length(1e200 * (x - 1.0) + 1e-3)
+
+    with pytest.raises(NotConvergedError):
+        newton_solve(Away(), 1.0, Newton(), history=ConvergenceHistory())  # type: ignore[arg-type]
+
+
 def test_failure_tells_its_history() -> None:
     class Flat(Root):
         def correction(self, x: float, value: float, slope: float) -> float:
