@@ -263,11 +263,11 @@ class ExternalInput(TimeLaw):
     @contextmanager
     def leading(self, t: Sequence[float], x: Sequence[float]) -> Iterator[None]:
         """Within it, the law goes linearly through values ``x`` at the times ``t``; elsewhere it is ``value``."""
-        self._t, self._x = t, x
+        before, (self._t, self._x) = (self._t, self._x), (t, x)
         try:
             yield
         finally:
-            self._t = self._x = ()
+            self._t, self._x = before
 
     def derivative(self, k: int, t: float) -> float:
         """Of the way that it is on: the first one before, the last one after all others."""

@@ -91,7 +91,9 @@ class GivenValues:
         self.constant = np.zeros(shape)
         self.laws: list[tuple[Any, Any, object, int | None, int | None, Any]] = []
         self._known: tuple[float, Array] | None = None
-        """The derivatives at one instant, for which they are asked several times."""
+        """Differences at one instant, for which they are asked several times."""
+        self._keeps = True
+        """Laws with derivatives of their own may be led by another program, and say another thing at the same time."""
 
     def put(
         self,
@@ -106,6 +108,7 @@ class GivenValues:
         """Have a value of an owner stand at a place, as ``spread`` makes it; ``size``, ``rows`` as :func:`evaluate`."""
         spread = np.asarray if spread is None else spread
         if callable(value):
+            self._keeps &= not isinstance(value, Differentiable)
             self.laws.append((place, value, owner, size, rows, spread))
         else:
             self.constant[place] = spread(value)
@@ -119,7 +122,7 @@ class GivenValues:
 
     def rates(self, t: float, end: float) -> Array:
         """Their first and second derivatives ``(2, ...)``; functions are not asked after ``end``."""
-        if self._known is None or self._known[0] != t:
+        if self._known is None or self._known[0] != t or not self._keeps:
             rates = np.zeros((2, *self.constant.shape))
             for place, law, owner, size, _, spread in self.laws:
                 for own, value in zip(rates, derivatives(law, t, owner, size, end), strict=True):

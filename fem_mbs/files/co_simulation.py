@@ -9,7 +9,7 @@ import math
 import pickle
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -55,8 +55,8 @@ from fem_mbs.system.system import System
 ROUNDING = 1e-6
 """A rest of this share of a step is no step."""
 FIRST_LOOK, LATER = 16, 1.2
-"""Steps after which is said what a run would say, and again after so many times as many: an error of the order of the
-motion is nothing in the first ones, from rest."""
+"""Steps, with inputs communication steps, after which is said what a run would say, and again after so many times as
+many: an error of the order of the motion is nothing in the first ones, from rest."""
 
 
 @checked
@@ -67,7 +67,7 @@ class CoSimulation:
     way, accelerations are solved for anew, as at a jump; else it goes on as :func:`simulate` does. Results are of first
     order in the communication step.
 
-    What a run says at its end is said once, after as many steps as tell of it.
+    What a run says at its end is said once, after as many steps as tell of it, or at the :meth:`end`.
 
     Parameters
     ----------
@@ -140,7 +140,11 @@ class CoSimulation:
 
     @property
     def error(self) -> Accuracy:
-        """Estimated error up to here, as ``solution.stats.error`` of a run (docs/accuracy.md)."""
+        """Estimated error up to here, as ``solution.stats.error`` of a run (docs/accuracy.md).
+
+        With what inputs miss that arrive late, as those do that are set to their values at the begin of a communication
+        step, where the method carries errors along. What other programs make of it is not known here.
+        """
         return NOT_ESTIMATED if self._passed is None else self._passed[0].error
 
     @checked
@@ -166,6 +170,7 @@ class CoSimulation:
                 self._watches = state_watches(run)
             else:
                 run = copy(self._passed[0])
+                run.memory = self._with_lateness(run, duration, set_to)
                 ways = [np.diff(own[-3:]) / np.diff(t[-3:]) for own in x.values()]
                 run.go_on(t[-1], control, any(before != after for before, after in ways))
             try:
@@ -177,12 +182,43 @@ class CoSimulation:
                 for watch in self._watches:
                     watch.after_step(step.state)
             self._passed, self._t, self._x = (run, turns), t, x
-            if run.steps >= self._look:
+            if self._passed_steps(run) >= self._look:
                 self._say(run)
+
+    def end(self) -> None:
+        """Say what a run says at its end, as far as it was not said; an FMU does so when it is terminated."""
+        if self._passed is not None:
+            run, _ = self._passed
+            LOG.info("CoSimulation: up to t = %.6g s in %d steps: %s", self.t, run.steps, run.error)
+            self._say(run)
+
+    def _with_lateness(self, run: TimeIntegration, h: float, set_to: Mapping[str, float]) -> Any:
+        """What the method remembers, with errors by inputs that were late in the last communication step, as in ``h``.
+
+        One step of Euler's implicit method, which knows of stiffness and drives, is led as inputs have gone, another
+        one as they should have, a communication step earlier.
+        """
+        memory, due = run.memory, {name: [*own[1:], set_to[name]] for name, own in self._x.items()}
+        if not isinstance(self._method, GeneralizedAlpha) or memory.errors is None or due == self._x:
+            return memory
+        euler, begun = self._method.euler(self._system, run.state, h)
+        with suppress(*FAILURES):
+            ends = []
+            for x in (self._x, due):
+                with self._leading([t + h for t in self._t], x):
+                    ends.append(euler.trial(self._system, run.state, h, begun).rates)
+            missed = np.where(self._system.orders > 0, ends[0] - ends[1], 0.0)
+            values = memory.errors.values.copy()
+            values[:2] += np.outer((h, 1.0), missed)
+            memory = memory._replace(errors=memory.errors._replace(values=values))
+        return memory
+
+    def _passed_steps(self, run: TimeIntegration) -> int:
+        return len(self._t) - 1 if self._x else run.steps
 
     def _say(self, run: TimeIntegration) -> None:
         """What a run would say here, once each, and when next."""
-        self._look = math.ceil(LATER * run.steps)
+        self._look = math.ceil(LATER * self._passed_steps(run))
         for said in filter(None, (*run.warnings(), *(watch.warning() for watch in self._watches))):
             if (kind := re.sub("[-+.e0-9]+", "", said)) not in self._said:
                 self._said.add(kind)

@@ -68,3 +68,6 @@ class Slave(Fmi2Slave):  # type: ignore[misc]
                 )
             self._run.advance(step_size)
         return True
+
+    def terminate(self) -> None:
+        self._run.end()

@@ -55,7 +55,7 @@ def ours(driven: bool) -> dict[str, Any]:
     return {name: run.signal(source)[-1] for name, source in outputs.items()}
 
 
-def led(step: float, driven: bool = False) -> dict[str, float]:
+def led(step: float, driven: bool = False) -> mbs.CoSimulation:
     """The same by communication steps."""
     push, angle = ExternalInput(PUSH(0.0)), ExternalInput(ANGLE(0.0))
     model, outputs = arm(push, angle, driven)
@@ -63,7 +63,7 @@ def led(step: float, driven: bool = False) -> dict[str, float]:
     for t in np.arange(round(T_END / step)) * step:
         push.value, angle.value = PUSH(t), ANGLE(t)
         run.advance(step)
-    return {name: run.output(name) for name in outputs}
+    return run
 
 
 def exported(file: Path) -> Path:
@@ -79,8 +79,16 @@ def test_results_are_of_first_order_in_the_communication_step(driven: bool) -> N
     expected = ours(driven)
     runs = [led(step, driven) for step in (0.01, 0.005)]
     for name in ("rate", "sum", "ahead"):
-        errors = np.abs([run[name] - expected[name] for run in runs])
+        errors = np.abs([run.output(name) - expected[name] for run in runs])
         np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 1.0, atol=0.1, err_msg=name)
+
+
+@pytest.mark.parametrize("driven", [False, True], ids=["motor", "drive"])
+def test_what_late_inputs_miss_is_estimated(driven: bool) -> None:
+    """The first order in the communication step is in the error of the run, which steps alone have not."""
+    whole, run = mbs.simulate(arm(PUSH, ANGLE, driven)[0], T_END, 0.005), led(0.02, driven)
+    error = np.linalg.norm(run.state.x - whole.x[-1], axis=1).max()
+    assert error > 0.01 and 1.0 < run.error.length / error < 3.0
 
 
 def test_inputs_that_bend_the_way_of_a_drive_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -130,8 +138,8 @@ def test_fmpy_runs_it(tmp_path: Path) -> None:
     )
     found = fmpy.simulate_fmu(str(file), stop_time=T_END, output_interval=0.02, input=inputs)
     expected = led(0.02)
-    for name, value in expected.items():
-        assert found[name][-1] == pytest.approx(value, rel=1e-9), name
+    for name in expected.outputs:
+        assert found[name][-1] == pytest.approx(expected.output(name), rel=1e-9), name
     assert found["angle"][0] == 0.0 and len(found) == 17
 
 
@@ -264,9 +272,24 @@ def test_what_a_run_says_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     assert not run.error.estimated
     for _ in range(10):
         run.advance(0.4)
+    run.end()
     said = [text for text in caplog.messages if "is of the order of the motion" in text]
     assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
     assert run.error.angle > 0.1
+
+
+def test_what_few_steps_do_not_say_is_said_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    """Of a communication step an input says nothing yet; ``end`` does, once."""
+    torque, model, outputs = spun()
+    run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.1)
+    run.end()
+    for _ in range(3):
+        torque.value += 1.0
+        run.advance(0.1)
+    assert not caplog.messages
+    run.end()
+    run.end()
+    assert ["is of the order of the motion" in text for text in caplog.messages] == [True]
 
 
 def test_watches_of_a_run_look_at_drives_that_jump(caplog: pytest.LogCaptureFixture) -> None:
@@ -280,11 +303,12 @@ def test_watches_of_a_run_look_at_drives_that_jump(caplog: pytest.LogCaptureFixt
     for k in range(8):
         angle.value = 0.3 * max(k - 3, 0)
         run.advance(0.1)
+    run.end()
     said = [text for text in caplog.messages if "'drive': the drive jumps between t = 0.4 s and 0.41 s" in text]
     assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
 
 
-def test_a_step_that_begins_elsewhere_is_refused() -> None:
+def test_a_step_that_begins_elsewhere_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("pythonfmu")
     from fem_mbs.files import fmu_slave
 
@@ -294,6 +318,9 @@ def test_a_step_that_begins_elsewhere_is_refused() -> None:
     assert slave.do_step(0.0, 0.1) and slave.do_step(0.1, 0.1)
     with pytest.raises(ValueError, match=r"rotor stands at t = 0.2 s, received a step from 0.1 s"):
         slave.do_step(0.1, 0.1)
+    with caplog.at_level("INFO"):
+        slave.terminate()
+    assert "CoSimulation: up to t = 0.2 s in 20 steps: estimated error" in caplog.text
 
 
 def test_an_advance_that_is_refused_leaves_no_trace() -> None:
