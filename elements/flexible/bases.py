@@ -76,7 +76,7 @@ class HeldMesh:
         ]
         return np.concatenate([part.reshape(len(f), -1) for part in solved], axis=1)
 
-    def answer(self, f: Array, held: int, motions: Array) -> Array:
+    def response(self, f: Array, held: int, motions: Array) -> Array:
         """Displacements under loads ``f`` (N, k) with the first ``held`` motions of interfaces given, ``(held, k)``.
 
         ``K u + G^T reaction = f``, ``G u = motions``, where the springs of the ground bear nothing.
@@ -107,16 +107,16 @@ class HeldMesh:
     def constraint_modes(self) -> Array:
         """Static answers ``(N, 6p)`` to unit motions of interfaces."""
         n = self.G.shape[0]
-        return self.answer(np.zeros((self.K.shape[0], n)), n, np.eye(n))
+        return self.response(np.zeros((self.K.shape[0], n)), n, np.eye(n))
 
-    def answer_held(self, f: Array) -> Array:
+    def response_held(self, f: Array) -> Array:
         """Displacements under loads ``f`` (N, k) with all interfaces held."""
         n = self.G.shape[0]
-        return self.answer(f, n, np.zeros((n, f.shape[1])))
+        return self.response(f, n, np.zeros((n, f.shape[1])))
 
     def fixed_modes(self, count: int) -> tuple[Array, Array]:
         """Lowest angular frequencies and modes ``(N, count)`` with interfaces held."""
-        return self._modes(count, self.answer_held, self.G.shape[0])
+        return self._modes(count, self.response_held, self.G.shape[0])
 
     def free_modes(self, count: int, rigid: Array) -> tuple[Array, Array]:
         """Lowest ones that deform the free body, whose rigid motions are ``rigid`` (N, 6), of unit mass."""
@@ -130,7 +130,7 @@ class HeldMesh:
     def _free(self, f: Array, rigid: Array) -> Array:
         """How loads deform the free body, in balance with the inertia of its rigid motions."""
         MR = self.M @ rigid
-        u = self.answer(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
+        u = self.response(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
         return u - rigid @ (MR.T @ u)
 
     def _modes(self, count: int, flexibility: Callable[[Array], Array], held: int) -> tuple[Array, Array]:
@@ -208,11 +208,11 @@ def sorted_modes(modes: Array, held: HeldMesh) -> tuple[Array, Array]:
 
     squares, y = eigh(modes.T @ (held.K @ modes), modes.T @ (held.M @ modes))
     omega = np.sqrt(np.maximum(squares, 0.0))
-    shapes = parted(omega, modes @ y, held.weights)
+    shapes = separated_modes(omega, modes @ y, held.weights)
     return omega, shapes / np.abs(shapes).max(axis=0)
 
 
-def parted(omega: Array, shapes: Array, weights: csr_array) -> Array:
+def separated_modes(omega: Array, shapes: Array, weights: csr_array) -> Array:
     """Shapes of unit mass, where those of one frequency move most, or least, in the sense of weights ``(k, N)``.
 
     Any combinations of them are modes, too: these are continuous in the mesh, as what belongs to amplitudes has to be
@@ -238,7 +238,7 @@ def basis_of(held: HeldMesh, plan: ReductionPlan, loads: Array) -> tuple[Reduced
     if not loads.shape[1]:
         return basis, left_out
     f = held.rest.T @ loads
-    answers = held.answer_held(f)
+    answers = held.response_held(f)
     # a load as interfaces bear it deforms nothing beside them: what is left is rounding
     free = held.grounded(f)
     deforms = (answers**2).sum(axis=0) > DEPENDENT**1.5 * (free**2).sum(axis=0)
@@ -292,5 +292,5 @@ def _lowest(
         if len(omega) < count or not kept or omega[-1] > (1.0 + NEAR) * omega[kept - 1]:
             break
         count *= TWICE
-    Phi = parted(omega, Phi, weights)
+    Phi = separated_modes(omega, Phi, weights)
     return omega[:kept], Phi[:, :kept], float(omega[kept]) if kept < len(omega) else 0.0

@@ -172,7 +172,7 @@ def second_order_forms(
     for a in range(3):
         fields[3 + 3 * a + np.arange(3), :, np.arange(3)] = X[:, a]
     f = mesh.M @ fields[:, dofs[:, 0], dofs[:, 1]].T
-    u = rest @ held.answer_held(rest.T @ f)
+    u = rest @ held.response_held(rest.T @ f)
     if len(interfaces) > 1:
         n = held.G.shape[0]
         u, f = np.concatenate([u, T[:, :n]], axis=1), np.pad(f, ((0, 0), (0, n)))

@@ -168,7 +168,7 @@ class GeneralizedAlpha(Method):
             try:
                 solution = solve(equations, unknown, self.newton, tolerances=(force, constraint))
             except NotConvergedError:
-                if not equations.leans:
+                if not equations.by_reactions:
                     raise
                 solution = with_loads_held(equations, unknown, self.newton, (force, constraint))
         return equations.update(solution)[0]
@@ -215,7 +215,7 @@ class GeneralizedAlpha(Method):
                     equations, unknown, self.newton, kept=kept, history=history, tolerances=needed, crosses=crosses
                 )
             except NotConvergedError:
-                if not equations.leans:
+                if not equations.by_reactions:
                     raise
                 solution = with_loads_held(equations, unknown, self.newton, needed)
         new, a = equations.update(solution)
@@ -319,7 +319,7 @@ class GeneralizedAlpha(Method):
         if (errors := memory.errors) is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            late = errors.lag * (errors.t - errors.began) * np.asarray(errors.speeds)
+            late = errors.delay * (errors.t - errors.began) * np.asarray(errors.speeds)
             sizes = np.maximum.reduce([*errors.largest, worst(system, errors.values[0]), late])
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 

@@ -320,13 +320,13 @@ def carried_on(
         if callable(over):
             late = time_error(system, errors, new)
             over = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
-        turned, lag = errors.turned + bent / h * (new.t - min(errors.t, errors.until)), errors.lag
+        turned, delay = errors.turned + bent / h * (new.t - min(errors.t, errors.until)), errors.delay
         if new.t - errors.began >= 2.0 * (since - errors.began):
             largest, since = np.array([recent, np.zeros(2)]), new.t
             if turned > ROUNDS and not (system.k or system.damps):
                 late = time_error(system, errors._replace(values=over, flow=np.array([v, now, third])), new)
-                lag = max(lag, abs(late) / (new.t - errors.began))
-    memory = largest, errors.began, since, turned, lag, np.maximum(errors.speeds, fastest)
+                delay = max(delay, abs(late) / (new.t - errors.began))
+    memory = largest, errors.began, since, turned, delay, np.maximum(errors.speeds, fastest)
     return CarriedErrors(over, new.t, flow, singles, until, FASTER * local, *memory)
 
 

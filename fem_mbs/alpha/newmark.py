@@ -313,7 +313,7 @@ class CarriedErrors(NamedTuple):
     """When errors began, and that time: half as long after it, or more."""
     turned: float = 0.0
     """How far what changes velocities has turned, in rad,"""
-    lag: float = 0.0
+    delay: float = 0.0
     """the largest share of the time that the motion has been late or early by, once it had come round,"""
     speeds: Array | tuple[float, float] = (0.0, 0.0)
     """and the largest velocity and angular velocity."""

@@ -70,7 +70,7 @@ def before_the_start(system: System, state: State) -> Array:
 
 
 def resolved(
-    system: System, state: State, h: float, parameters: Parameters, jump: Array, *, beside: Beside | None = None
+    system: System, state: State, h: float, parameters: Parameters, jump: Array, *, beside: ExtraTerms | None = None
 ) -> Array:
     """What steps of ``h`` can resolve of a ``jump`` (N,) of the highest time derivatives.
 
@@ -114,7 +114,7 @@ def resolved(
     return system.from_body(state.R, result)
 
 
-class Beside(NamedTuple):
+class ExtraTerms(NamedTuple):
     """What acts beside the elements and joints of a system."""
 
     solver: LinearSolver
@@ -135,7 +135,7 @@ class StepMatrix(NamedTuple):
 
 
 def step_matrix(
-    system: System, state: State, h: float, parameters: Parameters, beside: Beside | None = None
+    system: System, state: State, h: float, parameters: Parameters, beside: ExtraTerms | None = None
 ) -> StepMatrix:
     """The iteration matrix of a step of ``h`` from a state, with the stiffness of what acts beside the elements."""
     here = highest_derivatives(system, state)

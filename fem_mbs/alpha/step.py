@@ -135,7 +135,7 @@ def with_loads_held(
     that it makes, as the next loads, grow until the joint sticks, or settle.
     """
     held = copy(equations)
-    held.matrix, held.leans = _held_entries, False
+    held.matrix, held.by_reactions = _held_entries, False
     for _ in range(HELD):
         held.prescribed = equations.prescribed._replace(pressing=unknown.multipliers)
         unknown = solve(held, unknown, newton, tolerances=NEAR).unknown
@@ -192,7 +192,7 @@ class StepEquations:
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
         """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
-        self.leans = bool(system.readers)
+        self.by_reactions = bool(system.readers)
         self.has_rows = system.has_velocity_level or type(self).constraint_rows is not StepEquations.constraint_rows
         """Whether the rows of the constraints in the matrix are others than ``B``."""
         self.u = system.ahead(state, h) if system.has_history else state.u
@@ -455,7 +455,7 @@ class StepEquations:
         if system.has_history:
             held = np.where(system.orders < 0, errors[0], 0.0)  # what no equation changes
             force -= h**2 * system.held_forces(evaluation, held)
-        d, taken = self.answer(residual, matrix, force, changes[0])
+        d, taken = self.response(residual, matrix, force, changes[0])
         increments = np.array([d, d, taken])  # of the configuration, of D and of Z
         increments[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
         increments[:, :n] = kinematics.from_body(R, increments[:, :n].reshape(3, -1, 6)).reshape(3, -1)
@@ -466,7 +466,9 @@ class StepEquations:
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
         return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h])
 
-    def answer(self, residual: StepResidual, matrix: Linearization, force: Array, rates: Array) -> tuple[Array, Array]:
+    def response(
+        self, residual: StepResidual, matrix: Linearization, force: Array, rates: Array
+    ) -> tuple[Array, Array]:
         """What forces, and velocities that change by ``rates``, both ``(N,)``, do to the configuration and to ``Z``."""
         system, h, gaps = self.system, self.h, None
         opening = h * tangent.gradient_product(system, residual.evaluation.gradients, rates)

@@ -193,7 +193,7 @@ class StepLines:
     A step that has begun stands in the arrays of the kernels, so that one is under way at a time.
     """
 
-    leans = False
+    by_reactions = False
 
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
         self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities

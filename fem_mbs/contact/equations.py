@@ -30,7 +30,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.local_error import defect
 from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
-from fem_mbs.alpha.starting_values import Beside, resolved
+from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
@@ -262,7 +262,7 @@ class ContactEquations(StabilizedEquations):
 
     # errors
 
-    def answer(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:
+    def response(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:
         """With contacts on their branches: slips follow velocities, and what pushes closes those of gaps, too."""
         system, lin, opening = self.system, matrix, self.h * (residual.G @ rates).reshape(-1, 3)
         of_joints = self.h * gradient_product(system, residual.evaluation.gradients, rates)
@@ -343,7 +343,7 @@ class StepInContact(GeneralizedAlpha):
             solver, stiffness = system.solver, np.empty(0)
         else:
             solver, stiffness = self.touching.solver, at.stiffness(P)
-        beside = Beside(solver, stiffness, partial(closing, system, rows))
+        beside = ExtraTerms(solver, stiffness, partial(closing, system, rows))
         return resolved(system, state, h, self.coefficients, jump, beside=beside)
 
     def _touched(self, system: System, state: State) -> tuple[MeasuredContacts, BoolArray]:

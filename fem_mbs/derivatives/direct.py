@@ -51,14 +51,14 @@ class StateDerivatives(NamedTuple):
     """``(m, P)``."""
 
 
-class Beginning(NamedTuple):
+class VariedStart(NamedTuple):
     """Where a model beside begins."""
 
     state: State
     memory: AlphaMemory
 
 
-class _Listening:
+class _RecordingMethod:
     """A method whose last step is kept."""
 
     taken: TakenStep
@@ -111,7 +111,7 @@ class KeptSteps(TimeIntegration):
         super().__init__(system, method, control, t_end, None)
         self._refuse(no_direct(system, method))  # redundant joints are found at the start
         self.alpha, self.length = method, step
-        self._stepper: Any = _Listening(self._stepper)
+        self._stepper: Any = _RecordingMethod(self._stepper)
 
     def _refuse(self, reason: str) -> None:
         if reason:
@@ -161,7 +161,7 @@ class DirectIntegration(KeptSteps):
         self.varied = variations
         self._waiting: list[TakenStep] = []
         self._before: TakenStep | None = None
-        self._begun_with: dict[System, Beginning] = {}
+        self._begun_with: dict[System, VariedStart] = {}
         """Models beside, where the next step is a first one."""
         self._leads: list[Array] = []
         """Derivatives of the history of accelerations, the oldest first."""
@@ -231,7 +231,7 @@ class DirectIntegration(KeptSteps):
             columns.append([own.difference(parts) for parts in zip(*values, strict=True)])
         return [np.stack(parts, axis=-1) for parts in zip(*columns, strict=True)]
 
-    def _begin_anew(self, of: Callable[[int, System, float], TimeIntegration | Beginning]) -> None:
+    def _begin_anew(self, of: Callable[[int, System, float], TimeIntegration | VariedStart]) -> None:
         """Derivatives of the state where the run begins, at the start or after a jump."""
         system, here = self.system, self.state
         self._begun_with = {}
@@ -246,17 +246,17 @@ class DirectIntegration(KeptSteps):
                     f"t = {jumps[0]:.9g} s to {jumps[1]:.9g} s; how='copies' takes steps that end at both, or make the "
                     "load a function without jumps"
                 )
-            self._begun_with[other] = Beginning(state, begun.memory)
+            self._begun_with[other] = VariedStart(state, begun.memory)
             nodes = system.kinematics.relative(here.x, here.R, state.x + (other.origin - system.origin), state.R)
             q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
             return q, state.rates, np.append(state.vdot, state.uddot), state.multipliers
 
         self.tangents.append(StateDerivatives(*self._differences(differ)))
 
-    def _jumped(self, other: System, before: State) -> Beginning:
+    def _jumped(self, other: System, before: State) -> VariedStart:
         """A model beside just after a jump."""
         state = jumped(other, before)
-        return Beginning(state, self.alpha.after_jump(other, before, state, self.memory.h, self.taken.result.memory))
+        return VariedStart(state, self.alpha.after_jump(other, before, state, self.memory.h, self.taken.result.memory))
 
     def _enter(self, state: State, memory: AlphaMemory, h: float) -> None:
         """Derivatives of what a first step of ``h`` begins with, or one of another length than that before."""
@@ -292,12 +292,12 @@ class DirectIntegration(KeptSteps):
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
             self.now = Derivatives(q, v, lead, a, multipliers, *missed)
 
-    def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> Beginning:
+    def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> VariedStart:
         """A model beside where the step changes, in motion."""
         assert self._before is not None
         there = self._displaced(other, state, self.tangents[-1], k, by)
         if h > GROWTH * memory.h:  # where the memory tells nothing
-            return Beginning(there, memory)
+            return VariedStart(there, memory)
         history = memory.accelerations
         values, known = (history.older, history.old, history.now), ([self._leads[0]] * 2 + self._leads)[-3:]
         older, old, now = (value + by * own[:, k] for value, own in zip(values, known, strict=True))
@@ -312,7 +312,7 @@ class DirectIntegration(KeptSteps):
             earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
             matrix = self._matrix(other, earlier, there, self._before.h)
         a = memory.a + by * self.now.a[:, k]
-        return Beginning(there, memory._replace(a=a, accelerations=history, matrix=matrix))
+        return VariedStart(there, memory._replace(a=a, accelerations=history, matrix=matrix))
 
     def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
         """Inverse tangent operators and factors of the iteration matrix of a model beside at the end of a step."""

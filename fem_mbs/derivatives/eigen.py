@@ -71,7 +71,7 @@ class EigenRates(NamedTuple):
         change = np.where(self.known, self.modes, 0.0)
         return x + by * (change if np.iscomplexobj(x) else change.real)
 
-    def told(self, shapes: Array, own: Array) -> tuple[Array, Array]:
+    def shapes(self, shapes: Array, own: Array) -> tuple[Array, Array]:
         """Motions of nodes and of internal variables in modes that were moved; none without derivatives."""
         return np.where(self.known[:, None, None], shapes, np.nan), np.where(self.known[:, None], own, np.nan)
 
@@ -98,7 +98,7 @@ def analysed(
     found, notes = ask(of, *here, arguments), list[str]()
     others: list[Any]
     if of is buckling:
-        others, notes = buckling_beside(found, variations, arguments.get("ramp", True))
+        others, notes = varied_buckling(found, variations, arguments.get("ramp", True))
     else:
         function, options = of, arguments
         if of is modes:
@@ -106,11 +106,11 @@ def analysed(
         pairs = [zip(own.models, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
         others = [[ask(function, model, state, options) for model, state in own] for own in pairs]
         if of is modes:
-            others, notes = modes_beside(found, variations, others, arguments.get("damped", False))
+            others, notes = varied_modes(found, variations, others, arguments.get("damped", False))
     return found, list(zip(variations, others, strict=True)), notes
 
 
-def modes_beside(
+def varied_modes(
     found: Modes, variations: Sequence[Variation], linears: Sequence[Sequence[LinearModel]], damped: bool
 ) -> tuple[list[list[Modes]], list[str]]:
     """The modes of models beside, whose linear models are given, moved along the derivatives; and notes."""
@@ -122,12 +122,12 @@ def modes_beside(
         result.append([])
         for by, each in zip(own.shifts, beside, strict=True):
             d = rate.moved(x, by).T
-            motions = rate.told(each.node_motions(d), each.own_motions(d))
+            motions = rate.shapes(each.node_motions(d), each.own_motions(d))
             result[-1].append(Modes(found.eigenvalues + by * rate.values, *motions, each, found.damped))
     return result, notes
 
 
-def buckling_beside(
+def varied_buckling(
     found: Buckling, variations: Sequence[Variation], ramp: bool
 ) -> tuple[list[list[Buckling]], list[str]]:
     """The loads and shapes of models beside, whose equilibria have moved, moved along the derivatives; and notes."""
@@ -143,7 +143,7 @@ def buckling_beside(
     rates, notes = _rates(system, matrices, variations, others, found.factors - first, x, None)
     return [
         [
-            Buckling(found.factors + by * rate.values.real, *rate.told(*shaped(linear, rate.moved(x, by))), linear)
+            Buckling(found.factors + by * rate.values.real, *rate.shapes(*shaped(linear, rate.moved(x, by))), linear)
             for by in own.shifts
         ]
         for own, rate in zip(variations, rates, strict=True)

@@ -23,7 +23,7 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.beside import nearer
+from fem_mbs.derivatives.parameter_derivatives import nearer
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import Residual
 from fem_mbs.errors import ModelError, SingularSystemError
@@ -40,7 +40,7 @@ APART = 1e-4
 """How far, likewise, the path is looked at along itself."""
 
 
-def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolution]:
+def varied(solution: StaticSolution, variation: Variation) -> list[StaticSolution]:
     """The equilibria of the models beside, moved along the derivative."""
     refuse_what_has_none(solution)
     instant = solution.history.instant or proportional
@@ -61,7 +61,7 @@ def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
     system = solution.system
     here, *values = (
         system.length + equations.response(solve, own.residual(own.evaluate(place)))[: system.N]
-        for own, place in [(equations, point), *residuals_beside(equations, variation, point)[0]]
+        for own, place in [(equations, point), *varied_residuals(equations, variation, point)[0]]
     )
     return nearer(variation, variation.bend(here, values, 1e-9))
 
@@ -99,7 +99,7 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
     changed = (system.order < 0) & (np.asarray(solution.history.u) != system.u0).any(axis=0)
     last = solution.history.state(len(solution.t) - 1)
     if changed.any():
-        changed &= Residual(system, False).leans_on_history(system.motion(last), np.array([last.t]))
+        changed &= Residual(system, False).depends_on_history(system.motion(last), np.array([last.t]))
     if changed.any():
         owner, variable = system.internal_variables[int(np.argmax(changed))]
         raise ModelError(
@@ -108,7 +108,7 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
         )
 
 
-def residuals_beside(
+def varied_residuals(
     equations: Equations, variation: Variation, point: Point
 ) -> tuple[list[tuple[Equations, Point]], Array]:
     """The derivative ``(r_p, Phi_p)`` at a place; and equations of models beside, with the place in their arrays.
@@ -142,12 +142,12 @@ def moved(system: System, variation: Variation, instant: Instant, state: State) 
             f"sensitivities: the stiffness is singular at load factor {state.t:g}, a limit or a branch of the path, "
             "where equilibria have no derivative at a given load"
         ) from error
-    beside, change = residuals_beside(equations, variation, point)
+    beside, change = varied_residuals(equations, variation, point)
     along = equations.response(solve, change)
     return [place.moved(by * along).state() for (_, place), by in zip(beside, variation.shifts, strict=True)]
 
 
-def limits_beside(
+def varied_limits(
     solution: StaticSolution, variations: Sequence[Variation]
 ) -> tuple[StaticSolution, list[list[StaticSolution]]]:
     """The limits of a path, and those of the models beside."""
@@ -162,7 +162,7 @@ def limits_beside(
     instant, span = solution.history.instant or proportional, (float(t.min()), float(t.max()))
     found = [_Limit(system, instant, span, solution.history.state(int(k))) for k in turns]
     none = np.full(len(found), -1)
-    beside = [_solutions(solution, each, [own.beside(each) for own in found], none) for each in variations]
+    beside = [_solutions(solution, each, [own.varied(each) for own in found], none) for each in variations]
     here = [limit.point.state() for limit in found]
     return StaticSolution(system, here, Outcome.FINISHED, solution.stats, (), instant, none), beside
 
@@ -193,9 +193,9 @@ class _Limit:
         self.point, self.along = self._on_path(point)
         self.slope = slope
 
-    def beside(self, variation: Variation) -> list[State]:
+    def varied(self, variation: Variation) -> list[State]:
         """The limit in each of the models beside."""
-        beside, pushed = residuals_beside(self.equations, variation, self.point)
+        beside, pushed = varied_residuals(self.equations, variation, self.point)
         change, turned = self._solver(self.equations, self.point).solve(np.append(-pushed, 0.0)), []
         for (own, place), by in zip(beside, variation.shifts, strict=True):
             turned.append(self._along(own, self._moved(place, by * change))[-1])

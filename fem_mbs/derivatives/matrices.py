@@ -16,9 +16,9 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.newmark import newmark
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.derivatives.beside import ParameterDerivatives
+from fem_mbs.derivatives.parameter_derivatives import ParameterDerivatives
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import Follow, Push, Residual, total
+from fem_mbs.derivatives.residual import ByMotion, ByMultipliers, Residual, total
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import System
 
@@ -143,8 +143,8 @@ class RunDerivative:
 class StepPoint(NamedTuple):
     """The equations of steps at some unknowns, and their derivatives there."""
 
-    follows: list[Follow]
-    pushes: list[Push]
+    follows: list[ByMotion]
+    pushes: list[ByMultipliers]
     explicit: Any
     """Derivatives of the rows against the parameters, ``(s, R, P)``, where they are asked for."""
     transport: Array
@@ -185,7 +185,7 @@ class StepMatrices:
         self.moving = np.tile(run.system.order == 2, count).astype(float)
         """One where they have velocities."""
 
-    def along_Z(self) -> Iterator[tuple[Follow, Any]]:  # noqa: N802
+    def along_Z(self) -> Iterator[tuple[ByMotion, Any]]:  # noqa: N802
         """What rows follow ``Z`` by, which takes rates back."""
         for own in self.here.follows:
             rates = own.of_rates(self.weights.factors[:2])
@@ -245,7 +245,7 @@ class StepMatrices:
         for push in beyond.pushes:
             yield run.rows_of_w, push.rows, j["multipliers"], push.equations, difference(push.values)
 
-    def _in_coordinates(self, own: Follow, point: StepPoint) -> Any:
+    def _in_coordinates(self, own: ByMotion, point: StepPoint) -> Any:
         """Against increments in the coordinates of the step, which rates follow."""
         return total(own.after(own.q, point.to_body, self.ones), own.of_rates(self.weights.factors[:2]))
 

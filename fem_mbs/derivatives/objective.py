@@ -22,10 +22,10 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.newmark import SAME, AlphaMemory
 from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Method, Path, Public, Seconds, State, Step, checked, choice, real, shown
-from fem_mbs.derivatives.beside import SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.goals import Goal, GoalSlopes
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
+from fem_mbs.derivatives.parameter_derivatives import SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.sensitivities import SMALL, sensitivities
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised

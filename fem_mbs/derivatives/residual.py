@@ -40,15 +40,15 @@ Ask: TypeAlias = Callable[[Any, Motion, Any, Array], Sequence[Array | None]]
 """Of a batch, a motion, what depends on time, and multipliers of its joints: arrays whose rows go copy by copy."""
 
 
-class _Shifted(LocalNumbering):
+class _ShiftedNumbering(LocalNumbering):
     """The rows of a numbering, so many instants further."""
 
     def __init__(self, number: Numbering, sizes: Sizes, shift: int = 0) -> None:
         super().__init__(number, {}, shift)
         self._sizes = sizes
 
-    def again(self, shift: int = 0) -> _Shifted:
-        return _Shifted(self._all, self._sizes, shift)
+    def again(self, shift: int = 0) -> _ShiftedNumbering:
+        return _ShiftedNumbering(self._all, self._sizes, shift)
 
     def __call__(self, node: Node) -> int:
         return self._all(node) + self._shift * self._sizes[0]
@@ -60,7 +60,7 @@ class _Shifted(LocalNumbering):
         return self._all.multipliers(part) + self._shift * self._sizes[2]
 
 
-class Together:
+class BatchCopies:
     """A batch of ``parts``, and copies of it.
 
     ``number`` has numbered that of one instant, of which ``sizes`` says how much there is; functions of time are not
@@ -69,7 +69,7 @@ class Together:
 
     def __init__(self, batch: Any, parts: Sequence[Any], number: Numbering, sizes: Sizes, end: float) -> None:
         self.one, self._parts, self._sizes, self._end = batch, parts, sizes, end
-        self._number = _Shifted(number, sizes)
+        self._number = _ShiftedNumbering(number, sizes)
         self._alone = False
         self._copies: dict[int, Any] = {}
         self._given: dict[float, Any] = {}
@@ -174,7 +174,7 @@ class Instants(NamedTuple):
     of_Z: Array | None  # noqa: N815
 
 
-class Follow(NamedTuple):
+class ByMotion(NamedTuple):
     """Rows ``(c, r)`` that follow components ``(c, b)`` of the motion, at ``s`` instants, by ``(s c, r, b)`` each."""
 
     rows: IntArray
@@ -198,7 +198,7 @@ class Follow(NamedTuple):
         return None if matrix is None else RateSensitivities(nodes, own).after(matrix, self.nodes, self.own)
 
 
-class Push(NamedTuple):
+class ByMultipliers(NamedTuple):
     """Rows ``(c, r)`` that follow multipliers ``(c, b)``."""
 
     rows: IntArray
@@ -228,9 +228,9 @@ class Residual:
         """How many there are; one more is none."""
         sizes = system.n, system.k, m
 
-        def together(batches: Sequence[Any]) -> list[Together]:
+        def together(batches: Sequence[Any]) -> list[BatchCopies]:
             groups = ((batch, list(dict.fromkeys(batch.owners))) for batch in batches)
-            return [Together(batch, parts, system.number, sizes, system.end) for batch, parts in groups]
+            return [BatchCopies(batch, parts, system.number, sizes, system.end) for batch, parts in groups]
 
         self._elements = together(system.batches)
         self._joints = together(system.constraint_batches)
@@ -242,7 +242,7 @@ class Residual:
         self._hidden = [n + m + own for own in self._equations]
         self._pushed = [rows[own] for own in system.gradient_components]
 
-    def leans_on_history(self, motion: Motion, times: Array) -> BoolArray:
+    def depends_on_history(self, motion: Motion, times: Array) -> BoolArray:
         """Which internal variables ``(k,)`` of kind "history" forces depend on: of counted turns nothing does."""
         system, none = self.system, np.empty((len(times), 0))
         history, result = system.order < 0, np.zeros(system.k, np.bool_)
@@ -256,17 +256,17 @@ class Residual:
                 result[own] |= np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0)
         return result & history
 
-    def derivatives(self, at: Instants) -> tuple[list[Follow], list[Push]]:
+    def derivatives(self, at: Instants) -> tuple[list[ByMotion], list[ByMultipliers]]:
         """What all elements and joints add."""
-        follows: list[Follow] = []
-        pushes: list[Push] = []
+        follows: list[ByMotion] = []
+        pushes: list[ByMultipliers] = []
         for k in range(len(self._elements)):
             self._add_elements(k, at, follows, pushes)
         for k in range(len(self._joints)):
             self._add_joints(k, at, follows, pushes)
         return follows, pushes
 
-    def _add_elements(self, k: int, at: Instants, follows: list[Follow], pushes: list[Push]) -> None:
+    def _add_elements(self, k: int, at: Instants, follows: list[ByMotion], pushes: list[ByMultipliers]) -> None:
         system, squared, batch = self.system, at.h**2, self._elements[k]
         K, C, G, M, readings = batch.ask(of_elements, at.motion, at.times, at.multipliers[:, :0])
         nodes, own = self._places_of(batch.one, len(at.times), joint=False)
@@ -287,12 +287,12 @@ class Residual:
         q = product(squared, (C, at.of_V, 0.0), (rest, at.of_Z, 0.0), (M, at.of_A, 0.0), alone=K)
         v, vdot = product(squared, (C, P, 1.0), (M, at.cross @ P, 0.0)), product(squared, (M, P, 1.0))
         Z = product(at.h, (rest, P, 1.0)) if self._hides else None
-        follows.append(Follow(self._of_forces[k], system.components[k], nodes, own, q, v, vdot, Z))
+        follows.append(ByMotion(self._of_forces[k], system.components[k], nodes, own, q, v, vdot, Z))
         if readings is not None:
             reads = next(reads for number, reads in system.reads if number == k)
-            pushes.append(Push(self._of_forces[k], reads, squared * readings))
+            pushes.append(ByMultipliers(self._of_forces[k], reads, squared * readings))
 
-    def _add_joints(self, k: int, at: Instants, follows: list[Follow], pushes: list[Push]) -> None:
+    def _add_joints(self, k: int, at: Instants, follows: list[ByMotion], pushes: list[ByMultipliers]) -> None:
         system, steps, batch, rows = self.system, len(at.times), self._joints[k], self.system.constraint_slices[k]
         B, K, w = batch.ask(of_joints, at.motion, at.times, at.multipliers[:, rows])
         assert B is not None and K is not None and w is not None
@@ -305,12 +305,12 @@ class Residual:
             closing = [np.where(level, at.h * turned, B[:, None]), np.where(level, at.h * moving, 0.0)]
         nodes, own = self._places_of(batch.one, steps, joint=False)
         bending = at.h**2 * whole(batch.one, K, steps)
-        follows.append(Follow(self._of_bending[k], system.constraint_components[k], nodes, own, bending))
-        follows.append(Follow(self._closing[k], components, *places, *closing))
+        follows.append(ByMotion(self._of_bending[k], system.constraint_components[k], nodes, own, bending))
+        follows.append(ByMotion(self._closing[k], components, *places, *closing))
         if self._hides:
             hidden = (np.where(level, 0.0, own / at.gamma_prime) for own in (turned, moving))
-            follows.append(Follow(self._hidden[k], components, *places, *hidden))
-        pushes.append(Push(self._pushed[k], self._equations[k], at.h**2 * B[..., None]))
+            follows.append(ByMotion(self._hidden[k], components, *places, *hidden))
+        pushes.append(ByMultipliers(self._pushed[k], self._equations[k], at.h**2 * B[..., None]))
 
     def _places_of(self, batch: Any, count: int, *, joint: bool) -> tuple[IntArray, IntArray | None]:
         """Rows of nodes and of internal variables of each cell, or each equation of a joint, at all instants."""

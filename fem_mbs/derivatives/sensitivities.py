@@ -17,10 +17,10 @@ import numpy as np
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_complex
-from fem_mbs.derivatives.beside import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import beside, limits_beside, smooth_at_end
+from fem_mbs.derivatives.equilibria import smooth_at_end, varied, varied_limits
+from fem_mbs.derivatives.parameter_derivatives import KINK, SMOOTH, nearer, passed, smooth_variations
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import LOG, ModelError
@@ -40,7 +40,7 @@ from fem_mbs.system.system import System
 WAYS = ("copies", "direct")
 SMALL = 30
 """Unknowns up to which copies cost less."""
-Beside: TypeAlias = tuple[Variation, Sequence[Any]]
+Varied: TypeAlias = tuple[Variation, Sequence[Any]]
 """A parameter, and what the models beside have led to."""
 TIGHT: dict[str, Any] = {"force_tolerance": 1e-12, "constraint_tolerance": 1e-14}
 """Of Newton's method where whole runs are compared."""
@@ -67,7 +67,7 @@ class Sensitivities(Public):
         self,
         solution: Any,
         parameters: ParameterSet,
-        beside: Sequence[Beside],
+        beside: Sequence[Varied],
         notes: list[str],
         noise: float | None = None,
         again: Callable[[Variation], Sequence[Any]] | None = None,
@@ -185,7 +185,7 @@ class Sensitivities(Public):
         if not isinstance(self.solution, StaticSolution):
             raise ModelError(f"Sensitivities.limits are of paths of mbs.statics, received {self.solution!r}")
         variations = [own for own, _ in self._beside]
-        found, others = limits_beside(self.solution, variations)
+        found, others = varied_limits(self.solution, variations)
         return Sensitivities(found, self._parameters, list(zip(variations, others, strict=True)), [])
 
     def __repr__(self) -> str:
@@ -279,8 +279,8 @@ def _of_equilibria(own: ParameterSet, arguments: dict[str, Any]) -> Sensitivitie
     refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
     path = statics(model, **arguments)
     variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
-    equilibria = [(each, beside(path, each)) for each in variations]
-    return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(beside, path))
+    equilibria = [(each, varied(path, each)) for each in variations]
+    return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(varied, path))
 
 
 def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, Any]) -> Sensitivities:
@@ -289,7 +289,7 @@ def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, 
     if of is steady_rotation:
         arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
 
-    def differenced(variations: list[Variation]) -> tuple[Any, list[Beside], list[str]]:
+    def differenced(variations: list[Variation]) -> tuple[Any, list[Varied], list[str]]:
         return analysed(of, arguments, (model, None), variations, [[None] * len(each.models) for each in variations])
 
     found, others, notes = differenced(smooth_variations(own, System(model)))
@@ -309,7 +309,7 @@ def _direct(own: ParameterSet, run: DirectIntegration) -> Sensitivities:
     return Sensitivities(solution, own, states_beside, notes, OF_STATES, moved)
 
 
-def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
+def _unlike(solution: Solution, others: Sequence[Varied]) -> list[str]:
     """What is to be known of copies: runs on the two sides of a parameter that differ by more than it makes."""
     notes = []
     for variation, runs in others:
@@ -324,7 +324,7 @@ def _unlike(solution: Solution, others: Sequence[Beside]) -> list[str]:
 
 def _copies(
     model: Model, variations: list[Variation], t_end: float, step: float | VariableStep, method: Method
-) -> tuple[Solution, list[Beside]]:
+) -> tuple[Solution, list[Varied]]:
     """A run, and those of the models beside, in the same steps."""
     models, tight = [model, *(each for own in variations for each in own.models)], method
     if isinstance(method, GeneralizedAlpha):  # with tolerances at rounding, runs differ by what parameters make alone

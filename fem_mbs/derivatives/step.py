@@ -227,7 +227,7 @@ class _Points:
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         gamma_prime = float(self.weights.factors[0, 0])
         if end and self.system.has_history:
-            leans = run.residual.leans_on_history(motion, self.times)
+            leans = run.residual.depends_on_history(motion, self.times)
             if leans.any():
                 owner, variable = self.system.internal_variables[int(np.argmax(leans))]
                 raise NoDerivativeError(

@@ -18,7 +18,7 @@ OFF = 1e-3
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def logged() -> Iterator[None]:
     """What goes wrong is logged: programs that run FMUs show a status alone, unless their own logging is on."""
     try:
         yield
@@ -56,12 +56,12 @@ class Slave(Fmi2Slave):  # type: ignore[misc]
             )
 
     def setup_experiment(self, start_time: float, *more: Any) -> None:
-        with told():
+        with logged():
             if start_time != 0.0:
                 raise ValueError(f"{self.modelName} begins at t = 0, received a start at {start_time} s")
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        with told():
+        with logged():
             if abs(current_time - self._run.t) > OFF * step_size:
                 raise ValueError(
                     f"{self.modelName} stands at t = {self._run.t:g} s, received a step from {current_time} s"

@@ -101,7 +101,7 @@ def _basis(system: System, causes: Causes) -> Array:
     return basis
 
 
-def leaning(system: System, sharing: IntArray, resting: Evaluation | None = None) -> dict[Element, IntArray]:
+def dependent_elements(system: System, sharing: IntArray, resting: Evaluation | None = None) -> dict[Element, IntArray]:
     """Elements that depend on reactions that are not unique, with the equations of these, some of the ``sharing``.
 
     Where all rests, those count that depend on them at rest, as a sensor does, and friction does not.
@@ -116,7 +116,7 @@ def leaning(system: System, sharing: IntArray, resting: Evaluation | None = None
     return found
 
 
-def describe_leaning(system: System, found: dict[Element, IntArray]) -> str:
+def describe_dependent(system: System, found: dict[Element, IntArray]) -> str:
     """Which elements depend on reactions that are not unique, and what to do; empty if none does."""
     if not found:
         return ""
@@ -155,9 +155,9 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
 
 
 def say_redundant(system: System, resting: Evaluation | None = None) -> None:
-    """Log which reactions are not unique, and what depends on them; ``resting`` as of :func:`leaning`."""
+    """Log which reactions are not unique, and what depends on them; ``resting`` as of :func:`dependent_elements`."""
     assert system.redundant is not None
-    leans = describe_leaning(system, leaning(system, system.redundant.sharing, resting))
+    leans = describe_dependent(system, dependent_elements(system, system.redundant.sharing, resting))
     unique = f"{leans}\nUnique are" if leans else "The motion is unique, and so are"
     LOG.warning("%s\n%s %s (solution.redundant names these joints)", system.redundant.text, unique, RULE)
 

@@ -17,9 +17,9 @@ from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemErr
 from fem_mbs.initial.redundant import (
     SMALL,
     Causes,
-    describe_leaning,
+    dependent_elements,
+    describe_dependent,
     handle_redundant,
-    leaning,
     listed,
     more_joints,
     name_joints,
@@ -98,7 +98,7 @@ def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str,
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     count = surplus(causes)
-    leans = describe_leaning(system, leaning(system, sharing_equations(system, causes)))
+    leans = describe_dependent(system, dependent_elements(system, sharing_equations(system, causes)))
     repeated = _lines(name_joints(system, causes, "as built"), leans)
     return count, repeated, _move_without_mass(system, causes, "as built")
 
@@ -114,11 +114,11 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
     matrix = system.solver.matrix(system.solver.stored(tangent.stiffness_entries(system, evaluation)))
     # an integrator that nothing holds goes along with its input
-    free = np.intersect1d(_loose(matrix, _first_order(system)), system.equation[6 * system.n :][system.order == 1])
+    free = np.intersect1d(_unfixed(matrix, _first_order(system)), system.equation[6 * system.n :][system.order == 1])
     matrix = csc_array(matrix + coo_array((np.ones(len(free)), (free, free)), matrix.shape))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
-    ways = {row: _ways(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
+    ways = {row: _as_words(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
     names += [f"{system.nodes[row]} ({ways[row]})" for row in moving]
     more = "" if causes.complete else "and more, in which "
     return causes.motions.shape[1] + len(causes.idle), more + listed(names, ", ")
@@ -127,7 +127,7 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     """States and algebraic variables that their own equations do not determine, in words."""
     rows = _first_order(system)
-    loose = _loose(matrix, rows)
+    loose = _unfixed(matrix, rows)
     if not len(loose):
         return ""
     names = listed(_variables(system, system.free_rows[loose]), ", ")
@@ -157,7 +157,7 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     return ""
 
 
-def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
+def _unfixed(matrix: csc_array, rows: IntArray) -> IntArray:
     """Those of the unknowns that the equations of the same ``rows`` do not determine."""
     if not len(rows):
         return rows
@@ -177,7 +177,7 @@ def _first_order(system: System) -> IntArray:
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic variables follow from the others, but for integrators at rest
     lower = _first_order(system)
-    if not definite and len(_loose(matrix, lower)):
+    if not definite and len(_unfixed(matrix, lower)):
         lower = lower[:0]
     rest = np.delete(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
@@ -244,7 +244,7 @@ def _move_without_mass(system: System, causes: Causes, when: str) -> str:
         return ""
     used = _used(system)
     for row, motion in moving.items():
-        node, ways = system.nodes[row], _ways(system.R0[row], motion, "translation", "rotation", ", ")
+        node, ways = system.nodes[row], _as_words(system.R0[row], motion, "translation", "rotation", ", ")
         names.append(f"{node} ({ways if node in used else node.unused})")
     unused = any(system.nodes[row] not in used for row in moving)
     more = ". What a script makes becomes part of the model by model.add(...)" if unused else ""
@@ -264,7 +264,7 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
     for row, motion in moving.items():
         node = system.nodes[row]
         made = "" if node in used else f" ({node.unused})"
-        names.append(f"{node}{made} can {_ways(R[row], motion, 'move', 'turn', ' and ')}")
+        names.append(f"{node}{made} can {_as_words(R[row], motion, 'move', 'turn', ' and ')}")
     count = causes.motions.shape[1] + len(causes.idle)
     what = f"{listed(names, ', ')} without resistance"
     if count < len(names):  # nodes that move together
@@ -275,7 +275,7 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
     )
 
 
-def _ways(R: Array, motion: Array, move: str, turn: str, between: str) -> str:
+def _as_words(R: Array, motion: Array, move: str, turn: str, between: str) -> str:
     """How a node with the rotation ``R`` moves by motions ``(6, r)``, in words."""
     words = _span(move, "along", R @ motion[:3]), _span(turn, "about", R @ motion[3:])
     return between.join(filter(None, words))

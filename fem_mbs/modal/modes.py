@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, diags_array
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, Vector3, checked
 from fem_mbs.errors import LOG, ModelError
-from fem_mbs.initial.redundant import describe_leaning, independent, leaning
+from fem_mbs.initial.redundant import dependent_elements, describe_dependent, independent
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
@@ -95,7 +95,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
         C, K = C - linear.dissipation[0], K - linear.dissipation[1]
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, C, K))
     rows = independent(system)
-    _refuse_leaning(linear)
+    _refuse_dependent(linear)
     B, L, G = (
         csc_array((diags_array(system.constraint_weight) @ part @ units)[rows])
         for part in (linear.B, linear.L.T, linear.G)
@@ -114,7 +114,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     return result
 
 
-def _refuse_leaning(linear: LinearModel) -> None:
+def _refuse_dependent(linear: LinearModel) -> None:
     """Refuse motions that depend on reactions that are not unique."""
     system = linear.system
     if system.redundant is None or not system.readers:
@@ -124,7 +124,7 @@ def _refuse_leaning(linear: LinearModel) -> None:
     own = diags_array(linear.K.diagonal())
     acts = second_order(system) | ((abs(linear.K - own) + abs(linear.C)).sum(axis=0) > 0.0)
     if (leans & acts).any():
-        raise ModelError(f"modes: {describe_leaning(system, leaning(system, sharing))}")
+        raise ModelError(f"modes: {describe_dependent(system, dependent_elements(system, sharing))}")
 
 
 def growing(modes: Modes) -> int:
@@ -252,7 +252,7 @@ class Modes(ShapesOfMotion):
             for of, weight in zip(seen.swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
         ]
 
-    def _elsewhere(self) -> list[tuple[str, str]]:
+    def _from_other_axes(self) -> list[tuple[str, str]]:
         """Of each mode from where it is seen, and its frequencies from elsewhere, after a title; none if nothing turns.
 
         That is from the ground, or from what turns if all modes are seen from the ground.
@@ -274,7 +274,7 @@ class Modes(ShapesOfMotion):
         """How much mass moves in motions ``(..., n, 2, 3)`` of displacements and rotations."""
         return node_masses(self.linear.system) * np.vecdot(motions, motions).real
 
-    def _told(self, mode: int) -> str:
+    def _in_words(self, mode: int) -> str:
         return f"{self.frequencies[mode]:.4g} Hz"
 
     def _frequency(self, mode: int) -> float:
@@ -287,7 +287,7 @@ class Modes(ShapesOfMotion):
             *(f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)),
         ]
         lines = [
-            f"{line}{here:>16}   {other}" for line, (here, other) in zip(lines, self._elsewhere(), strict=False)
+            f"{line}{here:>16}   {other}" for line, (here, other) in zip(lines, self._from_other_axes(), strict=False)
         ] or lines
         return "\n".join([*lines, *self._left_out()])
 
@@ -306,7 +306,7 @@ class Modes(ShapesOfMotion):
             (k + 1, f"{f:.6g} Hz", f"{z:.4f}")
             for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True))
         ]
-        rows = [(*row, *more) for row, more in zip(rows, self._elsewhere(), strict=False)] or rows
+        rows = [(*row, *more) for row, more in zip(rows, self._from_other_axes(), strict=False)] or rows
         return page(rows, ", ".join(["Modes", *self._left_out()]), self.plot)
 
 

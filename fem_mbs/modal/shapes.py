@@ -154,9 +154,9 @@ class ShapesOfMotion(Public):
             raise ModelError(
                 f"{type(self).__name__}: there is no mode {mode}; there are {len(self.shapes)}, counted from 0"
             )
-        return f"mode {mode + 1}: {self._told(mode)}"
+        return f"mode {mode + 1}: {self._in_words(mode)}"
 
-    def _told(self, mode: int) -> str:
+    def _in_words(self, mode: int) -> str:
         """The number that belongs to a shape, in words."""
         raise NotImplementedError
 

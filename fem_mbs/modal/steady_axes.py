@@ -73,7 +73,7 @@ def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first:
             rates[np.isin(label, settled)] = w
         if not len(left := np.setdiff1d(left, settled)):
             return rates, ""
-    return bodies, _told([still, *looks[2:]], label == left[0])
+    return bodies, _described([still, *looks[2:]], label == left[0])
 
 
 def _balanced(system: System, evaluation: Evaluation, speeds: Array) -> bool:
@@ -250,7 +250,7 @@ def _largest(cells: list[_Cells], sizes: list[Array]) -> Array:
     return result
 
 
-def _told(looks: list[_Changes], group: BoolArray) -> str:
+def _described(looks: list[_Changes], group: BoolArray) -> str:
     """The elements of a group of parts that change in axes that stand still, and in axes that turn."""
     still, turning = (_named(look, group) for look in looks[:2])
     others = [name for name in turning if name != still[0]]

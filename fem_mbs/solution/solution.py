@@ -27,7 +27,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files import paraview
 from fem_mbs.files.store.description import difference
 from fem_mbs.files.store.save import save
-from fem_mbs.initial.redundant import leaning, listed, redundant_joints
+from fem_mbs.initial.redundant import dependent_elements, listed, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
@@ -118,7 +118,9 @@ class Solution(Queries):
     def __str__(self) -> str:
         failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
         leans = (
-            [] if self.system.redundant is None else list(map(str, leaning(self.system, self.system.redundant.sharing)))
+            []
+            if self.system.redundant is None
+            else list(map(str, dependent_elements(self.system, self.system.redundant.sharing)))
         )
         return (
             f"{self.message} {self.stats.steps} steps to t = {self.t[-1]:g} s, "

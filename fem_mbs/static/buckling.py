@@ -64,7 +64,7 @@ class Buckling(ShapesOfMotion):
     own: Array
     linear: LinearModel
 
-    def _told(self, mode: int) -> str:
+    def _in_words(self, mode: int) -> str:
         return f"load factor {self.factors[mode]:.4g}"
 
     def __repr__(self) -> str:

@@ -273,7 +273,7 @@ class StepProblem:
     the line search needs it.
     """
 
-    leans = False
+    by_reactions = False
 
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed

@@ -67,7 +67,7 @@ def unbalance_response(
     answers, loads = [], []
     for speed in given:
         linear, w = rotor.at(float(speed)), abs(float(speed))
-        d = _answer(linear, pushes * w**2 * (u - 1j * np.sign(speed) * v), w)
+        d = _response(linear, pushes * w**2 * (u - 1j * np.sign(speed) * v), w)
         answers.append(linear.node_motions(d))
         loads.append(_at_shafts(linear, d, w))
     return UnbalanceResponse(given, np.array(answers), u, v, system, tuple(loads))
@@ -97,7 +97,7 @@ def _across(axis: Array) -> tuple[Array, Array]:
     return u, np.cross(axis, u)
 
 
-def _answer(linear: LinearModel, forces: Array, w: float) -> Array:
+def _response(linear: LinearModel, forces: Array, w: float) -> Array:
     """``d`` (n_free,) of the motion ``d exp(i w t)`` under ``forces exp(i w t)`` (n, 3) on nodes, world frame."""
     system = linear.system
     rows, force = independent(system), np.zeros(system.N, complex)

@@ -23,7 +23,7 @@ from fem_mbs.newton import solve as newton_solve
 class Root:
     """``x^2 = 2`` as a force; ``noise`` is a residual that no correction removes."""
 
-    leans = False
+    by_reactions = False
     noise: float = 0.0
     evaluated: list[float] = field(default_factory=list)
     linearized: list[float] = field(default_factory=list)
@@ -168,7 +168,7 @@ def test_options_must_be_positive(option: str) -> None:
 class Scalar:
     """Any equation of one unknown as a force, with a slope that need not be its derivative."""
 
-    leans = False
+    by_reactions = False
     equation: Callable[[float], float]
     slope: Callable[[float], float]
 

@@ -111,7 +111,7 @@ class SymplecticResidual(NamedTuple):
 class SymplecticProblem:
     """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
 
-    leans = False
+    by_reactions = False
 
     def __init__(self, system: System, state: State, h: float) -> None:
         self.system, self.state, self.h = system, state, h

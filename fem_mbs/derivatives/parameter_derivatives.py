@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
-from fem_mbs.derivatives.residual import Ask, Instants, Together, of_force
+from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
 from fem_mbs.initial.redundant import listed
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
@@ -40,7 +40,7 @@ SHRINKS, LEAST = 3, 1e-3
 """How often a difference shrinks to where the equations at the start are smooth, and to which share of it at most."""
 
 
-class _Rows(Numbering):
+class _VariedNumbering(Numbering):
     """Rows of the model of a run for nodes and parts of the models beside."""
 
     def __init__(self, system: System, others: Sequence[System]) -> None:
@@ -55,7 +55,7 @@ class _Rows(Numbering):
                     self.equations[part] = own.equations[here]
 
 
-class _Share(NamedTuple):
+class _Term(NamedTuple):
     """What an element or a joint, of a model beside or of the run, adds to a difference."""
 
     part: Any
@@ -73,19 +73,19 @@ class ParameterDerivatives:
 
     def __init__(self, system: System, varied: Sequence[Variation]) -> None:
         self.system, self.varied = system, varied
-        number = _Rows(system, [other for own in varied for other in own.systems])
+        number = _VariedNumbering(system, [other for own in varied for other in own.systems])
         self._steps = np.array([own.step for own in varied])
         self.cells = 0
         """Of all differences."""
         self._elements: list[tuple[Array, _Differences]] = []
         self._joints: list[_Differences] = []
         for gravity, shares in self._differing().items():
-            of_parts: dict[int, list[_Share]] = {}
+            of_parts: dict[int, list[_Term]] = {}
             for share in shares:
                 of_parts.setdefault(id(share.part), []).append(share)
             for parts in grouped(own[0].part for own in of_parts.values()):
                 batch = type(parts[0]).batch(parts, number)
-                together = Together(batch, parts, number, (system.n, system.k, system.m), system.end)
+                together = BatchCopies(batch, parts, number, (system.n, system.k, system.m), system.end)
                 own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], len(varied))
                 self.cells += len(batch.nodes)
                 if isinstance(batch, ElementBatch):
@@ -97,10 +97,10 @@ class ParameterDerivatives:
         self.bends = np.zeros(len(varied))
         """By how much the halves of the differences differ, at most."""
 
-    def _differing(self) -> dict[tuple[float, ...], list[_Share]]:
+    def _differing(self) -> dict[tuple[float, ...], list[_Term]]:
         """What differs, by its gravity; where differences are central, the run's own beside it."""
         system, parts = self.system, self.system.number.parts
-        result: dict[tuple[float, ...], list[_Share]] = {}
+        result: dict[tuple[float, ...], list[_Term]] = {}
         for k, own in enumerate(self.varied):
             others = own.systems
             gravities = [tuple(other.gravity.tolist()) for other in others]
@@ -112,10 +112,10 @@ class ParameterDerivatives:
                 if not heavier and all(alike(here, part) for part in there):
                     continue
                 for part, weight, gravity in zip(there, own.weights, gravities, strict=True):
-                    share = _Share(part, here, k, weight, central)
+                    share = _Term(part, here, k, weight, central)
                     result.setdefault(gravity if not joint else gravities[0], []).append(share)
                 if central and not joint:
-                    result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
+                    result[gravities[0]].append(_Term(here, here, k, 0.0, -2.0))
         return result
 
     def rows(self, at: Instants, look: bool) -> Array:
@@ -233,7 +233,7 @@ def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array 
 class _Differences:
     """A batch of parts of several models, and what its cells, or equations, add to the differences."""
 
-    def __init__(self, system: System, together: Together, shares: Sequence[Sequence[_Share]], count: int) -> None:
+    def __init__(self, system: System, together: BatchCopies, shares: Sequence[Sequence[_Term]], count: int) -> None:
         self._together, batch = together, together.one
         self.inner: Array | None = None
         """Forces ``(entries, r)`` of nodes that are moved a little, where these are known."""
