@@ -39,7 +39,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.static.equations import UNKNOWN, Equations, Loading, PathUnknown, Point, StepProblem, unstable_motions
-from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, growth_after, not_found
+from fem_mbs.static.path import CAREFUL, CUT, FIRST, SAME_LOAD, SMALLEST, LoadPath, growth_after, not_found
 from fem_mbs.static.start import refuse_turning
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import gradient_matrix, leading_matrix, solve_with_constraints
@@ -239,19 +239,18 @@ class ContactPlace(NamedTuple):
     """Number of unstable motions; not known with friction, which holds what would move and takes what moves."""
 
 
-class ContactPath:
+class ContactPath(LoadPath):
     """A path under way: its last equilibrium, and the length of the next step over the range of loads."""
-
-    singular = ()
 
     def __init__(
         self, system: System, loading: Loading, initial: State | None, ramp: bool, newton: Newton, step: float | None
     ) -> None:
-        self.system, self.contacts, self.newton, self.step = system, contacts_of(system), newton, step
-        self.length, self.failed, self._sunk = FIRST if step is None else step, 0, False
+        self.contacts, self.newton, self.step = contacts_of(system), newton, step
+        self.length, self._sunk = FIRST if step is None else step, False
         state = initial or Point.as_built(system, loading.start).state()
         point = Point.of(self.contacts.without(state))
-        self.equations = equations = Equations(self.contacts.stepped, loading, point)
+        equations = Equations(self.contacts.stepped, loading, point)
+        super().__init__(system, equations)
         evaluation = equations.evaluate(point)
         values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular
         handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
@@ -275,7 +274,6 @@ class ContactPath:
                 self._say_where(state)
 
     def go_on(self, stops: Array) -> AcceptedStep:
-        """The state at the end of a step, at the first of the load factors ``stops`` at most."""
         here, loading, span = self.here.point.load, self.equations.loading, self.equations.range
         sense = np.sign(loading.end - loading.start)
         ahead = stops[sense * (stops - here) > SAME_LOAD * span]
@@ -453,7 +451,7 @@ class ContactPath:
         return UNKNOWN if self.contacts.friction.any() else unstable_motions(*self._held(state))
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
-        """The error that says how far the path was followed, and which contacts are about to slide there."""
+        """With the contacts that are about to slide there."""
         if isinstance(failure, LawError):
             return failure
         parts = (self.contacts.named(c) for c in np.flatnonzero(self.contacts.at_edge(self.here.state)).tolist())

@@ -8,6 +8,7 @@ Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -24,9 +25,9 @@ from fem_mbs.initial.singular import moved_most, passed_kinks, shown_residuals, 
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.run.interfaces import AcceptedStep
-from fem_mbs.solution.history import proportional
+from fem_mbs.solution.history import NOT_ESTIMATED, proportional
 from fem_mbs.static.equations import NEUTRAL, UNKNOWN, Arc, Equations, Point, StepProblem, negative_pivots
-from fem_mbs.system.system import Evaluation
+from fem_mbs.system.system import Evaluation, System
 
 SOFT = 10.0
 """A model gives way if a motion has lost its stiffness but for the inverse of this."""
@@ -129,7 +130,58 @@ class PathPoint(NamedTuple):
         return self.point.state()
 
 
-class EquilibriumPath:
+class LoadPath:
+    """Steps along a path, from stop to stop, until it reaches the end of the loading."""
+
+    label, where = "statics", "load factor {:.6g}"
+    rejected, error = 0, NOT_ESTIMATED
+    failed = 0
+    """Attempts without a solution."""
+    singular: Sequence[tuple[float, float]] = ()
+    """Load factors between which the stiffness is singular, where it is not symmetric."""
+    stops: Array
+    max_steps: int
+
+    def __init__(self, system: System, equations: Equations) -> None:
+        self.system, self.equations, self.loads = system, equations, [equations.loading.start]
+
+    def go_on(self, stops: Array) -> AcceptedStep:
+        """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
+        raise NotImplementedError
+
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the path was followed, and why not further."""
+        raise NotImplementedError
+
+    def advance(self) -> AcceptedStep | None:
+        """The next equilibrium; None at the last load factor."""
+        end = self.equations.loading.end
+        if self.loads[-1] == end:
+            return None
+        if len(self.loads) > self.max_steps:
+            loads = np.array(self.loads)
+            raise ConvergenceError(
+                f"the path has not reached load factor {end:g} in {self.max_steps} steps: it is at {loads[-1]:.6g}, "
+                f"and was between {loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a load_end that is "
+                "nearer, or a callback that ends the run where you want it; the error has the path so far as its "
+                "solution",
+                end,
+            )
+        accepted = self.go_on(self.stops)
+        self.loads.append(accepted.state.t)
+        return accepted
+
+    def warnings(self) -> Sequence[str]:
+        """Where the path may branch under loads that follow, whose stability the stiffness does not tell."""
+        return [
+            f"statics: between load factors {first:g} and {last:g} the stiffness is singular: the path branches there, "
+            "and what was stable before is not beyond. A small load or imperfection towards the other branch leads "
+            "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
+            for first, last in self.singular
+        ]
+
+
+class EquilibriumPath(LoadPath):
     """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
 
     Steps are measured by the load factor alone, with ``arc_length`` by motion and load factor. All have the length
@@ -139,8 +191,9 @@ class EquilibriumPath:
     def __init__(
         self, equations: Equations, point: Point, newton: Newton, arc_length: bool, step: float | None
     ) -> None:
-        self.equations, self.newton, self.arc_length, self.step = equations, newton, arc_length, step
-        system, self.range = equations.system, equations.range
+        system = equations.system
+        super().__init__(system, equations)
+        self.newton, self.arc_length, self.step, self.range = newton, arc_length, step, equations.range
         weight = np.where(system.equation >= 0, system.weight**2, 0.0) / system.n
         self.distance = np.append(weight, np.zeros(system.m + 1))
         """Weights of the squares of a change that make its distance, and its length along the path."""
@@ -150,12 +203,9 @@ class EquilibriumPath:
         ahead[-1] = equations.loading.end - equations.loading.start
         self.here = self.first = self._place(point, equations.evaluate(point), ahead)
         self.length = self.shortest = FIRST if step is None else step
-        self.failed = 0
         self.singular: list[tuple[float, float]] = []
-        """Load factors between which the stiffness is singular, where it is not symmetric."""
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
-        """The error that says how far the path was followed, and why not further."""
         if isinstance(failure, LawError):
             return failure
         load, loading = self.here.point.load, self.equations.loading
@@ -208,7 +258,6 @@ class EquilibriumPath:
         return np.append(units, np.abs(stiffness).max(initial=0.0) * system.constraint_weight)
 
     def go_on(self, stops: Array) -> AcceptedStep:
-        """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
         # no node turns too far in it
         planned = length = min(self.length, AIMED / max(self._turn(self.here.tangent), AIMED / self.length))
         if not self.arc_length and (stop := self._stop(stops, self.here.tangent[-1] * length)) is not None:

@@ -16,18 +16,18 @@ import numpy as np
 from fem_mbs.arrays import Array, ArrayLike, IntArray, read_only
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, array, checked, number, shown
-from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, ModelError, progress_bar
+from fem_mbs.errors import LOG, ModelError, progress_bar
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import AcceptedStep, Callback
+from fem_mbs.run.interfaces import Callback
 from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import NOT_ESTIMATED, History, Instant, Outcome, Stats, constant, proportional, snapped
+from fem_mbs.solution.history import History, Instant, Outcome, Stats, constant, proportional, snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
 from fem_mbs.static.contacts import ContactPath
@@ -146,8 +146,8 @@ def statics(
         path.here.unstable,
     )
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
-    steps = PathSequence(system, path, loading, stops, max_steps)
-    solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
+    path.stops, path.max_steps = stops, max_steps
+    solution = cast(StaticSolution, run_to_end(path, recorder, watched, callback, show))
     _warn(solution)
     return solution
 
@@ -169,54 +169,6 @@ def _path(
         return ContactPath(system, loading, given, ramp, newton, step)
     equations = Equations(system, loading, None if given is None else Point.of(given))
     return EquilibriumPath(equations, start(equations, given, ramp, newton), newton, arc_length, step)
-
-
-class PathSequence:
-    """The steps along a path, from stop to stop, until it reaches its end."""
-
-    label, where = "statics", "load factor {:.6g}"
-    rejected, error = 0, NOT_ESTIMATED
-
-    def __init__(
-        self, system: System, path: EquilibriumPath | ContactPath, loading: Loading, stops: Array, max_steps: int
-    ) -> None:
-        self.system, self.path, self.end, self.stops, self.max_steps = system, path, loading.end, stops, max_steps
-        self.loads = [loading.start]
-
-    @property
-    def failed(self) -> int:
-        """Attempts without a solution."""
-        return self.path.failed
-
-    def advance(self) -> AcceptedStep | None:
-        """The next equilibrium; None at the last load factor."""
-        if self.loads[-1] == self.end:
-            return None
-        if len(self.loads) > self.max_steps:
-            loads = np.array(self.loads)
-            raise ConvergenceError(
-                f"the path has not reached load factor {self.end:g} in {self.max_steps} steps: it is at "
-                f"{loads[-1]:.6g}, and was between {loads.min():.6g} and {loads.max():.6g}. Give more max_steps, a "
-                "load_end that is nearer, or a callback that ends the run where you want it; the error has the path so "
-                "far as its solution",
-                self.end,
-            )
-        accepted = self.path.go_on(self.stops)
-        self.loads.append(accepted.state.t)
-        return accepted
-
-    def explain(self, failure: FemMbsError) -> FemMbsError:
-        """How far the path was followed, and why not further."""
-        return self.path.explain(failure)
-
-    def warnings(self) -> Sequence[str]:
-        """Where the path may branch under loads that follow, whose stability the stiffness does not tell."""
-        return [
-            f"statics: between load factors {first:g} and {last:g} the stiffness is singular: the path branches there, "
-            "and what was stable before is not beyond. A small load or imperfection towards the other branch leads "
-            "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
-            for first, last in self.path.singular
-        ]
 
 
 def _warn(solution: StaticSolution) -> None:
