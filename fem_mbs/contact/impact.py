@@ -19,10 +19,9 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
-from fem_mbs.contracts import State
+from fem_mbs.contracts import State, listed
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.initial.consistent_start import accelerations
-from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.state_point import place_of, without_accelerations
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
@@ -190,7 +189,7 @@ def _no_impulses(
     if not drives:
         return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts"
     return (
-        f"{text}is closed by the drives of {listed(drives, ', ')}, whatever acts: let these end where bodies touch, "
+        f"{text}is closed by the drives of {listed(drives)}, whatever acts: let these end where bodies touch, "
         "or use motors, which have a force"
     )
 

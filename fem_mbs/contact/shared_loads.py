@@ -14,9 +14,8 @@ from scipy.sparse import csr_array
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.impact import mobility_by_mass
 from fem_mbs.contact.many import diagonal, free_part
-from fem_mbs.contracts import State
+from fem_mbs.contracts import State, listed
 from fem_mbs.errors import LOG
-from fem_mbs.initial.redundant import listed
 from fem_mbs.system.system import System
 
 EVERY = 10
@@ -53,7 +52,7 @@ def leaning_contacts(contacts: Contacts, state: State) -> dict[object, list[str]
 
 def describe(leaning: dict[object, list[str]]) -> str:
     """Words for these contacts, and what to do."""
-    names = listed([f"{part} ({listed(own, ', ')})" for part, own in leaning.items()], "; ")
+    names = listed([f"{part} ({listed(own)})" for part, own in leaning.items()], "; ")
     return (
         f"friction leans on loads that are not unique, and so does the motion: {names}. They are shared as supports of "
         "equal compliance do; if these are not alike, let bodies stand on three points, or give their contacts a "

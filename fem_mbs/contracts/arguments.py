@@ -50,10 +50,10 @@ def article(name: str) -> str:
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def listed(items: Iterable[object], most: int = 8) -> str:
+def listed(items: Iterable[object], separator: str = ", ", *, most: int = 8) -> str:
     """The first items of many, in words."""
     texts = [str(item) for item in items]
-    return (", ".join(texts[:most]) or "none") + (f" and {len(texts) - most} more" if len(texts) > most else "")
+    return (separator.join(texts[:most]) or "none") + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 ALIKE = 0.62
@@ -73,7 +73,7 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     near = [own for own in (USUAL.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
     if near:
         return f"is it {' or '.join(map(repr, near))}?"
-    return f"{else_} {listed(known, 16)}" if else_ else ""
+    return f"{else_} {listed(known, most=16)}" if else_ else ""
 
 
 def real(value: object) -> Array | None:

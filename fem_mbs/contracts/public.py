@@ -353,7 +353,7 @@ def received(value: object, kinds: tuple[type, ...]) -> str:
     nodes = attributes_of(value).get("nodes")
     fit = [own for own in nodes if isinstance(own, kinds)] if isinstance(nodes, tuple) else []
     if fit:
-        return f"{shown(value)}; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, 3)}"
+        return f"{shown(value)}; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, most=3)}"
     if isinstance(value, type) and issubclass(value, kinds):
         return f"the class {value.__name__}; give an object of it, {value.__name__}(...)"
     own = next((name.lstrip("_") for name, own in attributes_of(value).items() if isinstance(own, kinds)), "")

@@ -20,10 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering
+from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
-from fem_mbs.initial.redundant import listed
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints

@@ -6,7 +6,7 @@ together; the multipliers of least norm are taken (``fem_mbs/linear/constrained.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Motion
+from fem_mbs.contracts import Constraint, Element, Motion, listed
 from fem_mbs.errors import LOG, ModelError, SingularSystemError
 from fem_mbs.initial.state_point import by_joint, worst_joint
 from fem_mbs.linear.constrained import Redundant
@@ -27,8 +27,6 @@ from fem_mbs.system.system import Evaluation, System, projection
 
 SMALL = 1e-6
 """Parts of a null vector below this size are rounding."""
-LISTED = 6
-"""Nodes or joints that a message lists by name."""
 CONTRADICTS = 1e-6
 """Share of the largest rate or acceleration that no motion can have; differences of drives make less."""
 REST = 1e-8
@@ -257,9 +255,3 @@ def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray
 
 def _by_owner(system: System, equations: Iterable[int]) -> str:
     return listed(by_joint(system, dict.fromkeys(equations, "")), "; ")
-
-
-def listed(names: Sequence[str], separator: str) -> str:
-    """The first names of a list, and how many more there are."""
-    more = [f"and {len(names) - LISTED} more"] if len(names) > LISTED else []
-    return separator.join([*names[:LISTED], *more])

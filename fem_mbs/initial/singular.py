@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion, Node, State, WiredBatch
+from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
     SMALL,
@@ -20,7 +20,6 @@ from fem_mbs.initial.redundant import (
     dependent_elements,
     describe_dependent,
     handle_redundant,
-    listed,
     more_joints,
     name_joints,
     say_redundant,
@@ -121,7 +120,7 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     ways = {row: _as_words(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
     names += [f"{system.nodes[row]} ({ways[row]})" for row in moving]
     more = "" if causes.complete else "and more, in which "
-    return causes.motions.shape[1] + len(causes.idle), more + listed(names, ", ")
+    return causes.motions.shape[1] + len(causes.idle), more + listed(names)
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
@@ -130,7 +129,7 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     loose = _unfixed(matrix, rows)
     if not len(loose):
         return ""
-    names = listed(_variables(system, system.free_rows[loose]), ", ")
+    names = listed(_variables(system, system.free_rows[loose]))
     return (
         f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, or "
         "for a loop of blocks whose gains make one"
@@ -151,7 +150,7 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     except SingularSystemError:
         names = _variables(system, system.free_rows[seen])
         return (
-            f"the accelerations {when} are not unique: what follows {listed(names, ', ')} takes all inertia away, as a "
+            f"the accelerations {when} are not unique: what follows {listed(names)} takes all inertia away, as a "
             "force that is minus a mass times its acceleration does; change a gain of the loop"
         )
     return ""
@@ -249,7 +248,7 @@ def _move_without_mass(system: System, causes: Causes, when: str) -> str:
     unused = any(system.nodes[row] not in used for row in moving)
     more = ". What a script makes becomes part of the model by model.add(...)" if unused else ""
     return (
-        f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
+        f"the accelerations {when} are not unique: {listed(names)} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
         f"model.fix(node, translation=..., rotation=...){more}"
     )
@@ -266,9 +265,9 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
         made = "" if node in used else f" ({node.unused})"
         names.append(f"{node}{made} can {_as_words(R[row], motion, 'move', 'turn', ' and ')}")
     count = causes.motions.shape[1] + len(causes.idle)
-    what = f"{listed(names, ', ')} without resistance"
+    what = f"{listed(names)} without resistance"
     if count < len(names):  # nodes that move together
-        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {listed(names, ', ')}"
+        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {listed(names)}"
     return (
         f"the equilibrium {when} is not unique: {what}. Hold a node with "
         "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
@@ -338,7 +337,7 @@ def _jammed(system: System, passed: list[str]) -> str:
     if not (jammed := [own for own in passed if own in reading]):
         return ""
     return (
-        f"{listed(jammed, ', ')}: reactions that friction makes press on it; where they press more than it takes to "
+        f"{listed(jammed)}: reactions that friction makes press on it; where they press more than it takes to "
         "make them it jams, and no motion goes on: it would stop at once, as by a blow. Where that is meant, go on "
         "from there with a joint that holds it; else look at coefficients and levers"
     )

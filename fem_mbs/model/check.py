@@ -77,7 +77,7 @@ class Finding(NamedTuple):
     refused: bool = False
 
     def __str__(self) -> str:
-        return f"{listed(self.of, SHOWN)}: {self.text}" if self.of else self.text
+        return f"{listed(self.of, most=SHOWN)}: {self.text}" if self.of else self.text
 
 
 @dataclass(repr=False)

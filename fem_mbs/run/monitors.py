@@ -21,10 +21,9 @@ import numpy as np
 from fem_mbs.alpha.local_error import looked_at, looks_within, unlike_parabola
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.passed import deep_between, motions_between
-from fem_mbs.contracts import Constraint, ElementBatch, State, continued
+from fem_mbs.contracts import Constraint, ElementBatch, State, continued, listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG
-from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import StepSequence
 from fem_mbs.solution.history import History

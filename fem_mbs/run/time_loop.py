@@ -19,10 +19,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.shared_loads import SharedLoads
-from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, moments, shown
+from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
-from fem_mbs.initial.redundant import listed
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.events import Events

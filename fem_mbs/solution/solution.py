@@ -20,6 +20,7 @@ from fem_mbs.contracts import (
     changed_since,
     checked,
     leaves,
+    listed,
     named_file,
     shown,
 )
@@ -27,7 +28,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files import paraview
 from fem_mbs.files.store.description import difference
 from fem_mbs.files.store.save import save
-from fem_mbs.initial.redundant import dependent_elements, listed, redundant_joints
+from fem_mbs.initial.redundant import dependent_elements, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
@@ -129,7 +130,7 @@ class Solution(Queries):
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
             + str(self.stats.error)
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
-            + (f", and so is what depends on them, {listed(leans, ', ')}" if leans else "")
+            + (f", and so is what depends on them, {listed(leans)}" if leans else "")
         )
 
     def __repr__(self) -> str:

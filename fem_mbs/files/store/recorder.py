@@ -296,7 +296,7 @@ def _resumed(
     system = file.system(model)
     if missing := [f"the function '{own.__name__}'" for own in file.functions.values()]:
         raise ModelError(
-            f"resume: '{path}' lacks {listed(missing, 5)}: functions of a script do not travel in files. Give the "
+            f"resume: '{path}' lacks {listed(missing, most=5)}: functions of a script do not travel in files. Give the "
             "model of the script: mbs.resume(path, model)"
         )
     method = _method(file, given)
