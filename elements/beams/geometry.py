@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import Node, direction, real, shown
+from fem_mbs.contracts import Node, direction, real, returned, shown
 from fem_mbs.elements.beams.curve_strain import lagrange
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -116,12 +116,18 @@ def _from_axis(directions: Array, axis: Array) -> Array:
     return across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
 
 
+def directions_at(places: Array, function: Callable[[Array], ArrayLike], what: str) -> Array:
+    """Unit vectors that a user's function gives at places ``(n, 3)``."""
+    names = [f"{what} at {place}" for place in places]
+    return np.array([direction(returned(at, function, own.copy()), at) for at, own in zip(names, places, strict=True)])
+
+
 def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:
     """Unit directions at the points of a chain ``(k + 1, 3)``; None if they are left to the beam."""
     if y_axis is None:
         return None
     if callable(y_axis):
-        return np.array([direction(_call(y_axis, place, label), f"{label}: y_axis at {place}") for place in x])
+        return directions_at(x, y_axis, f"{label}: y_axis")
     values = real(y_axis)
     if values is not None and values.ndim == 2:
         if values.shape != x.shape:
@@ -131,13 +137,6 @@ def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:
             )
         return np.array([direction(value, f"{label}: y_axis[{k}]") for k, value in enumerate(values)])
     return np.tile(direction(y_axis, f"{label}: y_axis"), (len(x), 1))
-
-
-def _call(function: Callable[[Array], ArrayLike], place: Array, label: str) -> ArrayLike:
-    try:
-        return function(place.copy())
-    except Exception as error:
-        raise ModelError(f"{label}: y_axis failed as a function of the position {place}: {error!r}") from error
 
 
 def _tangents(directions: Array, lengths: Array) -> Array:

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Positive, Public, array, checked, instance, kept, number, real, shaped, shown, symmetric
+from fem_mbs.contracts import (
+    Positive,
+    Public,
+    array,
+    checked,
+    instance,
+    kept,
+    number,
+    real,
+    returned,
+    shaped,
+    shown,
+    symmetric,
+)
 from fem_mbs.elements.shapes import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
@@ -340,12 +353,8 @@ def along(profile: object, label: str) -> Along:
 
 
 def _called(profile: Callable[[float], object], label: str, s: float) -> BeamSection:
-    try:
-        made = profile(s)
-    except Exception as error:
-        where = f"{label}, as a function of the arc length, failed at {s:.6g}"
-        raise ModelError(f"{where}: {error!r}") from error
-    return instance(made, BeamSection, f"{label} at the arc length {s:.6g}")
+    where = f"{label} at the arc length {s:.6g}"
+    return instance(returned(where, profile, s), BeamSection, where)
 
 
 def linear(start: BeamSection, end: BeamSection, label: str) -> Callable[[float], BeamSection]:

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import answer, shown
+from fem_mbs.contracts import answer, returned, shown
 from fem_mbs.elements.flexible.free_mesh import FreeMesh
-from fem_mbs.elements.flexible.interfaces import Attached, called
-from fem_mbs.errors import ModelError, progress_bar
+from fem_mbs.elements.flexible.interfaces import Attached
+from fem_mbs.errors import LawError, ModelError, progress_bar
 
 COLUMNS = 12
 """Right-hand sides that are solved together."""
@@ -59,7 +59,8 @@ class HeldMesh:
         self.K, self._ground, stiff = K, ground, K.diagonal()
         self._spring = np.where(stiff[ground] > 0.0, stiff[ground], stiff.max())
         E = csc_array((np.ones(len(ground)), ground, np.arange(len(ground) + 1)), (len(stiff), len(ground)))
-        self._solve = called("Reduction: solve", solve, csc_array(K + E @ diags_array(self._spring) @ E.T))
+        grounded = csc_array(K + E @ diags_array(self._spring) @ E.T)
+        self._solve = returned("Reduction: solve", solve, grounded, kind=LawError)
         if not callable(self._solve):
             raise ModelError(
                 f"Reduction: solve must return a function that solves for columns, received {shown(self._solve)}"

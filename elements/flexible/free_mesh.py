@@ -13,12 +13,12 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import array, real, shown, text
+from fem_mbs.contracts import array, real, returned, shown, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.inertia import symmetric
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, called, chosen
+from fem_mbs.elements.flexible.interfaces import AttachedInterface, chosen
 from fem_mbs.elements.flexible.matrices import SourceMesh
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import LawError, ModelError
 
 UNITS = {"SI": (1.0, 1.0), "mm-t-s": (1e-3, 1e3)}
 """Length and mass in m and kg."""
@@ -130,7 +130,7 @@ class FreeMesh:
     def geometric(self, function: Callable[[Array], Any], u: Array, T: Array) -> Array:
         """``T^T K_G T`` (L, K, K) of shapes ``T`` (N, K) for all ``u`` (N, L); ``function`` has the units as given."""
         own, shapes = u / (self.unit / self._lengths)[:, None], self._lengths[:, None] * T
-        answers = (called("Reduction: geometric", function, column) for column in own.T)
+        answers = (returned("Reduction: geometric", function, column, kind=LawError) for column in own.T)
         every = [self._symmetric(answer, "what geometric returns") for answer in answers]
         return self._mass * np.array([shapes.T @ (K_G @ shapes) for K_G in every])
 

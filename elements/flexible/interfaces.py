@@ -7,17 +7,17 @@ free to deform. These are known as RBE2 and RBE3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
+from fem_mbs.contracts import Public, Vector3, checked, choice, real, returned, shaped, shown, so3, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.matrices import SourceMesh, with_middles
-from fem_mbs.errors import FemMbsError, LawError, ModelError
+from fem_mbs.errors import LawError, ModelError
 
 FLAT = 1e-8
 """Smallest moment of inertia of an averaged set, against the largest, whose nodes are on one line."""
@@ -147,16 +147,6 @@ class AttachedInterface(NamedTuple):
     weights: Array
 
 
-def called(label: str, function: Callable[[Any], Any], given: Any) -> Any:
-    """What a user's function returns; a :class:`LawError` where it fails."""
-    try:
-        return function(given)
-    except FemMbsError:
-        raise
-    except Exception as error:
-        raise LawError(f"{label} failed: {error!r}") from error
-
-
 def chosen(selection: Any, mesh: SourceMesh, label: str, *, as_listed: bool = False) -> IntArray:
     """Nodes of a selection, each once, in the order of a list; or a :class:`ModelError`.
 
@@ -170,7 +160,7 @@ def chosen(selection: Any, mesh: SourceMesh, label: str, *, as_listed: bool = Fa
             raise ModelError(f"{label}: the mesh has no set {selection!r}; it has {known}")
         return np.unique(sets[selection])
     if callable(selection):
-        inside = np.asarray(called(f"{label}: the function", selection, points))
+        inside = np.asarray(returned(f"{label}: the function", selection, points, kind=LawError))
         if inside.shape != (len(points),) or inside.dtype != np.bool_:
             raise ModelError(f"{label}: the function must return {len(points)} truth values, received {shown(inside)}")
         return np.flatnonzero(inside)

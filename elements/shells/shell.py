@@ -25,12 +25,14 @@ from fem_mbs.contracts import (
     choice,
     number,
     poses,
+    returned,
     shown,
     truth,
+    vector,
     whole_number,
 )
-from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
+from fem_mbs.elements.beams.geometry import directions_at
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, quads_of, section_frames, shared_normals
 from fem_mbs.elements.shells.looks import ShellPicture, ShellResults, doubts
@@ -352,9 +354,7 @@ class Shell(Element):
         if normals is None:
             return shared_normals(x, self.cells, fold)
         if callable(normals):
-            given = np.array(
-                [unit_vector(_answer(normals, place, label), f"{label}: normals at {place}") for place in x]
-            )
+            given = directions_at(x, normals, f"{label}: normals")
         else:
             given = np.asarray(normals)
         if given.shape != x.shape:
@@ -438,18 +438,9 @@ def _add_grid(
         return model.add(shell, name=name)
 
 
-def _answer(normals: Callable[[Array], Any], place: Array, label: str) -> Any:
-    try:
-        return normals(place.copy())
-    except Exception as error:
-        raise ModelError(f"{label}: normals failed as a function of the position {place}: {error!r}") from error
-
-
 def _called(place: Callable[..., Any], u: float, v: float) -> Array:
-    try:
-        return np.asarray(place(u, v), dtype=float).reshape(3)
-    except Exception as error:
-        raise ModelError(f"Shell.surface: place failed at ({u:g}, {v:g}), or gave no point (3,): {error!r}") from error
+    at = f"Shell.surface: place({u:g}, {v:g})"
+    return vector(returned(at, place, u, v), at)
 
 
 SMALL = 1e-5

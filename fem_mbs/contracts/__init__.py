@@ -117,6 +117,7 @@ from fem_mbs.contracts.functions import answer as answer
 from fem_mbs.contracts.functions import derivatives as derivatives
 from fem_mbs.contracts.functions import evaluate as evaluate
 from fem_mbs.contracts.functions import next_jump as next_jump
+from fem_mbs.contracts.functions import returned as returned
 from fem_mbs.contracts.method import FrozenModel as FrozenModel
 from fem_mbs.contracts.method import Limit as Limit
 from fem_mbs.contracts.method import Method as Method

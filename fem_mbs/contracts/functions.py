@@ -22,7 +22,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import LARGEST, real, shown
-from fem_mbs.errors import LawError
+from fem_mbs.errors import FemMbsError, LawError, ModelError
 
 
 @runtime_checkable
@@ -230,6 +230,16 @@ def derivatives(
         end = min(end, nextafter(next_jump(law, t), 0.0))
         return differences(lambda s: evaluate(law, s, owner, size), t, begin, end)
     return evaluate(first, t, owner, size), evaluate(second, t, owner, size)
+
+
+def returned(what: str, function: Callable[..., Any], *given: Any, kind: type[FemMbsError] = ModelError) -> Any:
+    """What a user's function returns; an error of a kind that says ``what`` failed."""
+    try:
+        return function(*given)
+    except FemMbsError:
+        raise
+    except Exception as error:
+        raise kind(f"{what} failed: {error!r}") from error
 
 
 def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None, rows: int | None = None) -> Array:

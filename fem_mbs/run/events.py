@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.contracts import Element, Event, EventLike, State, UnilateralBatch, real, shown
+from fem_mbs.contracts import Element, Event, EventLike, State, UnilateralBatch, real, returned, shown
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.interfaces import Between
@@ -38,10 +38,7 @@ class Watched(NamedTuple):
 
     def value(self, state: State, last: State, before: float | None) -> float:
         """The value at a state, if it is a number."""
-        try:
-            value = self.measure(state, last, before)
-        except Exception as error:
-            raise FemMbsError(f"{self.label} failed at t = {state.t:.6g} s: {error!r}") from error
+        value = returned(f"{self.label} at t = {state.t:.6g} s", self.measure, state, last, before, kind=FemMbsError)
         result = real(value)
         if result is None or result.shape != () or not np.isfinite(result):
             raise ModelError(f"{self.label} must return a number that changes its sign, received {shown(value)}")

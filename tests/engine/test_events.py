@@ -242,7 +242,7 @@ def test_an_event_that_fails_is_named_and_keeps_the_steps() -> None:
     def height(state: mbs.State) -> float:
         return 1.0 if state.t < 0.45 else dict[str, float]()["z"]
 
-    with pytest.raises(mbs.FemMbsError, match="event 'height' failed at t = 0.5 s: KeyError") as failure:
+    with pytest.raises(mbs.FemMbsError, match="event 'height' at t = 0.5 s failed: KeyError") as failure:
         mbs.simulate(ball(), 1.0, 0.1, events=height)
     solution = failure.value.solution
     assert solution is not None and solution.status is mbs.Outcome.FAILED

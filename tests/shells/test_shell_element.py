@@ -214,9 +214,7 @@ def test_bad_elements_are_refused_by_name() -> None:
             Shell(order, SHEET)
     with pytest.raises(ModelError, match=r"normal at element 1 is 180 degrees"):
         Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, -1))
-    with pytest.raises(
-        ModelError, match=r"normals failed as a function of the position \[0. 0. 0.\]: ZeroDivisionError"
-    ):
+    with pytest.raises(ModelError, match=r"normals at \[0. 0. 0.\] failed: ZeroDivisionError"):
         Shell([a, b, c, d], SHEET, normals=lambda x: 1 / 0)
     with pytest.raises(ModelError, match=r"normals at \[0. 0. 0.\] must"):
         Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, 0))
@@ -230,7 +228,7 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell([a, b, c, d], SHEET).node(0, 0)
     with pytest.raises(ModelError, match="must span a plane"):
         Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (2, 0, 0), SHEET)
-    with pytest.raises(ModelError, match=r"place failed at \(0, 0\)"):
+    with pytest.raises(ModelError, match=r"place\(0, 0\)"):
         Shell.surface(model, lambda u, v: (u, v), SHEET, (2, 2))
 
 
