@@ -9,7 +9,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import (
-    LARGEST,
     SMALLEST,
     Direction,
     Faces,
@@ -17,8 +16,8 @@ from fem_mbs.contracts import (
     RotationLike,
     Shape,
     Vector3,
+    array,
     checked,
-    real,
     shown,
     vector,
 )
@@ -212,11 +211,7 @@ class Surface(Shape):
         center: Vector3 | None = None,
         rotation: RotationLike | None = None,
     ) -> None:
-        points = real(mesh.points)
-        if points is None or points.ndim != 2 or points.shape[1] != 3 or not (np.abs(points) <= LARGEST).all():
-            raise ModelError(
-                f"Surface: mesh must have points of three finite coordinates, received {shown(mesh.points)}"
-            )
+        points = array(mesh.points, "Surface: points of the mesh", (None, 3), what="points of three finite coordinates")
         blocks = {kind: _of_kind(mesh, kind) for kind in CORNERS}
         cells = [(kind, block) for kind, block in blocks.items() if len(block)]
         if not cells:

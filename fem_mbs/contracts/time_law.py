@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import ArrayLike
-from fem_mbs.contracts.arguments import LARGEST, divisor, real, shown
+from fem_mbs.contracts.arguments import array, divisor, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
@@ -110,11 +110,9 @@ def _still(law: TimeLaw) -> Any:
     return 0.0 if law.size is None else np.zeros(law.size)
 
 
-def _number_or_vector(value: object, label: object) -> Any:
+def _number_or_vector(value: Any, label: object) -> Any:
     """One finite number as a float, or three as an array."""
-    result = real(value)
-    if result is None or result.shape not in ((), (3,)) or not (np.abs(result) <= LARGEST).all():
-        raise ModelError(f"{label} must be a finite number or three, received {shown(value)}")
+    result = array(value, label, (), (3,), what="a finite number or three")
     return float(result) if result.shape == () else result
 
 

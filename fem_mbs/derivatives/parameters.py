@@ -17,13 +17,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Node, Numbering, number, real, shown
+from fem_mbs.contracts import Node, Numbering, array, number, shown
 from fem_mbs.contracts.public import KEPT_UP, ConstructorArguments
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.interfaces import names_of
 from fem_mbs.system.system import System
 
+NUMBERS = "a finite number, or an array of such"
 STEP = 1e-5
 """Differences are taken over this share of a parameter: forces are right to 1e-10, those of stiff beams, too."""
 TINY = 1e-12
@@ -112,7 +113,9 @@ class ParameterSet:
         self.build, self.label = build, label
         if not values:
             raise ModelError(f"{label}: parameters must name at least one argument of the function that builds")
-        self.values = {name: _numbers(value, f"{label}: parameters[{name!r}]") for name, value in values.items()}
+        self.values = {
+            name: array(value, f"{label}: parameters[{name!r}]", what=NUMBERS) for name, value in values.items()
+        }
         self._refuse_unknown(self.values, "parameters")
         self._refuse_unknown(scale or {}, "scale")
         self.scale = {
@@ -207,13 +210,6 @@ class ParameterSet:
             # an entry that is zero, but for rounding, is as large as the others may be
             steps += (STEP * np.where(sizes <= TINY * largest, largest, sizes)).ravel().tolist()
         return steps
-
-
-def _numbers(value: Any, label: str) -> Array:
-    result = real(value)
-    if result is None or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be a finite number, or an array of such, received {shown(value)}")
-    return result
 
 
 def _same(system: System, other: System) -> bool:

@@ -13,16 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, read_only
-from fem_mbs.contracts import (
-    Path,
-    PositiveInt,
-    Public,
-    State,
-    StepErrorEstimate,
-    UnilateralBatch,
-    checked,
-    named_file,
-)
+from fem_mbs.contracts import Path, PositiveInt, Public, State, StepErrorEstimate, UnilateralBatch, checked, named_file
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.run.interfaces import AcceptedStep, Between, Selection, StepSequence
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy, Outcome, Stats

@@ -102,7 +102,7 @@ def _response(linear: LinearModel, forces: Array, w: float) -> Array:
     system = linear.system
     rows, force = independent(system), np.zeros(system.N, complex)
     system.nodes_of(force)[:, :3] = np.matvec(linear.state.R.mT, forces)
-    force = force[system.free_rows]
+    force = system.at_free(force)
     A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
     B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])
     whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
@@ -121,8 +121,8 @@ def _at_shafts(linear: LinearModel, d: Array, w: float) -> list[Array]:
     Forces in space: those at rest, in body components, turn with their nodes. Elements without nodes, such as blocks of
     a controller, have none.
     """
-    system, whole = linear.system, np.zeros(linear.system.N, complex)
-    whole[system.free_rows] = d
+    system = linear.system
+    whole = system.spread(d.real) + 1j * system.spread(d.imag)
     motion = system.motion(from_user(system, linear.state, "unbalance_response"))
     seen, result = TurnedModel(system, motion, np.zeros((system.n, 3))).at(0.0), []
     every = zip(system.batches, seen.of_cells, seen.forces, system.components, strict=False)
