@@ -2,8 +2,8 @@
 
 An element is a pair ``(R, x)``; an increment ``d = (U, w)`` has six numbers, translation first. All operators are
 written with the 6x6 matrix of the Lie bracket, ``bracket(d) = [[W, U~], [0, W]]`` (Sonneville, Cardona, Bruels 2014,
-Appendix A). Because it satisfies ``z (z^2 + phi^2)^2 = 0``, any function of it is a polynomial of degree four, and the
-coefficients follow from those of SO(3). Closed forms by blocks: Arnold, Cardona, Bruels (2015), eqs. 11b, 34, 35.
+Appendix A), which is that of SO(3) over the dual numbers, ``W + eps U~``: so are they (docs/theory.md). Closed forms by
+blocks: Arnold, Cardona, Bruels (2015), eqs. 11b, 34, 35.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.so3 import BRACKET_INVERSE, TANGENT
+from fem_mbs.lie.so3 import INVERSE_TANGENT, TANGENT
 
 IDENTITY = np.eye(6)
+_SWAPPED = np.array([3, 4, 5, 0, 1, 2])
+EPSILON = np.eye(6, k=3)
+"""The dual unit: it takes the last three of six numbers to the first."""
 _BRACKET = np.zeros((6, 6, 6))
 _BRACKET[:3, :3, 3:] = so3._SKEW
 _BRACKET[3:, :3, :3] = _BRACKET[3:, 3:, 3:] = so3._SKEW
@@ -80,18 +83,19 @@ def tangent_operator(d: Array) -> Array:
 
 
 class InverseTangent(NamedTuple):
-    """``T^-1(d) = I + A/2 + a A^2 + b A^4`` with ``A = bracket(d)``, and what it shares with its derivatives.
+    """``T^-1(d) = I + A/2 + e A^2`` with ``A = bracket(d)``, and what it shares with its derivatives.
 
-    ``a = e - e1 phi^2/2`` and ``b = -e1/2`` match value and slope at the double eigenvalue ``i phi``.
+    Over the dual numbers ``e`` is that of ``phi^2 + 2 eps w.U``, which is ``e + eps e1 w.U``.
     """
 
     d: Array
     A: Array
     phi_squared: Array
-    a: Array
-    b: Array
-    slope: Array
-    """``b'/phi``, of shape ``(..., 1, 1)`` like ``a`` and ``b``."""
+    e: Array
+    """``e + eps e1 w.U``, shape ``(..., 6, 6)``."""
+    e1: Array
+    """Of shape ``(..., 1, 1)``, like ``e2``."""
+    e2: Array
     value: Array
     """``T^-1(d)``, shape ``(..., 6, 6)``."""
 
@@ -99,44 +103,43 @@ class InverseTangent(NamedTuple):
     def of(cls, d: Array) -> InverseTangent:
         """The operator at ``d`` (..., 6)."""
         A, phi_squared = bracket(d), np.vecdot(d[..., 3:], d[..., 3:])
-        _, a, b, slope = BRACKET_INVERSE(phi_squared)
-        A2 = A @ A
-        return cls(d, A, phi_squared, a, b, slope, IDENTITY + 0.5 * A + A2 @ (a * IDENTITY + b * A2))
+        e, e1, e2 = INVERSE_TANGENT(phi_squared)
+        e = e * IDENTITY + e1 * np.vecdot(d[..., :3], d[..., 3:])[..., None, None] * EPSILON
+        return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
         phi_squared = np.vecdot(w, w)
-        e, a, b, slope = BRACKET_INVERSE(phi_squared)
+        e, e1, e2 = INVERSE_TANGENT(phi_squared)
         W = so3.skew(w)
         y = np.vecmat(x, W)
         d = np.concatenate([x + 0.5 * y + e[..., 0] * np.vecmat(y, W), w], axis=-1)
         A = bracket(d)
-        A2 = A @ A
-        return cls(d, A, phi_squared, a, b, slope, IDENTITY + 0.5 * A + A2 @ (a * IDENTITY + b * A2))
+        e = e * IDENTITY + e1 * np.vecdot(w, x)[..., None, None] * EPSILON
+        return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
 
     def derivative(self, u: Array, transposed: bool = False) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``.
 
-        ``transposed``: of ``T^-T(d) u``, the geometric stiffness of a wrench. By the product rule on ``u/2 + a A^2 u +
-        b A^4 u``, or with ``A^T`` in place of ``A``.
+        ``transposed``: of ``T^-T(d) u``, the geometric stiffness of a wrench. By the product rule on ``u/2 + e A^2 u``,
+        or with ``A^T`` in place of ``A``.
         """
-        A, a, b = self.A.mT if transposed else self.A, self.a[..., 0], self.b[..., 0]
+        A, e, source, target = self.A, self.e, slice(3, 6), slice(3)
+        if transposed:
+            A, e, source, target = A.mT, e.mT, target, source
+        w, e1 = self.d[..., 3:], self.e1[..., 0]
         u1 = np.matvec(A, u)
-        u2 = np.matvec(A, u1)
-        u3 = np.matvec(A, u2)
-        u4 = np.matvec(A, u3)
-        powers = np.array([u, u1, u2, u3])
-        terms = b * powers
-        terms[2:] += a * powers[:2]
-        terms[3] += 0.5 * u
-        # the derivatives of A v against d, of four vectors v
-        first, second, third, fourth = dual(terms) if transposed else -bracket(terms)
-        result: Array = fourth + A @ (third + A @ (second + A @ first))
-        along = self.slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
-        rotation = result[..., 3:]
-        rotation += along[..., :, None] * self.d[..., None, 3:]
+        u2, both = np.matvec(A, u1), np.array([u, u1])
+        # the derivatives of A v against d, of two vectors v
+        of_u, of_u1 = dual(both) if transposed else -bracket(both)
+        result: Array = 0.5 * of_u + e @ (of_u1 + A @ of_u)
+        rotation, part = result[..., 3:], result[..., target, :]
+        rotation += (e1 * u2)[..., None] * w[..., None, :]
+        steeper = e1 * self.d.take(_SWAPPED, -1)
+        steeper[..., 3:] += self.e2[..., 0] * np.vecdot(w, self.d[..., :3])[..., None] * w
+        part += u2[..., source, None] * steeper[..., None, :]
         return result
 
 

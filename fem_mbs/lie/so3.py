@@ -194,11 +194,6 @@ def _closed_inverse_tangent(phi: Array) -> Array:
     return np.stack([e, e1, e2])
 
 
-def _closed_bracket(phi: Array) -> Array:
-    e, e1, e2 = _closed_inverse_tangent(phi)
-    return np.stack([e, e - 0.5 * phi**2 * e1, -0.5 * e1, -0.5 * e2])
-
-
 def _closed_rotation(phi: Array) -> Array:
     """By ``c_{k+2} = (1/k! - c_k)/phi^2`` from sine and cosine."""
     c = [np.cos(phi), np.sin(phi) / phi]
@@ -234,15 +229,6 @@ TANGENT = _family(_closed_tangent, _B, _C, _derivative(_B), _derivative(_C))
 
 INVERSE_TANGENT = _family(_closed_inverse_tangent, _E, _E1, _E2)
 """``e = (1 - (phi/2) cot(phi/2))/phi^2``, ``e1 = e'/phi``, ``e2 = e1'/phi``."""
-
-BRACKET_INVERSE = _family(
-    _closed_bracket,
-    _E,
-    [e - e1 / 2 for e, e1 in zip(_E, [Fraction(0), *_E1], strict=False)],
-    [-e1 / 2 for e1 in _E1],
-    [-e2 / 2 for e2 in _E2],
-)
-"""What SE(3) makes of them: ``e``, ``e - e1 phi^2/2``, ``-e1/2``, ``-e2/2``."""
 
 _ROTATION = [_alternating(k) for k in (1, 2, 3)]
 _ROTATION_1 = [_derivative(s) for s in _ROTATION]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from fem_mbs.lie.so3 import BRACKET_INVERSE, INVERSE_TANGENT, MIDPOINT, ROTATION, SWITCH, TANGENT, Family
+from fem_mbs.lie.so3 import INVERSE_TANGENT, MIDPOINT, ROTATION, SWITCH, TANGENT, Family
 
 FUNCTIONS = {
     "a": lambda phi: mp.sin(phi) / phi,
@@ -65,10 +65,3 @@ def test_batch_across_the_switch_equals_one_by_one(family: Family, members: Memb
     assert together.shape == (len(members), *squared.shape, 1, 1)
     for index in np.ndindex(squared.shape):
         np.testing.assert_allclose(together[(slice(None), *index)], family(squared[index]), rtol=1e-15)
-
-
-@pytest.mark.parametrize(("angles", "rtol"), [(SERIES_ANGLES, 1e-15), (CLOSED_ANGLES, 2e-13)])
-def test_what_se3_makes_of_the_inverse_tangent(angles: list[float], rtol: float) -> None:
-    for z, values in zip(np.square(angles), BRACKET_INVERSE(np.square(angles))[..., 0, 0].T, strict=True):
-        e, e1, e2 = (reference(order, "e", z) for order in range(3))
-        np.testing.assert_allclose(values, [e, e - 0.5 * z * e1, -0.5 * e1, -0.5 * e2], rtol)
