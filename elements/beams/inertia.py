@@ -120,7 +120,7 @@ class Inertia:
         n, p = self.nodes.shape
         # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
         world = np.swapaxes(context.R @ d_acceleration, 1, 2)[:, None]
-        weighted = (self.masses[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
+        weighted = np.multiply(self.masses[:, :, None, :, None], world, order="C").reshape(n, p, 3, 6 * p)
         result = np.zeros((n, p, 6, 6 * p))
         np.matmul(context.R.mT, weighted, out=result[:, :, :3])
         # what the rotation of each node does to itself
@@ -202,7 +202,8 @@ class BeamElements(ElementBatch):
         raise NotImplementedError(f"{type(self).__name__} must define _stored(motion)")
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        total = self._elastic(context)
+        total += self._inertia.tangent(context.inertia, dV, dA)
         return total if self.damping_matrix is None else total + dV.after(self._viscous(context), self.nodes)
 
     def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array:

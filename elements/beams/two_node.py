@@ -158,7 +158,8 @@ class BeamBatch(BeamElements):
         return force, BeamContext(operator, Q, measure, stress, wrench, V, inertia_context)
 
     def tangent(self, context: BeamContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        total = self._elastic(context)
+        total += self._inertia.tangent(context.inertia, dV, dA)
         if self.damping_matrix is not None:
             total += self._viscous(context, dV.nodes[self.nodes])
         return total
@@ -182,9 +183,10 @@ class BeamBatch(BeamElements):
         d_operator = operator.derivative(wrench, transposed=True)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
         first = se3.dual(wrench) - d_operator
-        first = first if self._to_first is None else self._to_first.mT @ first
-        second = d_operator if self._to_second is None else self._to_second.mT @ d_operator
-        return (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
+        total = Q.mT @ material
+        total[:, :6] += first if self._to_first is None else self._to_first.mT @ first
+        total[:, 6:] += d_operator if self._to_second is None else self._to_second.mT @ d_operator
+        return total @ Q
 
     def _viscous(self, context: BeamContext, dV: Array | None = None) -> Array:
         """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6), the identity by default."""
