@@ -329,10 +329,10 @@ def beams_from_mesh(
             places, own_axis = _subdivided(ends, chosen[key], y_axes.get(key), elements, order)
             make = partial(Beam, section=chosen[key], y_axis=own_axis, interpolation=interpolation, order=order)
             beam = _add_along(model, f"{name} beam {k}", ends, places, free, make)
-            members.append(Member(key, points, beam))
+            members.append((key, points, beam))
         for k, (which, (a, b)) in enumerate(zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)):
             bar = model.add(Truss(nodes[a], nodes[b], bars[keys[which]]), f"{name} truss {k}")
-            members.append(Member(keys[which], [a, b], bar))
+            members.append((keys[which], [a, b], bar))
     return _structure(mesh, found, lines, members, nodes)
 
 
@@ -350,12 +350,8 @@ def _lines_of_sets(
     return found.only(kept), group[kept]
 
 
-class Member(NamedTuple):
-    """A member of a mesh: its set, and the points along it."""
-
-    key: Hashable
-    points: list[int]
-    part: Beam | Truss
+Member: TypeAlias = tuple[Hashable, list[int], Beam | Truss]
+"""A member of a mesh: its set, the points along it, and what it became."""
 
 
 def _structure(mesh: Any, found: LineMesh, lines: LineMesh, members: list[Member], nodes: dict[int, Node]) -> BeamMesh:

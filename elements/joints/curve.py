@@ -86,7 +86,6 @@ class Splines:
     """Splines of ``n`` joints as arrays."""
 
     def __init__(self, splines: Sequence[Spline]) -> None:
-        self.splines = splines
         self.lengths = np.array([spline.length for spline in splines])
         self.closed = np.array([spline.closed for spline in splines])
         counts = np.array([len(spline.knots) - 1 for spline in splines])

@@ -29,15 +29,8 @@ GROWTH = 2.0
 """Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
 
 
-class StartingValues(NamedTuple):
-    """Algorithmic accelerations ``a_0`` (N,), and what the velocities are perturbed by, ``(N,)``."""
-
-    a: Array
-    velocity_perturbation: Array
-
-
-def perturbed(scheme: Scheme, state: State, h: float) -> StartingValues:
-    """``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, a velocity perturbed by ``O(h^2)``.
+def perturbed(scheme: Scheme, state: State, h: float) -> tuple[Array, Array]:
+    """``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, by what ``O(h^2)`` velocities are perturbed, ``(N,)`` each.
 
     The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration, on the
     group ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one
@@ -47,9 +40,9 @@ def perturbed(scheme: Scheme, state: State, h: float) -> StartingValues:
     slope = _slope(system, state, SHARE * h)
     a = shifted(scheme, state, h, slope)
     if scheme.kind.closes_velocities or not system.m:
-        return StartingValues(a, np.zeros(system.N))
+        return a, np.zeros(system.N)
     error = h**3 * defect(scheme, state, slope, np.zeros(system.k))
-    return StartingValues(a, constraint_correction(system, state, error) / h)
+    return a, constraint_correction(system, state, error) / h
 
 
 def shifted(scheme: Scheme, state: State, h: float, slope: Array) -> Array:

@@ -37,40 +37,50 @@ SHARE, NEAR = 0.04, 0.4
 """Symbols against the diagonal of the model, and against the usual distance to the next one."""
 
 
-class NodePicture:
-    """All nodes, the ground if something holds on to it; nodes with a mass of their own are bodies."""
+class AttachedPicture:
+    """Points that move with nodes at ``offset`` (n, 3) in the node frames, with ``axes`` (n, 3, 3) there if any."""
 
-    def __init__(self, system: System) -> None:
-        held = (batch.nodes.ravel() for batch in system.all_batches)
-        self.rows = rows = np.unique(np.concatenate([np.arange(1, system.n), *held]))
-        kind = np.full(system.n, Kind.NODE)
-        for element in system.elements:
-            if element.center_of_mass is not None:
-                kind[system.number(element.nodes[0])] = Kind.BODY
-        self.cells = [_vertices({"part": kind[rows], "node_id": rows})]
+    def __init__(self, rows: IntArray, offset: Array, cells: list[Cells], axes: Array | None = None) -> None:
+        self.rows, self.offset, self.cells, self.axes = rows, offset, cells, axes
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Nodes, their axes and velocities."""
-        R = motion.R[self.rows]
-        return _attached(motion, self.rows, np.zeros((len(R), 3))) | _axes_of(R)
+        """Points, their axes and velocities."""
+        R, V = motion.R[self.rows], motion.V[self.rows]
+        fields = {
+            "points": motion.x[self.rows] + np.matvec(R, self.offset),
+            "velocity": np.matvec(R, V[:, :3] + np.cross(V[:, 3:], self.offset)),
+            "angular_velocity": np.matvec(R, V[:, 3:]),
+        }
+        return fields if self.axes is None else fields | {f"e{i + 1}": (R @ self.axes)[:, :, i] for i in range(3)}
 
 
-class JointPicture:
+def nodes_of(system: System) -> AttachedPicture:
+    """All nodes, the ground if something holds on to it; nodes with a mass of their own are bodies."""
+    rows = np.unique(np.concatenate([np.arange(1, system.n), *(batch.nodes.ravel() for batch in system.all_batches)]))
+    kind = np.full(system.n, Kind.NODE)
+    for element in system.elements:
+        if element.center_of_mass is not None:
+            kind[system.number(element.nodes[0])] = Kind.BODY
+    return AttachedPicture(
+        rows, np.zeros((len(rows), 3)), [_vertices({"part": kind[rows], "node_id": rows})], np.eye(3)
+    )
+
+
+class JointPicture(AttachedPicture):
     """The joints of one batch at their points on node b, numbered from ``first``."""
 
     def __init__(self, system: System, batch: ConstraintBatch, first: int) -> None:
         start, stop = (system.constraint_rows(batch.owners[end]).rows for end in (0, -1))
-        self.batch, self.rows, self.b = batch, slice(start.start, stop.stop), batch.nodes[:, -1]
-        self.offset = np.array([joint.offset for joint in batch.owners])
-        self.axes = np.array([joint.axes[-1] for joint in batch.owners])
-        n = len(self.b)
-        self.cells = [_vertices({"part": np.full(n, Kind.JOINT), "joint_id": first + np.arange(n)})]
+        self.batch, self.equations, n = batch, slice(start.start, stop.stop), len(batch.nodes)
+        offset = np.array([joint.offset for joint in batch.owners])
+        axes = np.array([joint.axes[-1] for joint in batch.owners])
+        cells = [_vertices({"part": np.full(n, Kind.JOINT), "joint_id": first + np.arange(n)})]
+        super().__init__(batch.nodes[:, -1], offset, cells, axes)
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Joints, their axes on node b, velocities and reactions."""
-        force, moment = reactions(self.batch, motion, multipliers[self.rows])
-        fields = _attached(motion, self.b, self.offset) | _axes_of(motion.R[self.b] @ self.axes)
-        return fields | {"reaction_force": force, "reaction_moment": moment}
+        """With reactions."""
+        force, moment = reactions(self.batch, motion, multipliers[self.equations])
+        return super().draw(motion, multipliers) | {"reaction_force": force, "reaction_moment": moment}
 
 
 class ContactPicture:
@@ -99,21 +109,6 @@ def acting_contacts(batch: Any, motion: Motion) -> tuple[Array, Array]:
     return points.reshape(-1, 3), batch.forces_on_b(motion).reshape(-1, 3)
 
 
-def _attached(motion: Motion, rows: IntArray, offset: Array) -> dict[str, Array]:
-    """Points that move with nodes at ``offset`` (n, 3) in the node frame."""
-    R, V = motion.R[rows], motion.V[rows]
-    return {
-        "points": motion.x[rows] + np.matvec(R, offset),
-        "velocity": np.matvec(R, V[:, :3] + np.cross(V[:, 3:], offset)),
-        "angular_velocity": np.matvec(R, V[:, 3:]),
-    }
-
-
-def _axes_of(axes: Array) -> dict[str, Array]:
-    """Axes ``(n, 3, 3)``, world frame, as fields."""
-    return {f"e{i + 1}": axes[:, :, i] for i in range(3)}
-
-
 def _vertices(numbers: dict[str, IntArray]) -> Cells:
     return Cells("vertex", np.arange(len(numbers["part"]))[:, None], numbers)
 
@@ -138,48 +133,36 @@ def _faces(placed: Placed, sides: int) -> Faces:
     return surface
 
 
-class ShapePicture:
+def shapes_of(system: System, items: Sequence[tuple[Placed, int]], kind: Kind, numbered: str) -> AttachedPicture:
     """Shapes of one kind with their numbers, which are called ``numbered``."""
-
-    def __init__(self, system: System, items: Sequence[tuple[Placed, int]], kind: Kind, numbered: str) -> None:
-        sides = next((sides for most, sides in FINENESS if len(items) <= most), COARSEST)
-        faces = [_faces(placed, sides) for placed, _ in items]
-        sizes = [len(surface.points) for surface in faces]
-        self._points = np.concatenate([surface.points for surface in faces])
-        self._rows = np.repeat([int(system.number(placed.node)) for placed, _ in items], sizes)
-        blocks: dict[tuple[str, int], list[tuple[IntArray, int]]] = {}
-        for surface, (_, number), first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
-            for cell, points in surface.cells:
-                blocks.setdefault((cell, points.shape[1]), []).append((points + first, number))
-        self.cells = []
-        for (cell, _), parts in blocks.items():
-            numbers = np.repeat([number for _, number in parts], [len(points) for points, _ in parts])
-            points = np.concatenate([points for points, _ in parts])
-            self.cells.append(Cells(cell, points, {"part": np.full(len(numbers), kind), numbered: numbers}))
-
-    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Points and their velocities."""
-        return _attached(motion, self._rows, self._points)
+    sides = next((sides for most, sides in FINENESS if len(items) <= most), COARSEST)
+    faces = [_faces(placed, sides) for placed, _ in items]
+    sizes = [len(surface.points) for surface in faces]
+    rows = np.repeat([int(system.number(placed.node)) for placed, _ in items], sizes)
+    blocks: dict[tuple[str, int], list[tuple[IntArray, int]]] = {}
+    for surface, (_, number), first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
+        for cell, points in surface.cells:
+            blocks.setdefault((cell, points.shape[1]), []).append((points + first, number))
+    cells = []
+    for (cell, _), parts in blocks.items():
+        numbers = np.repeat([number for _, number in parts], [len(points) for points, _ in parts])
+        points = np.concatenate([points for points, _ in parts])
+        cells.append(Cells(cell, points, {"part": np.full(len(numbers), kind), numbered: numbers}))
+    return AttachedPicture(rows, np.concatenate([surface.points for surface in faces]), cells)
 
 
-class LinkPicture:
+def links_of(system: System, size: float) -> AttachedPicture:
     """Lines from mass centres to points of joints that are outside the shapes of the bodies, of symbols of a size."""
-
-    def __init__(self, system: System, size: float) -> None:
-        bodies = {element.nodes[0]: element for element in system.elements if element.center_of_mass is not None}
-        rows, ends = [], []
-        for joint in system.number.equations:
-            for node, offset in zip(joint.nodes, joint.offsets, strict=False):
-                if node in bodies and not _inside(bodies[node], offset, size):
-                    rows += 2 * [system.number(node)]
-                    ends += [bodies[node].center_of_mass, offset]
-        self.rows, self._ends = np.array(rows, np.intp), np.reshape(ends, (-1, 3))
-        numbers = {"part": np.full(len(rows) // 2, Kind.LINK), "node_id": self.rows[::2]}
-        self.cells = [Cells("line", np.arange(len(rows)).reshape(-1, 2), numbers)]
-
-    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Points and their velocities."""
-        return _attached(motion, self.rows, self._ends)
+    bodies = {element.nodes[0]: element for element in system.elements if element.center_of_mass is not None}
+    rows, ends = [], []
+    for joint in system.number.equations:
+        for node, offset in zip(joint.nodes, joint.offsets, strict=False):
+            if node in bodies and not _inside(bodies[node], offset, size):
+                rows += 2 * [system.number(node)]
+                ends += [bodies[node].center_of_mass, offset]
+    numbers = {"part": np.full(len(rows) // 2, Kind.LINK), "node_id": np.array(rows[::2], np.intp)}
+    cells = [Cells("line", np.arange(len(rows)).reshape(-1, 2), numbers)]
+    return AttachedPicture(np.array(rows, np.intp), np.reshape(ends, (-1, 3)), cells)
 
 
 def _inside(body: Any, point: Array, size: float) -> bool:
@@ -227,7 +210,7 @@ class Scene:
         self._parts: list[tuple[Picture, dict[str, int]]]
         """Pictures, and numbers that all cells of each have."""
         self._parts = [(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
-        self._parts.append((NodePicture(system), {}))
+        self._parts.append((nodes_of(system), {}))
         firsts = np.cumsum([0, *(len(batch.owners) for batch in system.constraint_batches)])
         of_joints = [
             JointPicture(system, batch, int(first))
@@ -300,6 +283,6 @@ def _shape_pictures(system: System, joints: list[Constraint], size: float) -> li
     bodies = [(placed, int(system.number(placed.node))) for element in shown for placed in element.shapes(size)]
     symbols = [(placed, number) for number, joint in enumerate(joints) for placed in joint.shapes(size)]
     kinds = (bodies, Kind.BODY_SHAPE, "node_id"), (symbols, Kind.JOINT_SHAPE, "joint_id")
-    made: list[Picture] = [ShapePicture(system, items, kind, numbered) for items, kind, numbered in kinds if items]
-    links = LinkPicture(system, size)
+    made: list[Picture] = [shapes_of(system, items, kind, numbered) for items, kind, numbered in kinds if items]
+    links = links_of(system, size)
     return [*made, *([links] if links.rows.size else [])]
