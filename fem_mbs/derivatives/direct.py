@@ -163,7 +163,7 @@ class DirectIntegration(KeptSteps):
         self._before: TakenStep | None = None
         self._begun_with: dict[System, VariedStart] = {}
         """Models beside, where the next step is a first one."""
-        self._leads: list[Array] = []
+        self._highest: list[Array] = []
         """Derivatives of the history of accelerations, the oldest first."""
         self.tangents: list[StateDerivatives] = []
         self.now: Derivatives
@@ -213,12 +213,12 @@ class DirectIntegration(KeptSteps):
         derivatives = linearised(self._derivative, self._waiting)
         for own, derivative in zip(self._waiting, derivatives, strict=True):
             end = derivative.times(self.now)
-            tangent = StateDerivatives(end.q, end.v, end.lead, end.multipliers)
+            tangent = StateDerivatives(end.q, end.v, end.highest, end.multipliers)
             self.tangents.append(tangent)
-            lead = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
-            self.now = end._replace(lead=lead)
+            highest = np.where(self.system.orders[:, None] == 1, tangent.v, tangent.vdot)
+            self.now = end._replace(highest=highest)
             lasts = own.result.memory.accelerations.t_old < own.result.state.t
-            self._leads = [*(self._leads if lasts else ()), lead][-3:]
+            self._highest = [*(self._highest if lasts else ()), highest][-3:]
         self._waiting = []
 
     # what no equation of a step knows: from models beside
@@ -284,13 +284,13 @@ class DirectIntegration(KeptSteps):
             return v, own.accelerations.now, a
 
         q, _, _, multipliers = self.tangents[-1]
-        v, lead, a = self._differences(begins)
+        v, highest, a = self._differences(begins)
         if changes:
-            self.now = self.now._replace(v=v, lead=lead, a=a)
+            self.now = self.now._replace(v=v, highest=highest, a=a)
         else:
-            self._leads = [lead]
+            self._highest = [highest]
             missed = (np.zeros_like(own) for own in (q, q, multipliers, multipliers))
-            self.now = Derivatives(q, v, lead, a, multipliers, *missed)
+            self.now = Derivatives(q, v, highest, a, multipliers, *missed)
 
     def _moved(self, k: int, other: System, by: float, state: State, memory: AlphaMemory, h: float) -> VariedStart:
         """A model beside where the step changes, in motion."""
@@ -299,7 +299,7 @@ class DirectIntegration(KeptSteps):
         if h > GROWTH * memory.h:  # where the memory tells nothing
             return VariedStart(there, memory)
         history = memory.accelerations
-        values, known = (history.older, history.old, history.now), ([self._leads[0]] * 2 + self._leads)[-3:]
+        values, known = (history.older, history.old, history.now), ([self._highest[0]] * 2 + self._highest)[-3:]
         older, old, now = (value + by * own[:, k] for value, own in zip(values, known, strict=True))
         history = history._replace(now=now, old=old, older=older)
         matrix = None

@@ -64,7 +64,7 @@ class Pattern:
 
 
 class Weights:
-    """Newmark's formulas of steps of one length, which are linear: rates are ``factors D + constants (v, lead, a)``."""
+    """Newmark's formulas of steps of one length, which are linear: ``factors D + constants (v, highest, a)``."""
 
     def __init__(self, method: GeneralizedAlpha, system: System, h: float) -> None:
         one, none = np.ones(system.N), np.zeros(system.N)
@@ -97,7 +97,7 @@ class RunDerivative:
         self.together = min(TOGETHER, 1 + CELLS // cells)
         """So many steps are linearised together."""
         N, n, m, rows, equation = system.N, system.n_free, system.m, self.residual.rows, system.equation
-        of_start = {"q": N, "v": N, "lead": N, "a": N, "multipliers": m}
+        of_start = {"q": N, "v": N, "highest": N, "a": N, "multipliers": m}
         self.x = layout(**of_start, missed=N, missed_before=N, missed_multipliers=m, missed_multipliers_before=m)
         self.i = layout(q=N, v=N, vdot=N, D=N, multipliers=m)
         self.j = layout(q=N, Z=N, v=N, vdot=N, D=N, multipliers=m, q_before=N)
@@ -308,7 +308,7 @@ class StepMatrices:
             inputs += [each(i[guessed], own, last), each(i[guessed], earlier, before)]
             moved += [each(own, o[guessed], 1.0), each(earlier, o[guessed], alone)]
             kept.append(each(earlier, own, 1.0 - alone))
-        rates = x["v"], x["lead"], x["a"]
+        rates = x["v"], x["highest"], x["a"]
         for own, factor in zip(rates, weights.factors, strict=True):
             moved += [each(own, o["D"], factor), each(own, o["Z"], -factor)]
         for k, own in enumerate(rates):

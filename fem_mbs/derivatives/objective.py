@@ -117,12 +117,12 @@ def gradients(
             # what goals depend on the state itself
             q, v, vdot, multipliers = np.split(own[k], np.cumsum(3 * [N]))
             now = now._replace(
-                q=now.q + q, v=now.v + v, lead=now.lead + vdot, multipliers=now.multipliers + multipliers
+                q=now.q + q, v=now.v + v, highest=now.highest + vdot, multipliers=now.multipliers + multipliers
             )
             entry, gradient = derivatives[k].transposed(now)
             result += gradient
-            v, vdot = entry.v + np.where(of_states, entry.lead, 0.0), np.where(of_states, 0.0, entry.lead)
-            now = entry._replace(v=v, lead=vdot)
+            v, vdot = entry.v + np.where(of_states, entry.highest, 0.0), np.where(of_states, 0.0, entry.highest)
+            now = entry._replace(v=v, highest=vdot)
     if not last and (run.explicit.bends > SMOOTH).any():
         return gradients(integration, list(map(nearer, variations, run.explicit.bends)), goals, last=True)
     # before it, derivatives go forwards

@@ -64,7 +64,7 @@ class Derivatives(NamedTuple):
 
     q: Array
     v: Array
-    lead: Array
+    highest: Array
     """Accelerations at the end; at the start what Newmark's formulas take for the highest time derivatives."""
     a: Array
     multipliers: Array

@@ -141,7 +141,7 @@ def follow(beside: Beside, tolerance: float) -> None:
     (derivative,) = linearised(run, [TakenStep(*beside.step(0.0)[:2], H, beside.end)])
     found = derivative.times(Derivatives(*(own[:, None] for own in beside.start)))
     there = Derivatives(*(own[:, 0] for own in found))
-    there = there._replace(lead=np.where(system.orders == 1, there.v, there.lead))
+    there = there._replace(highest=np.where(system.orders == 1, there.v, there.highest))
     beside.near(there, beside.difference(1.0), tolerance)
     rng = np.random.default_rng(1)
     weights = Derivatives(*(rng.normal(size=(len(own), 1)) for own in found))
