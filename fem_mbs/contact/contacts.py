@@ -16,6 +16,7 @@ from fem_mbs.contact.many import FEW, MANY, Matrix
 from fem_mbs.contact.memory import still
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import CARRIED, FORCES
+from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
 SLACK = 1e-8
@@ -40,10 +41,10 @@ class Contacts:
         self.element_of: IntArray = np.concatenate([np.zeros(0, np.intp), *every])
         """The element of each contact, ``(C,)``."""
         sizes = [np.full(b.friction.shape, 1.0 if b.angle else system.length) for b in self._wholes]
-        self.size = _flat(sizes)
+        self.size = flat(sizes)
         """What is small is so against it, ``(C,)``: the extent for gaps that are lengths, 1 for angles."""
-        self.friction = _flat([b.friction for b in self._wholes])
-        self.restitution = _flat([b.restitution for b in self._wholes])
+        self.friction = flat([b.friction for b in self._wholes])
+        self.restitution = flat([b.restitution for b in self._wholes])
         self.closed = ClosedSystems(system, self.named, self.friction)
         self.open = self.closed.open.system
         """The model without contacts."""
@@ -432,7 +433,3 @@ class MeasuredContacts:
     @staticmethod
     def _of_nodes(values: Array, part: SelectedPart) -> Array:
         return values[part.batch.nodes[part.cell]].reshape(len(part.cell), -1)
-
-
-def _flat(parts: list[Array]) -> Array:
-    return np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
