@@ -30,8 +30,9 @@ RESTARTS = 40
 """Of ARPACK; some ten are usual."""
 NO_STIFFNESS = 4.0 * float(np.finfo(float).eps)
 """A mode whose stiffness ``x^T K x`` is below this share of ``|x|^T |K| |x|`` has none: its frequency is zero."""
-DEFECT = 1e-6
-"""Double eigenvalues zero are split by rounding to about the root of it, against the shift."""
+DEFECT, PARALLEL = 1e-6, 0.99
+"""Double eigenvalues of one mode are split by rounding to about the root of it, against the shift; their modes are
+parallel then, to this cosine."""
 COUPLED = 1e-6
 """Unsymmetric and velocity terms below this share of the highest frequency (squared) do not couple modes."""
 SMALL_SHIFT, WITHIN = 1e-11, 0.1
@@ -210,7 +211,13 @@ def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, c
     masses, size = _products(x, M @ x).real, _products(x, x).real
     heavy = masses > MASSLESS * size * abs(M).max()
     x = x / np.sqrt(np.where(heavy, masses, size))
-    none = np.abs(values) ** 2 <= np.where(heavy, _noise(K, x), 0.0) + (DEFECT * sigma) ** 2
+    rounding = np.where(heavy, _noise(K, x), 0.0) + (DEFECT * sigma) ** 2
+    # double ones with one mode, as of a body that drifts, seen from axes that turn with it, are split as zeros are
+    directions = x / np.linalg.norm(x, axis=0)
+    split = np.abs(np.subtract.outer(values, values)) ** 2 <= 4.0 * np.maximum.outer(rounding, rounding)
+    split &= np.abs(directions.conj().T @ directions) > PARALLEL
+    values = split @ values / split.sum(axis=1)
+    none = np.abs(values) ** 2 <= rounding
     # zeros come twice with one mode: as many as their modes span
     still = np.concatenate([x[:, none].real, x[:, none].imag], axis=1)
     spans, y = np.linalg.eigh(still.T @ (M @ still))

@@ -106,6 +106,29 @@ def flap(spin: float, guess: tuple[float, float]) -> float:
     return brentq(free_end, *guess, rtol=1e-11)
 
 
+@pytest.mark.parametrize(("across", "steady"), [(1.2, True), (1.6, False)])
+def test_a_satellite_drifts_and_does_not_grow(across: float, steady: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A hub with two booms spins free in space: seen from it, what drifts and what is tilted goes round with -spin.
+
+    Drifting is a double eigenvalue of one mode, which rounding splits into one that grows and one that decays. About
+    the middle one of its axes of inertia it does grow, by ``spin sqrt((C - A)(B - C)/(A B))``.
+    """
+    spin, inertia = 20.0, (1.0, across, 1.5)
+    model = mbs.Model("SE3")
+    hub = model.add_node((0, 0, 0))
+    model.add(RigidBody(hub, 10.0, inertia))
+    boom = BeamSection.circle(0.01, E=70e12, nu=0.3, rho=1e-3)
+    for side in (-2, 2):
+        Beam.line(model, (0, 0, 0), (side, 0, 0), boom, elements=6, start_node=hub)
+    about = mbs.steady_rotation(model, (0, 0, spin))
+    found = mbs.modes(model, 6, about.state(-1))
+    A, B, C = inertia
+    wobble = spin * np.emath.sqrt((C - A) * (B - C) / (A * B))
+    assert found.eigenvalues.real.max() == pytest.approx(wobble.real, abs=1e-9 * spin if steady else 1e-4)
+    np.testing.assert_allclose(found.eigenvalues[-3:] if steady else found.eigenvalues[-2:], 1j * spin, rtol=1e-7)
+    assert ("unstable" in caplog.text, "grow" in caplog.text) == (not steady, not steady)
+
+
 def test_spinning_beam_has_order_two_in_the_mesh() -> None:
     """Flapping frequencies against those of the exact equations of the stretched, turning beam."""
     spin = 40.0
