@@ -19,14 +19,22 @@ from fem_mbs.contact.smooth import in_touch
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.elements import (
     Ball,
+    Beam,
+    BeamSection,
     Box,
     Bushing,
     Contact,
+    DistanceJoint,
     FirstOrderActuator,
+    FixedJoint,
+    Force,
     Plane,
+    PointOnPlaneJoint,
     RevoluteJoint,
     RigidBody,
+    Rope,
     SpringDamper,
+    UniversalJoint,
 )
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Sizes
@@ -175,6 +183,65 @@ def test_forces_follow_their_laws(group: str) -> None:
     np.testing.assert_allclose(
         P.reshape(-1, 3)[pushes], ((ends[1] - ends[0]) / (2 * shift))[pushes], rtol=0, atol=1e-5 * np.abs(P).max()
     )
+
+
+def leg(group: str, joined: bool, against: str) -> mbs.Model:
+    """Two bodies on a hinge and a universal joint, pushed on a plane and out of a rope, or on joints in their place."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    arm, foot, end = (model.add_node(place) for place in ((0.4, 0.1, 0.3), (0.9, 0.3, 0.2), (1.9, 0.3, 0.2)))
+    normal, pull = np.array([0.6, 0.0, 0.8]), np.array([0.6, 0.8, 0.0])
+    for node, mass in ((arm, 1.5), (foot, 0.8), (end, 0.3)):
+        model.add(RigidBody(node, mass, (0.02, 0.03, 0.04), (0.02, 0.05, -0.01)))
+    model.add(RevoluteJoint(model.ground, arm, (0, 0.2, 1), point=(0, 0, 0.3)))
+    model.add(UniversalJoint(arm, foot, (0, 1, 0), (0, 0, 1), point=(0.6, 0.2, 0.25)))
+    if against == "damping":
+        model.add(Bushing(foot, end, 3 * [50.0] + 3 * [1.0], 0.3))
+    if against == "stiffness":
+        model.add(Beam([foot, end], BeamSection(EA=1e6, GA=1e6, GJ=1e4, EI=1e4, mass=0.1, inertia=3 * [1e-4])))
+        model.add(FixedJoint(model.ground, end))
+    model.add(Force(foot, -6e3 * normal - 8e3 * pull))
+    start = foot.position + 0.7 * pull
+    if joined:
+        model.add(PointOnPlaneJoint(model.ground, foot, normal))
+        model.add(DistanceJoint(model.ground, foot, point_a=start))
+    else:
+        model.add(Contact(model.ground, foot, Plane(normal, foot.position - 0.1 * normal), Ball(0.1)))
+        model.add(Rope(model.ground, foot, 0.7, point_a=start))
+    arm.angular_velocity = (0, 0.06, 0.3)
+    mbs.project_velocities(model)
+    return model
+
+
+@pytest.mark.parametrize("against", ["inertia", "damping", "stiffness"])
+@pytest.mark.parametrize("group", GROUPS[:2])
+def test_what_pushes_without_friction_is_corrected_as_a_joint(group: str, against: str) -> None:
+    """Increments, forces and ``Z`` of the first two corrections of a step, whatever resists ``Z``."""
+    found: list[tuple[Any, ...]] = []
+    joined, free = (leg(group, joined, against) for joined in (True, False))
+    for node, own in zip(free.nodes, joined.nodes, strict=True):
+        node.velocity, node.angular_velocity = own.velocity, own.angular_velocity
+    for model in (joined, free):
+        system, method = mbs.System(model), mbs.NonsmoothAlpha()
+        state = method.settle(system, mbs.start(system, method))
+        memory = method.init(system, state, H)
+        if model is free:
+            equations, unknown = equations_of(system, state, memory.alpha, memory.touches)
+        else:
+            equations = method.smooth_method.equations(system, state, H, memory.alpha)
+            unknown = equations.predict(equations.formulas.guess, state.multipliers)
+        for _ in range(2):
+            residual = equations.evaluate(unknown)
+            linearization = equations.linearize(unknown, residual)
+            own = equations.correction(unknown, residual, linearization)
+            pushed = own.multipliers.copy()
+            if model is free:  # the forces of the plane and the rope, without those across
+                pushed = np.delete(pushed, (-5, -4, -2, -1))
+            pushed[-2:] = np.abs(pushed[-2:])
+            found.append((own.d, pushed, own.Z, [own.simplified]))
+            unknown = equations.corrected(unknown, residual, linearization, own, 1.0)
+    for one, other in zip(found[:2], found[2:], strict=True):
+        for what, mine, first in zip(one, other, found[0], strict=True):
+            np.testing.assert_allclose(mine, what, rtol=0, atol=1e-8 * np.abs(first).max())
 
 
 def heap() -> mbs.Solution:
