@@ -97,7 +97,10 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
 def test_bodies_come_no_nearer_than_their_ways_allow(pair: tuple[str, str]) -> None:
-    """Whatever bodies that are apart do, their distance falls by no more than ``closing`` says of ways and turns."""
+    """Whatever bodies that are apart do, their distance falls by no more than ``closing`` says of ways and turns.
+
+    It changes as fast as ``opening`` allows, and no faster than the fastest points.
+    """
     least = np.inf
     for seed in range(6):
         batch, motion = placed(pair, seed, 1.5)
@@ -108,6 +111,10 @@ def test_bodies_come_no_nearer_than_their_ways_allow(pair: tuple[str, str]) -> N
         if before > 0.0:
             (most,) = batch.closing(motion, *ways.T).sum(axis=0)
             least = min(least, most - abs(before - after))
+            there, back = (batch.gaps(moved(motion, s * step)).min() for s in (1e-5, -1e-5))
+            rate, rates = (there - back) / 2e-5, batch.approach(replace(motion, V=step))
+            assert rates.opening[0, 0] - 1e-8 < rate < rates.opening[0, 1] + 1e-8
+            assert abs(rate) < rates.fastest[0] + 1e-8
     assert 0.0 <= least < np.inf or "bush" in pair and least == np.inf
 
 
