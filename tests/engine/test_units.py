@@ -1,8 +1,9 @@
-"""Nothing depends on units: in a millionth of a metre and a billion kilograms, all goes the same way."""
+"""Nothing depends on units: in a millionth of a metre and a billion kilograms, all goes the same way; nor on when."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,21 @@ from fem_mbs.elements import (
     Bushing,
     Contact,
     Force,
+    JointActuator,
+    JointSensor,
     JointSpring,
     JointStop,
     Moment,
     Plane,
     PrismaticJoint,
+    Ramp,
     RevoluteJoint,
     RigidBody,
+    Rope,
+    SampledStateSpace,
     SphericalJoint,
     SpringDamper,
+    Vector,
 )
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
@@ -179,6 +186,47 @@ def test_units(name: str) -> None:
     here, there = (ask(make(*own), *own) for own in UNITS)
     for k, (one, other) in enumerate(zip(here, there, strict=True)):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-7 * np.abs(one).max(), err_msg=str(k))
+
+
+def clockwork(begin: float) -> mbs.Model:
+    """What acts by the clock: a crank, a load, a sampled controller, and a box and a rope that are met on the way."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    crank, disc, bob = (body(model, place, 1.0, 1.0) for place in ((0.2, 0, 0), (0.4, 0.1, 0.1), (0, 1, -0.001)))
+    box = body(model, (2, 0, 0.12), 1.0, 1.0, velocity=(0.8, 0.1, -0.3), angular_velocity=(0.2, 0.5, 0.1))
+    drive = Ramp(4.0, begin=begin + 0.013, corner=0.02)
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0), drive=drive), name="crank")
+    hinge = model.add(RevoluteJoint(crank, disc, (0, 1, 1)), name="hinge")
+    held = SampledStateSpace(
+        model.add(JointSensor(hinge)), 0.02, [[0.5]], [[1.0]], [[2.0]], [[1.0]], begin=begin, delay=0.007
+    )
+    model.add(JointActuator(hinge, model.add(held)))
+    model.add(Force(disc, lambda t: (3.0 * np.sin(20.0 * (t - begin)), 0, 1.0)))
+    model.add(Force(disc, Vector(0.0, 1.0, 0.0) * Ramp(50.0, begin=begin + 0.021, end=begin + 0.032)))
+    model.add(Rope(model.ground, bob, 1.0005, point_a=(0, 0, 0)), name="rope")
+    model.add(Contact(model.ground, box, Plane(), Box((0.3, 0.3, 0.2)), friction=0.3, restitution=0.2), name="floor")
+    return model
+
+
+@pytest.mark.parametrize("step", [0.01, pytest.param(mbs.VariableStep(1e-3), marks=pytest.mark.slow)])
+def test_a_run_may_begin_at_any_time(step: Any) -> None:
+    """Motions, impacts, events, errors and how the run went."""
+    found = []
+    for begin in (0.0, 8.0):
+        model = clockwork(begin)
+        first = replace(mbs.start(mbs.System(model)), t=begin)
+        run = mbs.simulate(model, begin + 0.05, step, initial=first, events=lambda state: state.x[4, 2] - 0.11)
+        told, hits = run.stats.error, [hit for part in ("rope", "floor") for hit in run.impulses(part)]
+        found.append(
+            [
+                *(run.t - begin, run.x, run.R, run.v, run.energy.total, run.angle("hinge"), run.event_times[0] - begin),
+                *(np.array([hit.t - begin for hit in hits]), np.array([hit.normal for hit in hits])),
+                *(told.length, told.angle, told.displacement, told.rounds, bool(told.warning)),
+                *(run.stats.failed_steps, 0.1 * run.stats.newton_iterations.sum() // len(run.t)),
+            ]
+        )
+    for k, (one, other) in enumerate(zip(*found, strict=True)):
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-9 * np.abs(one).max(initial=1e-9), err_msg=str(k))
+    assert len(found[0][6]) and len(found[0][7]) > 1
 
 
 @pytest.mark.parametrize("name", ["revolute", "shell", "bushing, coupled, with offsets"])
