@@ -11,6 +11,7 @@ from test_redundant import door, total
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
+from fem_mbs.methods.radau import NODES, ahead, following
 from fem_mbs.testing.method_laws import free
 
 METHOD = mbs.RadauIIA()
@@ -35,6 +36,16 @@ def test_order_is_five_without_joints(group: str) -> None:
     study = mbs.convergence_study(lambda: free(group), METHOD, (0.04, 0.02), 0.005, t_end=0.4)
     orders = [study.orders[name] for name in ("position", "rotation", "velocity")]
     np.testing.assert_allclose(orders, 5.0, atol=0.2)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
+def test_guesses_of_stages_are_exact_for_polynomials(ratio: float) -> None:
+    """Of degree 4 from both ends, the stages and the slope of the last step, of degree 2 from its stages."""
+    there = 1.0 + ratio * NODES
+    for degree, guess in ((4, ahead), (2, following)):
+        p = np.polynomial.Polynomial(np.random.default_rng(degree).normal(size=degree + 1))
+        known = p(NODES) if guess is following else np.concatenate([[p(0.0)], p(NODES), [p.deriv()(1.0)]])
+        np.testing.assert_allclose(guess(ratio) @ known, p(there), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("group", "limit"), [("R3xSO3", 1e-7), ("SE3", 5e-6)])
