@@ -50,6 +50,7 @@ from fem_mbs.elements import (
     Surface,
     Table,
     TorqueMotor,
+    Truss,
     Vector,
     beams_from_mesh,
 )
@@ -184,6 +185,8 @@ NO_EQUILIBRIUM = {
 """Why some are refused by statics, here and there alike."""
 ALONG_THE_WORLD = ("fixed", "orientation")
 """Joints whose axes are those of the world as built, as they say: their numbers turn as vectors do."""
+STRANGE = "stranger"
+"""How the name begins of what stands beside the model that is turned."""
 NO_ZERO = ("gravity of a beam, a function",)
 """What has a potential that changes in time, by more the farther away it is."""
 
@@ -207,6 +210,10 @@ def model_of(make: Make, group: str, pose: RigidMotion, moving: bool) -> Model:
             n.model.add(Force(node, n.vector(2.0 * rng.normal(size=3))))
             if moving:
                 node.velocity, node.angular_velocity = n.vector(0.5 * rng.normal(size=3)), 0.5 * rng.normal(size=3)
+        if pose is not HOME:  # what is not connected to it changes nothing
+            node = n.model.add_node(n.point((9.0, 8.0, 7.0)), name=STRANGE)
+            n.model.add(RigidBody(node, 2.0, (1.0, 2.0, 2.5)), name=f"{STRANGE} body")
+            n.model.fix(node)
         return make(n)
 
     model, _ = build(whole, group=group, pose=pose)
@@ -217,15 +224,19 @@ def model_of(make: Make, group: str, pose: RigidMotion, moving: bool) -> Model:
 
 def results(solution: mbs.Solution, pose: RigidMotion, name: str) -> Iterator[tuple[str, Array]]:
     """Every result, brought back from where the model was built."""
-    model, back = solution.model, pose.Q
-    for node in model.nodes[1:]:  # the ground stays where the world is
+    back = pose.Q
+    nodes, elements, joints = (
+        [own for own in parts if not own.name.startswith(STRANGE)]
+        for parts in (solution.model.nodes, solution.model.elements, solution.model.constraints)
+    )
+    for node in nodes[1:]:  # the ground stays where the world is
         yield f"position of {node}", (solution.position(node) - pose.c) @ back
         R = solution.rotation(node)
         yield f"rotation of {node} since the start", back.T @ R @ node.rotation.T @ back
         yield f"velocity of {node}", solution.velocity(node) @ back
         yield f"angular velocity of {node}", np.matvec(R, solution.angular_velocity(node)) @ back
         yield f"acceleration of {node}", solution.acceleration(node) @ back
-    for joint in model.constraints:
+    for joint in joints:
         force, moment = solution.reaction(joint)
         yield f"reaction force of {joint}", force @ back
         yield f"reaction moment of {joint}", moment @ back
@@ -236,11 +247,18 @@ def results(solution: mbs.Solution, pose: RigidMotion, name: str) -> Iterator[tu
             multipliers, coordinates = (values.reshape(len(values), -1, 3) @ back for values in (held, coordinates))
         yield f"multipliers of {joint}", multipliers
         yield f"coordinates of {joint}", coordinates
-    for part in (*model.elements, *model.constraints):
+    for part in (*elements, *joints):
         if part.internal_variables:
             yield f"internal variables of {part}", solution.internal_variables(part)
-    for element in model.elements:
-        if isinstance(element, elements.Beam | elements.Truss):
+    for element in elements:
+        if element.nodes and not element.contacts:
+            moves = [node is not solution.model.ground for node in element.nodes]
+            for what, values in zip(("forces", "moments"), solution.nodal_forces(element), strict=True):
+                yield f"{what} of {element}", values[:, moves] @ back
+        elif element.contacts and not element.slots:
+            yield f"gaps of {element}", solution.gap(element)
+            yield f"contact forces of {element}", solution.contact_force(element) @ back
+        if isinstance(element, Beam | Truss):
             yield f"section forces of {element}", solution.section_forces(element)
     energy = solution.energy
     yield "kinetic energy", energy.kinetic
@@ -253,6 +271,8 @@ def results(solution: mbs.Solution, pose: RigidMotion, name: str) -> Iterator[tu
 def pictures(model: Model) -> Iterator[tuple[str, Array]]:
     """Where the shapes of bodies are on their nodes, and how they extend."""
     for element in model.elements:
+        if element.name.startswith(STRANGE):
+            continue
         placed: Sequence[Placed] = element.shapes(1.0)
         for each in placed:
             points = each.shape.faces(8).points
