@@ -40,6 +40,7 @@ from fem_mbs.elements import (
     TorqueMotor,
 )
 from fem_mbs.lie import so3
+from fem_mbs.solution.history import Accuracy
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),
@@ -625,3 +626,18 @@ def test_forces_that_change_by_chance_within_steps() -> None:
         exact = 1e-3 * (speeds[:-1] + 1e-3 * (2.0 * law.values[:-1] + law.values[1:]) / 6.0).sum()
         ratios.append(abs(solution.coordinate(hinge)[-1] - exact) / solution.stats.error.angle)
     assert 0.3 < float(np.sqrt(np.mean(np.square(ratios)))) < 3.0
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3])
+@pytest.mark.parametrize(("turn", "rounds", "weight"), [
+    (0.0, 0.0, 1.0), (0.5, 5.5, 1.5), (1.0, 0.0, 3.0), (9.0, 0.0, 3.0),
+    (0.0, 5.75, 2.0), (0.0, 7.0, 3.0), (0.0, 7.5, 7.0), (0.0, 8.0, 11.0), (9.0, 99.0, 11.0),
+])  # fmt: skip
+def test_a_warning_comes_at_a_quarter_of_the_motion(unit: float, turn: float, rounds: float, weight: float) -> None:
+    """Sooner where nodes turn far in a step or steps take many iterations: eleven times as soon at most."""
+    for share, warns in ((0.999, False), (1.001, True)):
+        error = share * 0.25 / weight
+        of_length = Accuracy(0.2 * unit * error, 0.0, 0.2 * unit, 0.1, turn, 3.0 * unit, rounds)
+        of_angle = Accuracy(0.0, 0.1 * error, 0.2 * unit, 0.1, turn, 3.0 * unit, rounds)
+        still = Accuracy(0.0, 0.01 * 0.1 * error, 0.3 * unit, 0.0, turn, 3.0 * unit, rounds)
+        assert [bool(own.warning) for own in (of_length, of_angle, still)] == 3 * [warns]
