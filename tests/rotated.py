@@ -210,9 +210,9 @@ def model_of(make: Make, group: str, pose: RigidMotion, moving: bool) -> Model:
             n.model.add(Force(node, n.vector(2.0 * rng.normal(size=3))))
             if moving:
                 node.velocity, node.angular_velocity = n.vector(0.5 * rng.normal(size=3)), 0.5 * rng.normal(size=3)
-        if pose is not HOME:  # what is not connected to it changes nothing
-            node = n.model.add_node(n.point((9.0, 8.0, 7.0)), name=STRANGE)
-            n.model.add(RigidBody(node, 2.0, (1.0, 2.0, 2.5)), name=f"{STRANGE} body")
+        if pose is not HOME and not moving:  # an equilibrium has nothing to do with what stands beside
+            node = n.model.add_node(n.line[1].position, name=STRANGE)
+            n.model.add(RigidBody(node, 1e-3, 3 * [1e-3]), name=f"{STRANGE} body")
             n.model.fix(node)
         return make(n)
 
