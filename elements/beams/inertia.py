@@ -119,7 +119,7 @@ class Inertia:
         """Forces of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments; frames may turn."""
         n, p = self.nodes.shape
         # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
-        world = np.swapaxes(context.R @ d_acceleration, 1, 2)[:, None]
+        world = (context.R @ d_acceleration).swapaxes(1, 2)[:, None]
         weighted = np.multiply(self.masses[:, :, None, :, None], world, order="C").reshape(n, p, 3, 6 * p)
         result = np.zeros((n, p, 6, 6 * p))
         np.matmul(context.R.mT, weighted, out=result[:, :, :3])

@@ -242,8 +242,8 @@ class Guess(NamedTuple):
             plain, wrong = weight * D, weight * (self.expected - D)
             errors = [float(plain @ plain), *np.vecdot(wrong, wrong).tolist()]
             best = errors.index(min(errors))
-        forces = np.stack([multipliers, before.multipliers[0]])
-        return PredictorHistory(h, before.h, np.stack([D, before.D[0]]), forces, best, np.stack([Z, before.Z[0]]))
+        forces = np.array([multipliers, before.multipliers[0]])
+        return PredictorHistory(h, before.h, np.array([D, before.D[0]]), forces, best, np.array([Z, before.Z[0]]))
 
 
 def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory | None) -> Guess:

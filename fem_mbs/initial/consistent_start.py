@@ -205,9 +205,10 @@ def consistent_start(system: System, given: State | None = None) -> State:
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)
         _say_blow(system, before, change, evaluation)
-    _check_velocities(system, evaluation)
+    if system.m:
+        _check_velocities(system, evaluation)
     refuse_accelerations(system, evaluation, "at the start")
-    vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
+    vdot, multipliers, u, udot, uddot = accelerations(system, place, (evaluation, matrix))
     state = State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
     return replace(state, udot=system.with_history(state).udot) if system.has_history else state
 
@@ -276,13 +277,13 @@ class Accelerations(NamedTuple):
 
 
 def accelerations(
-    system: System, place: StatePoint, matrix: Array | None = None, beside: Array | float = 0.0
+    system: System, place: StatePoint, known: tuple[Evaluation, Array] | None = None, beside: Array | float = 0.0
 ) -> Accelerations:
-    """Accelerations and multipliers at a place; ``matrix`` has the stored values of the leading matrix, if known.
+    """Accelerations and multipliers at a place; what is ``known`` are the equations and the leading matrix stored.
 
     Forces ``beside`` (N,), in body components, act beside those of the model.
     """
-    evaluation = without_accelerations(system, place)
+    evaluation, matrix = known or (without_accelerations(system, place), None)
     hidden = constraints.acceleration_residual(system, evaluation)
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
     highest, multipliers = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)

@@ -261,7 +261,7 @@ class BandedSolver(LinearSolver):
         return slots
 
     def factor(self, values: Array) -> Factors:
-        k, factor = self.width, lapack.zgbtrf if np.iscomplexobj(values) else lapack.dgbtrf
+        k, factor = self.width, lapack.zgbtrf if values.dtype.kind == "c" else lapack.dgbtrf
         lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
@@ -272,7 +272,7 @@ class BandedSolver(LinearSolver):
 
     def factors(self, lu: Array, pivots: Array) -> Factors:
         """What solves with factors as LAPACK has them."""
-        k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
+        k, solve = self.width, lapack.zgbtrs if lu.dtype.kind == "c" else lapack.dgbtrs
         return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
