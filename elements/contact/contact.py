@@ -129,7 +129,7 @@ class Contact(Element):
         self.pair = kind.pair
         self.closed_pair = partial(boxes, continued=True) if kind.pair is boxes else kind.pair
         self.passes = not any(isinstance(shape, Plane | Bush) for shape in (a, b))
-        self.convex = not any(isinstance(shape, Surface) for shape in (a, b))
+        self.convex = not any(isinstance(shape, Surface | Bush) for shape in (a, b))
         return kind.names
 
     def _obeys(
@@ -198,11 +198,21 @@ class ContactBatch(NearestBatch, UnilateralBatch):
         return result
 
     def gaps(self, motion: Motion) -> Array:
+        return self.opening(motion)[0]
+
+    def opening(self, motion: Motion) -> tuple[Array, Array | None, float]:
+        """Convex bodies that translate come no nearer than their distance and its rate say."""
         n, most = len(self.nodes), MANY // self.friction.shape[1]
         if n > most:
-            parts = (self.some(np.arange(k, min(k + most, n))) for k in range(0, n, most))
-            return np.concatenate([part.gaps(motion) for part in parts])
-        return super().gaps(motion)
+            parts = (self.some(np.arange(k, min(k + most, n))).opening(motion) for k in range(0, n, most))
+            gaps, rates, _ = zip(*parts, strict=True)
+            return np.concatenate(gaps), np.concatenate(rates) if self.convex else None, 0.0
+        near = self._pairs.at(motion, self.nodes).near
+        if not self.convex:
+            return near.gap, None, 0.0
+        v = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., :3])
+        normal = near.normal[np.arange(n), near.gap.argmin(axis=1)]
+        return near.gap, np.abs(np.vecdot(normal, v[:, 1] - v[:, 0])), 0.0
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

@@ -23,6 +23,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion
+from fem_mbs.contracts.unilateral import FARTHEST
 from fem_mbs.lie import so3
 
 STEP = 1e-40
@@ -125,7 +126,7 @@ Pair = Callable[[Any, Any], Nearest]
 
 def plane_points(a: HalfSpace, b: Points) -> Nearest:
     """Balls, ends of capsules and corners above a plane."""
-    n = np.broadcast_to(a.normal, b.center.shape)
+    n = a.normal + 0.0 * b.center
     return Nearest(dot(n, b.center - a.point) - b.radius, n, b.center - b.radius[..., None] * n)
 
 
@@ -335,7 +336,7 @@ class NearestBatch:
         """Take the pairs of elements with ``nodes`` (n, q); ``closed`` if they are so throughout a step."""
         self._pairs = elements[0].geometry(elements, closed)
         self.nodes = np.concatenate([own[e.pairs] for own, e in zip(nodes, elements, strict=True)])
-        self.reach = np.concatenate([e.reach for e in elements])
+        self.reach = np.minimum(np.concatenate([e.reach for e in elements]), FARTHEST)
         self.passes, self.convex = elements[0].passes, elements[0].convex
 
     def gaps(self, motion: Motion) -> Array:

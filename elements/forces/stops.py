@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Energy,
     Gaps,
@@ -34,8 +34,9 @@ from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.errors import ModelError
 
-UNSEEN = 0.5 * pi
-"""Angle in rad that a joint with a rigid stop may turn by before its turns are counted again."""
+UNSEEN, TURNED = 0.75 * pi, 0.15
+"""Angle in rad that a joint with a rigid stop may turn by before its turns are counted again, and turn of a node about
+an axis in a step, up to which that of both nodes of a hinge adds less to it than there is up to half a turn."""
 
 
 @checked
@@ -201,8 +202,9 @@ class RigidStopBatch(UnilateralBatch):
         self.angle = elements[0].is_angle
         # against the angle of a hinge both nodes turn about its axis, however far; else axes and levers change
         hinges = all(isinstance(e.joint, RelativeJoint) and len(e.joint.cosines) == 2 for e in elements)
-        self._grows, self._within = (1.0, inf) if hinges and self.angle else (2.0, 0.5)
-        """By how much gradients grow within a path, over the extent of the model."""
+        self._bends, self.within = (1.0, self.within) if hinges and self.angle else (2.0, 0.5)
+        """By how much gradients grow within a path."""
+        self.told = UNSEEN if self.angle else inf
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
         self._last: tuple[Array | None, Array | None, Any] = None, None, None
@@ -228,21 +230,11 @@ class RigidStopBatch(UnilateralBatch):
         G[:, 0] = self._sign[places, None] * measured.gradient[rows]
         return Gaps(self.gaps(motion)[rows, places], G, (measured.context, rows, places))
 
-    def moved_by(self, motion: Motion, moving: BoolArray, turning: BoolArray) -> BoolArray:
-        """Angles between axes do not know where these are."""
-        moved = super().moved_by(motion, moving, turning)
-        moved[:, 0] &= self._measured(motion).gradient.reshape(len(moved), -1, 2, 3)[:, :, 0].any(axis=(1, 2))
-        return moved
-
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By the gradient of today, twice where that changes: within half an extent of the model by no more."""
         G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
         ways = np.array([linear, turn])[:, self.nodes.T]
-        return np.asarray(self._grows * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
-
-    def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
-        gaps = np.minimum(gaps, UNSEEN) if self.angle else gaps
-        return np.minimum(super().clearance(motion, gaps, moving, length), self._within * length)
+        return np.asarray(self._bends * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
 
     def second(self, gaps: Gaps) -> Array:
         context, rows, places = gaps.context
@@ -257,8 +249,7 @@ class RigidStopBatch(UnilateralBatch):
 
     def followed(self, motion: Motion, before: Motion) -> Array:
         last, h = motion.u[self.follows], motion.t - before.t
-        V = before.V.reshape(-1, 2, 3)
-        if np.maximum.reduce(np.add.reduce(self.closing(motion, *(h * np.sqrt(np.vecdot(V, V))).T))) > UNSEEN:
+        if self._bends > 1.0 or h * np.maximum.reduce(np.abs(before.V[:, 3:]), axis=None) > TURNED:
             measured = self._measured(before)
             rate = np.vecdot(measured.gradient, self._coordinates.velocities(before))
             last = continued(measured.value[:, None], last) + h * rate[:, None]

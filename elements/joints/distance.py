@@ -196,6 +196,14 @@ class RopeBatch(UnilateralBatch, of=Rope):
         apart = ends[:, 1] - ends[:, 0]
         return np.asarray(self._length - np.sqrt(np.vecdot(apart, apart)))[:, None]
 
+    def opening(self, motion: Motion) -> tuple[Array, Array, Array]:
+        """What moves across a rope makes it longer, too."""
+        ends, v = self._ends(motion), np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., :3])
+        apart, fast = ends[:, 1] - ends[:, 0], v[:, 1] - v[:, 0]
+        length = np.maximum(np.sqrt(np.vecdot(apart, apart)), 1e-300)
+        rate, square = np.abs(np.vecdot(apart, fast)) / length, np.vecdot(fast, fast)
+        return (self._length - length)[:, None], rate, square / length
+
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         return np.add.reduce(np.array([linear[self.nodes], turn[self.nodes] * self.reach]), axis=2)
 

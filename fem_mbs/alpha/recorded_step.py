@@ -240,7 +240,8 @@ def record(
     row |= {"missed multipliers 0": missed, "missed multipliers 1": before["missed multipliers 0"]}
     outputs = sinks("row", ROW.values(), [row[name] for name in ROW])
     outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])
-    of_end = program.line(outputs + sinks("judged", [(ALL, 6)], [[*squares, local, *worst(system, new.v.reshape(-1))]]))
+    speeds = [worst(system, own.reshape(-1)) for own in (new.v, new.v - state.v)]
+    of_end = program.line(outputs + sinks("judged", [(ALL, 8)], [[*squares, local, *np.concatenate(speeds)]]))
     moving = [left, third, *row.values()]
     assert all(isinstance(value, Number) for own in moving for value in own.flat)  # columns are those of the rows
     every = [(name, kind, places["row"] + k) for k, (name, (kind, _)) in enumerate(ROW.items())]

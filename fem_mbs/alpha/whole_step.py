@@ -436,7 +436,7 @@ class StepLines:
 
     def end(
         self, rows: Array, state: State, h: float, before: float
-    ) -> tuple[State, Array, PredictorHistory, float, tuple[float, float]]:
+    ) -> tuple[State, Array, PredictorHistory, float, list[float]]:
         """The state that a solution leads to, the algorithmic accelerations, what guesses missed, error and speeds.
 
         ``before`` is the length of the last step.
@@ -445,7 +445,8 @@ class StepLines:
         self._usual = self._asked if alike and self._small else 0
         if not self._done or rows is not self._rows[self._done]:
             self._run(self._end, rows)
-        *squares, local, led, turned = self._judged.tolist()
+        judged = self._judged.tolist()
+        squares, local, speeds = judged[:3], judged[3], judged[4:]
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
         remembered = self._row.remembered.copy() if self._small else self._remembered.take()[0]
         if not self._small:
@@ -454,7 +455,7 @@ class StepLines:
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
         predictor = PredictorHistory(h, before, D, missed, best, Z if self._closes else Z[:, :0])
-        return new, a, predictor, local, (led, turned)
+        return new, a, predictor, local, speeds
 
     def kept(self) -> tuple[Array, ...]:
         """The factors of the last matrix, for a step of another length."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,8 +19,6 @@ from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
-SLACK = 1e-8
-"""Of paths, over the extent of the model: gaps that close on less are near."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
 
@@ -53,22 +51,16 @@ class Contacts:
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
         self._last: tuple[State | None, Any] = None, None
         """The last state that is gone on with, and the same without contacts."""
-        free = np.asarray((self.open.equation[: 6 * system.n].reshape(-1, 2, 3) >= 0).any(axis=2))
-        self._moving = free.any(axis=1).astype(float)
-        moved = [b.moved_by(system.at_rest(), free[:, 0], free[:, 1]) for b in self._wholes]
-        every_way = np.concatenate([np.zeros((0, 2), np.bool_), *moved])
-        # one for all where they are alike
-        ways, turns = (every_way[:1] if (every_way == every_way[:1]).all() else every_way).T
-        self._moved = ways.astype(float), turns.astype(float)
-        kinds = enumerate([~turns, turns & ~ways, turns & ways])
-        self._kinds = [(k, slice(None) if own.all() else own) for k, own in kinds if own.any()]
+        free = self.open.equation[: 6 * system.n].reshape(-1, 6) >= 0
+        for whole in self._wholes:
+            whole.moved_by(free.any(axis=1).astype(float))
+        self.coupled = any(group.coupled for group, _ in system.kinematics.parts)
+        """Whether velocities are those of bodies, whose changes are others than in the world."""
         self._following = [b for b in self._wholes if b.follows.size]
-        self.stepped = copy(self.open)
-        """The same for steps that are not compiled as a whole: contacts may touch in them."""
-        self.stepped.whole = None
         with system.as_frozen():
             self._held = [type(b.owners[0]).batch(b.owners, self.open.number).whole for b in self.batches]
         self._asked: tuple[Any, list[ContactPart]] = self, []
+        self._every = self.of(None)
         self.numbered: dict[bytes, Any] = {}
         """Those that have touched in a step (``touching.py``)."""
         self._fixed = self.carrying(system.u0) if all(b.whole is b for b in self.batches) else None
@@ -148,23 +140,13 @@ class Contacts:
         numbers = np.flatnonzero(gap < np.inf)
         return numbers[gap[numbers] <= share * self.size[numbers]]
 
-    def put_clearance(self, clear: Array, motion: Motion, gap: Array, near: BoolArray) -> None:
-        """Among paths ``(E,)`` of the fastest point of the model that close no gap, put those of elements near."""
-        for part in self.of(near):
-            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], self._moving, self.system.length)
-
-    def paths(self, led: float, turned: float) -> Array:
-        """Paths ``(E,)``, or one of all, that count: of the fastest node, of turns or of both, as these change gaps."""
-        ways, turns = self._moved
-        return np.asarray(led * ways + turned * turns)
-
-    def least(self, clear: Array) -> tuple[float, float, float]:
-        """The smallest of paths ``(E,)`` of what only ways of nodes close, of what only turns do, and of the rest."""
-        least = [np.inf, np.inf, np.inf]
-        for k, own in self._kinds:
-            least[k] = float(np.minimum.reduce(clear[own])) - SLACK * self.system.length
-        ways, turns, both = least
-        return ways, turns, both
+    def looked_at(self, motion: Motion, near: BoolArray, limits: Sequence[float], until: Array) -> tuple[Array, Array]:
+        """Gaps ``(C,)`` of elements that are near, no end of others, and ``until`` (E,) with new times of these."""
+        gap, until = np.full(self.count, np.inf), until.copy()
+        for part in self._every if np.logical_and.reduce(near) else self.of(near):
+            gap[part.numbers], times = part.batch.open_for(motion, limits, self.system.length)
+            until[part.elements] = motion.t + times
+        return gap, until
 
     def closing(self, first: State, last: State, near: BoolArray) -> Array:
         """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""

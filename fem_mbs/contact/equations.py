@@ -19,6 +19,7 @@ corners of a box, are those of contacts of equal compliance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -299,6 +300,11 @@ class StepInContact(GeneralizedAlpha):
     """The method of a step in which contacts touch."""
 
     touching: Any = None
+
+    @property
+    def _whole_step(self) -> Callable[..., None]:
+        """Compiled lines know no contacts."""
+        return lambda *given: None
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """Those with contacts."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
-
-import numpy as np
 
 from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.newmark import AlphaMemory, named
@@ -17,26 +16,29 @@ STILL, STILL_STEP = 1e-9, 1e-13
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 
 
-class Watch(NamedTuple):
-    """Which open contacts may close: gaps as last measured, and how far the model has moved since."""
+class Limits(NamedTuple):
+    """What no node exceeds at the ends of steps."""
 
-    clear: Array
-    """Paths in m that close no gap of each element, when that was measured last, ``(E,)``."""
-    least: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The smallest of them: of what only ways of nodes close, of what only turns do, and of the rest."""
-    gone: tuple[float, float] = (0.0, 0.0)
-    """Paths since then: of the fastest node, and of what turns fastest at the end of the extent of the model."""
-    speed: tuple[float, float] = (0.0, 0.0)
-    """Of these at the state, m/s."""
+    speed: float = 0.0
+    """m/s."""
+    turn: float = 0.0
+    """rad/s."""
+    push: float = 0.0
+    """Change of its velocity in a step over this, m/s^2."""
+
+
+class Watch(NamedTuple):
+    """Which open contacts may close, and until when none does."""
+
+    until: Array
+    """Times up to which those of each element stay open while limits hold, ``(E,)``."""
+    first: float = -math.inf
+    """The first of them."""
+    limits: Limits = Limits()
     gap: Array | None = None
     """At the state ``(C,)``, without end of what is not near; None where nothing is."""
     near: BoolArray | None = None
     """Elements ``(E,)`` whose gaps may have closed."""
-
-    def closes(self, ways: float, turns: float, both: float) -> bool:
-        """Whether paths may close any gap: of what only ways of nodes close, of what only turns do, and of the rest."""
-        least = self.least
-        return not (ways < least[0] and turns < least[1] and both < least[2])
 
 
 class ContactMemory(NamedTuple):
@@ -65,8 +67,9 @@ def from_file(memory: ContactMemory) -> ContactMemory:
     balance = Balance(*memory.balance)
     if balance.energy is not None:
         balance = balance._replace(energy=EnergyAt(*balance.energy))
-    alpha = named(AlphaMemory(*memory.alpha))
-    return memory._replace(alpha=alpha, watch=Watch(*memory.watch), balance=balance)
+    watch = Watch(*memory.watch)
+    watch = watch._replace(limits=Limits(*watch.limits))
+    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=watch, balance=balance)
 
 
 class Standing(NamedTuple):
@@ -94,19 +97,12 @@ class Smooth(NamedTuple):
     """Contacts ``(C,)`` whose slip has ended in it; None where none has."""
 
 
-def fastest(system: System, state: State) -> tuple[float, float]:
+def fastest(system: System, state: State) -> float:
     """The largest speed of a node, and that of turns at the end of the extent of the model, m/s."""
     led, turned = worst(system, state.v.ravel()).tolist()
-    return led, system.length * turned
-
-
-def farthest(system: System, first: State, last: State) -> tuple[float, float]:
-    """The longest way of a node between two places, and that of turns at the end of the extent of the model, m."""
-    way = system.kinematics.relative(first.x, first.R, last.x, last.R)
-    linear = float(np.linalg.norm(last.x - first.x, axis=1).max())
-    return linear, system.length * float(np.linalg.norm(way[:, 3:], axis=1).max())
+    return float(led + system.length * turned)
 
 
 def still(system: System, state: State, h: float) -> float:
     """Speed that counts as none, m/s."""
-    return STILL * sum(fastest(system, state)) + STILL_STEP * system.length / max(h, 1e-12)
+    return STILL * fastest(system, state) + STILL_STEP * system.length / max(h, 1e-12)

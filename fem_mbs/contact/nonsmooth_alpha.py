@@ -24,12 +24,13 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, farthest, from_file
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -42,7 +43,7 @@ from fem_mbs.contact.smooth import (
     touching,
     turned,
 )
-from fem_mbs.contact.watch import hits, located, stopped
+from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.errors import ModelError
@@ -123,15 +124,15 @@ class NonsmoothAlpha(Method):
         """From a state with its contact forces."""
         contacts = contacts_of(system)
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
-        stepper, inner, which = frame(contacts, self.smooth_method, state, touches)
-        watch = Watch(np.zeros(contacts.elements))
-        return ContactMemory(stepper.init(which, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
+        stepper, inner = frame(contacts, self.smooth_method, state, touches)
+        watch = Watch(np.full(contacts.elements, -np.inf))
+        return ContactMemory(stepper.init(contacts.open, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
         contacts = contacts_of(system)
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
-        memory = from_file(memory)._replace(watch=Watch(np.zeros(contacts.elements)))
+        memory = from_file(memory)._replace(watch=Watch(np.full(contacts.elements, -np.inf)))
         return begun(contacts, self.smooth_method, Standing(state, memory), touches, h)
 
     def carrying(self, system: System, state: State, memory: ContactMemory) -> ContactMemory:
@@ -251,8 +252,9 @@ class NonsmoothAlpha(Method):
         before = state
         while True:
             state, pushed = placed(contacts, before, pushing, near, metric)
-            clear = memory.watch.clear - 2.0 * contacts.paths(*farthest(contacts.system, before, state))
-            wider = near | (clear <= 0.0)  # what has been pushed out may have come too near to others
+            way = contacts.system.kinematics.relative(before.x, before.R, state.x, state.R)
+            until = after_way(memory.watch, *(2.0 * worst(contacts.system, way.ravel())).tolist())
+            wider = near | (until <= state.t)  # what has been pushed out may have come too near to others
             gaps = contacts.gaps(contacts.system.motion(state), wider)
             inside = contacts.within(gaps, -TOUCHING)
             if not len(inside) or (wider == near).all():
@@ -264,7 +266,7 @@ class NonsmoothAlpha(Method):
         pushed |= pushing
         pushed[contacts.within(gaps, TOUCHING)] = True
         touches = Selection(contacts, pushed)
-        watch = Watch(clear, speed=memory.watch.speed)
+        watch = Watch(until, limits=memory.watch.limits)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
         rates = touches.here(begin.state).rates()
         struck = self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
@@ -288,7 +290,8 @@ class NonsmoothAlpha(Method):
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
         before, state = state, strike(contacts, state, touches, rates, back)
-        memory = memory._replace(approach=approach)
+        jump = float(worst(contacts.system, (state.v - before.v).ravel())[0])
+        memory = memory._replace(approach=approach, watch=after_jump(memory.watch, state.t, jump))
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha

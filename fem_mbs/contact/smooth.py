@@ -20,7 +20,7 @@ from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.energy import gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, fastest, still
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, still
 from fem_mbs.contact.touching import Touching, touching_of
 from fem_mbs.contact.watch import watched
 from fem_mbs.contracts import State, Step
@@ -66,12 +66,12 @@ def far_step(
 ) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
     alpha, touches, approach, watch, balance, steps, longest, unlocated, damped = memory
-    ways, turns, both = watch.least
-    if watch.gap is not None or not (ways > 0.0 and turns > 0.0 and both > 0.0):
+    if watch.gap is not None or watch.first <= first.t:
         return None
     if alpha.before is not None or h > GROWTH * alpha.h and h > alpha.resolves:
         return None
-    if not contacts.open.k and isclose(h, alpha.h, rel_tol=SAME):  # what contacts carry passes through
+    # what contacts carry passes through
+    if not contacts.open.k and (h == alpha.h or isclose(h, alpha.h, rel_tol=SAME)):
         step = method.inner_step(contacts.open, first, h, alpha)
         state = step.state
     else:
@@ -84,7 +84,8 @@ def far_step(
         balance = balance._replace(energy=None)
     longest = longest if h <= longest else h
     memory = ContactMemory(step.memory, touches, approach, watch, balance, steps + 1, longest, unlocated, damped)
-    return Step(state, memory, contacts.report(step.report), step.error or 0.0)
+    report = step.report
+    return Step(state, memory, report if report.local_error is None else contacts.report(report), step.error or 0.0)
 
 
 def part_of(
@@ -106,7 +107,7 @@ def part_of(
     step, state, anew, stops = _stepped(method, point, touching_of(contacts, touches), h, damped)
     state, watch = watched(contacts, memory.watch, point.state, state, step.report.speeds)
     if touches.any():  # however little may move it
-        watch = watch._replace(least=(0.0, 0.0, 0.0))
+        watch = watch._replace(first=-math.inf)
     balance = memory.balance if memory.balance.energy is None else memory.balance._replace(energy=None)
     alpha, errors = step.memory, memory.alpha.errors
     if errors is not None and h < INSTANT * memory.longest:
@@ -207,10 +208,10 @@ def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArr
 
 def frame(
     contacts: Contacts, method: GeneralizedAlpha, state: State, touches: BoolArray
-) -> tuple[GeneralizedAlpha, State, System]:
-    """The method of a step in which these touch, and the state in the system that it steps."""
+) -> tuple[GeneralizedAlpha, State]:
+    """The method of a step in which these touch, and the state in the model without contacts, which it steps."""
     which = touching_of(contacts, touches)
-    return in_touch(method, which), which.inner(state), which.system
+    return in_touch(method, which), which.inner(state)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -232,10 +233,9 @@ def with_forces(contacts: Contacts, state: State, touches: BoolArray, h: float) 
 def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float) -> ContactMemory:
     """The memory where a smooth part begins anew at a state with its forces."""
     state, memory = point
-    stepper, inner, system = frame(contacts, method, state, touches)
-    alpha = starting(stepper, system, inner, h, memory.alpha, anew=True)
-    watch = memory.watch._replace(speed=fastest(contacts.system, state))
-    return memory._replace(alpha=alpha, touches=touches, watch=watch, balance=memory.balance._replace(energy=None))
+    stepper, inner = frame(contacts, method, state, touches)
+    alpha = starting(stepper, contacts.open, inner, h, memory.alpha, anew=True)
+    return memory._replace(alpha=alpha, touches=touches, balance=memory.balance._replace(energy=None))
 
 
 def starting(

@@ -27,12 +27,12 @@ class Touching(Selection):
 
     def __init__(self, contacts: Contacts, touches: BoolArray) -> None:
         super().__init__(contacts, touches, held=True)
-        self.system: System = contacts.stepped if self.k else contacts.open
+        self.system: System = contacts.open
 
     @cached_property
     def solver(self) -> LinearSolver:
         """Of the iteration matrix, with the blocks of the elements behind its other entries."""
-        return self.contacts.stepped.solver_beside([part.elements for part in self.parts])
+        return self.system.solver_beside([part.elements for part in self.parts])
 
     def inner(self, state: State) -> State:
         """A state of the steps: without contacts, their forces ``(3k,)`` behind the multipliers of the joints."""

@@ -1,6 +1,7 @@
 """Which open contacts a smooth part has closed, what has turned round in it, and when the first of that was.
 
-While the fastest point of the model moves less than any gap allows, nothing is measured.
+A gap that is measured is open for a time that follows from its rate and from limits of what nodes do. Until then it is
+not looked at, while the limits hold; once they do not, these times are shorter.
 """
 
 from __future__ import annotations
@@ -9,19 +10,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from fem_mbs.alpha.local_error import worst
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.contacts import SLACK, Contacts, MeasuredContacts, Selection
-from fem_mbs.contact.memory import Smooth, Standing, Watch, fastest, still
+from fem_mbs.contact.contacts import Contacts, MeasuredContacts, Selection
+from fem_mbs.contact.memory import Limits, Smooth, Standing, Watch, fastest, still
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contracts import State
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.elements.contact.tubes import hermite
 from fem_mbs.newton import FAILURES, NotConvergedError
+from fem_mbs.system.system import System
 
-LONGER, BESIDE = 1.25, 1.6
-"""Path of a point in a part, at most, over that at the larger speed of both ends: Newmark's formulas take the mean of
-these, but for some thousandths of the change of the acceleration. Such paths up to which what was near stays so:
+LONGER, BESIDE = 1.25, 2.0
+"""Path of a point in a part, at most, over that by what is known at both ends: Newmark's formulas take the mean of
+these, but for some thousandths of the change of the acceleration. Times of a part up to which what was near stays so:
 vibrations that contacts have set off have not ended as these open."""
+AHEAD, MORE, SLOW, LOOSE = 12.0, 1.2, 0.01, 4.0
+"""Limits: speeds of so many steps more, changes of velocities that are so much larger, or so small beside the speed;
+those over what is wanted now from which on they are less."""
 AWAY = 1e6
 """Way in a part, over the extent of the model, that is no motion."""
 DEEP = 1e-11
@@ -38,6 +44,8 @@ BEFORE = 0.0625, 0.5
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
+SLACK, NONE = 1e-8, 1e-100
+"""Gap over the extent of the model that may close however little moves, and a limit that is none."""
 SOONEST = 0.9
 """Part of the time between two of these by which a first trial is sooner than what they say, at most."""
 
@@ -47,29 +55,31 @@ def watched(
 ) -> tuple[State, Watch]:
     """The state after a part from one to another, and the gaps of what may have closed in it.
 
-    Where anything is measured, turns count. ``speeds`` are those of the fastest node and turn, where they are known.
+    Where anything is measured, turns count. ``speeds`` are those of :class:`Report`, where they are known.
     """
-    (clear, least, (ways, turns), (led, turned), gap, _), system, h = before, contacts.system, state.t - first.t
-    speed = way, turn = fastest(system, state) if speeds is None else (speeds[0], system.length * speeds[1])
-    way, turn = LONGER * h * (way if way > led else led), LONGER * h * (turn if turn > turned else turned)
-    gone = ways, turns = ways + way, turns + turn
-    if gap is None and ways < least[0] and turns < least[1] and ways + turns < least[2]:  # as in most steps
-        return state, Watch(clear, least, gone, speed)
-    paths = way, turn, way + turn
-    if was_near := gap is not None or before.closes(0.0, 0.0, 0.0):
-        longest = BESIDE * (way + turn)
-        paths = longest, longest, longest
-        if not before.closes(*paths):
-            return state, Watch(clear, least, gone, speed)
-    if not h * sum(speed) < AWAY * system.length:
+    system, h = contacts.system, state.t - first.t
+    led, turned, faster, spun = speeds or _speeds(system, first, state)
+    if contacts.coupled:  # velocities in the frames of bodies
+        faster += h * led * turned
+    until, soonest, (speed, turn, push), gap, _ = before
+    holds = led <= speed and turned <= turn and faster <= push * h
+    if holds and state.t < soonest and gap is None:  # as in most steps
+        return state, before
+    if not h * (led + system.length * turned) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
+    wanted = Limits(led + AHEAD * faster, turned + AHEAD * spun, (MORE * faster + SLOW * led) / h)
+    limits, until = _within(before, first.t, (led, turned, faster / h), wanted)
+    was_near, near = gap is not None or soonest == -np.inf, until <= state.t
+    if not (was_near or np.logical_or.reduce(near)):
+        return state, Watch(until, float(np.minimum.reduce(until)), limits)
     state = contacts.followed(first, state)
-    motion, clear = system.motion(state), clear - contacts.paths(*gone)
-    near = clear <= SLACK * system.length
-    gap = contacts.gaps(motion, near)
-    contacts.put_clearance(clear, motion, gap, near)
-    after = Watch(clear, contacts.least(clear), speed=speed)
-    if not after.closes(*paths):
+    motion = system.motion(state)
+    speed, turn, push = (LONGER * limit for limit in limits)
+    gap, until = contacts.looked_at(motion, near, (speed, turn, 1.0 / NONE if was_near else push), until)
+    after = Watch(until, float(np.minimum.reduce(until)), limits)
+    # rates bound what is before, too; by paths alone, times are longer where nodes are slower than their limits
+    calm = h if not was_near else BESIDE * h * (led / max(speed, NONE) + turned / max(turn, NONE))
+    if after.first > state.t + calm:
         return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
     own = np.flatnonzero(gap < np.inf)
@@ -80,6 +90,39 @@ def watched(
         return state, after
     gap[own[~near[contacts.element_of[own]]]] = np.inf
     return state, after._replace(gap=gap, near=near)
+
+
+def _speeds(system: System, first: State, last: State) -> list[float]:
+    """Largest speed and angular velocity of a node, and the largest changes of these in a part."""
+    return [*worst(system, last.v.ravel()).tolist(), *worst(system, (last.v - first.v).ravel()).tolist()]
+
+
+def _within(watch: Watch, t: float, now: Sequence[float], wanted: Limits) -> tuple[Limits, Array]:
+    """Limits that hold now, and times up to which gaps stay open, which are shorter from ``t`` on where these are more.
+
+    A gap closes by ``b T + c T^2/2`` at most: where speeds grow by ``s``, and accelerations by ``s^2``, in ``T/s``.
+    """
+    pairs = zip(watch.limits, now, wanted, strict=True)
+    limits = Limits(*(last if own <= last <= LOOSE * more else more for last, own, more in pairs))
+    speed, turn, push = (new / max(last, NONE) for new, last in zip(limits, watch.limits, strict=True))
+    growth = max(1.0, speed, turn, push**0.5)
+    return limits, watch.until if growth == 1.0 else t + (watch.until - t) / growth
+
+
+def after_way(watch: Watch, way: float, turn: float) -> Array:
+    """Times ``until`` (E,) after nodes have been moved and turned by so much, at most, at an instant.
+
+    What the limits allow for in a time ``T`` of all that there is makes ways of ``T`` less of it.
+    """
+    speed, spin, push = (max(limit, NONE) for limit in watch.limits)
+    return watch.until - max(way / speed, (2.0 * way / push) ** 0.5) - turn / spin
+
+
+def after_jump(watch: Watch, t: float, change: float) -> Watch:
+    """After velocities have jumped by a change, at most: ``b T + c T^2/2`` less this change times the new time."""
+    left = np.maximum(watch.until - t, 0.0)
+    until = t + left * left / np.maximum(left + 2.0 * change / max(watch.limits.push, NONE), NONE)
+    return watch._replace(until=until, first=min(watch.first, float(until.min(initial=np.inf))))
 
 
 def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
@@ -111,7 +154,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
             paths = _paths(h, before[own.numbers], end[close], r0, r1)
             result[close] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * size[close])
             if apart.any():
-                path = h * max(sum(begins.watch.speed), sum(memory.watch.speed))
+                path = h * max(fastest(system, state) for state in (first, last))
                 found = _passed(contacts, first, last, apart, max(TOUCHING * system.length, GRAZED * path))
     found[numbers[result]] = np.minimum(found[numbers[result]], 1.0)
     return found if np.isfinite(found).any() else None

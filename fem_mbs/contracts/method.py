@@ -61,7 +61,7 @@ class Report:
     local_error: Array | None = None
     """Where there may be kinks, the local error ``(N,)`` of the step in group components."""
     speeds: Sequence[float] | None = None
-    """Largest velocity of a node at the end, and largest angular one, where the method knows them."""
+    """Largest velocity and angular velocity of a node at the end, and the largest changes of these, where known."""
     end_checked: bool = False
     """Whether the method has asked ``system.check_end`` itself."""
 

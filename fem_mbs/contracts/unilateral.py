@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
@@ -28,8 +28,8 @@ CARRIED = (
 )
 """What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
 FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
-FARTHEST, NEVER = 1e300, 1e-9
-"""Numbers in place of one without end, and of a rate with which gaps close that never do."""
+FARTHEST, NEVER, ENDLESS = 1e300, 1e-9, 1e90
+"""Numbers in place of a length without end, of a rate with which gaps close that never do, and of paths without end."""
 TOUCHING = 1e-9
 """Gap that counts as closed, over the extent of the model."""
 
@@ -69,9 +69,12 @@ class UnilateralBatch(ElementBatch):
     sifts: bool = False
     friction: Array
     restitution: Array
-    reach: Array = np.full((1, 2), math.inf)
-    """Of points that turns of the first and of the last node move: largest distance in m from it, ``(n, 2)``; infinite
-    where not known."""
+    reach: Array = np.full((1, 2), FARTHEST)
+    """Of points that turns of the first and of the last node move: largest distance in m from it, ``(n, 2)``;
+    ``FARTHEST`` where not known."""
+    told, within = math.inf, ENDLESS
+    """Largest change of a gap that is told from smaller ones, and how far nodes may move and turn, over the extent of
+    the model and in rad, while gaps close by no more than ``closing`` of today says."""
     carried: IntArray
     """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry; of those that take turns, ``(s, 8)``."""
     follows: IntArray
@@ -105,32 +108,52 @@ class UnilateralBatch(ElementBatch):
         """Rows ``(k, 8)`` in ``u`` for what contacts of these numbers carry from now on."""
         return self.carried.reshape(-1, len(CARRIED))[numbers]
 
-    def moved_by(self, motion: Motion, moving: BoolArray, turning: BoolArray) -> BoolArray:
-        """Whether ways, and turns, of nodes that are free to do so, ``(N,)`` each, ever change gaps, ``(n, 2)``."""
-        turns = (self._of_ends(turning) > 0.0) & (self.reach > 0.0)
-        return np.stack([moving[self.nodes].any(axis=1), turns.any(axis=1)], axis=1)
-
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By how much gaps may close ``(2, n)`` as nodes move by ``linear`` (N,) m, and turn by ``turn`` (N,) rad."""
-        nodes = self.nodes.T
-        apart, reach, way = motion.x[nodes[-1]] - motion.x[nodes[0]], self.reach.T, linear[nodes]
+        nodes, reach = self.nodes.T, self.reach.T
+        apart, ways, turns = motion.x[nodes[-1]] - motion.x[nodes[0]], linear[nodes], turn[nodes]
         arms = np.minimum(reach, np.sqrt(np.vecdot(apart, apart)) + reach[::-1])
-        turned = np.add.reduce(self._of_ends(turn).T * np.minimum(arms, FARTHEST))
-        moved = np.minimum(np.add.reduce(way), 2.0 * np.maximum.reduce(way))
-        return np.array([moved, np.where(np.minimum.reduce(arms) < np.inf, turned, np.inf)])
+        if len(nodes) > 2:
+            turns = np.maximum.reduce(turns)
+        moved = np.minimum(np.add.reduce(ways), 2.0 * np.maximum.reduce(ways))
+        return np.array([moved, np.add.reduce(turns * arms)])
 
-    def _of_ends(self, values: Array | BoolArray) -> Array:
-        """Of the first and of the last node, ``(n, 2)``; where there are more, the largest of all for both."""
-        own = values[self.nodes].astype(float)
-        return own if own.shape[1] == 2 else np.broadcast_to(own.max(axis=1)[:, None], (len(own), 2))
+    def moved_by(self, moving: Array) -> None:
+        """Take which nodes ``(N,)`` move: 1 of each, 0 of those that are held."""
+        own = moving[self.nodes]
+        ends = own if own.shape[1] == 2 else own.max(axis=1)[:, None]
+        self._moving, self._turns = moving, bool((ends * self.reach).any())
+        self._ways = min(2.0, own.sum(axis=1).max(initial=0.0))
+        self._grows = float((ends * (self.reach == FARTHEST)).any())
 
-    def clearance(self, motion: Motion, gaps: Array, moving: Array, length: float) -> Array:
-        """The paths ``(n,)`` in m that close no gap: that of the fastest node, and the largest turn by ``length``.
+    def opening(self, motion: Motion) -> tuple[Array, Array | None, Array | float]:
+        """Gaps ``(n, r)``; by how much the least ones change as nodes go on as they do, with ``b T + c T^2/2`` at most.
 
-        Of nodes, those count that are ``moving``: 1 of each ``(N,)``, 0 of those that are held.
+        In a time ``T``, without turns; ``b`` (n,) in m/s is None where that is not known.
         """
-        closing = np.maximum.reduce(self.closing(motion, moving, moving / length))
-        return np.asarray(np.minimum.reduce(gaps, axis=1) / np.maximum(closing, NEVER))
+        return self.gaps(motion), None, 0.0
+
+    def open_for(self, motion: Motion, limits: Sequence[float], length: float) -> tuple[Array, Array]:
+        """Gaps ``(n, r)``, and for how long ``(n,)`` s none of an element closes.
+
+        Of nodes that move, speeds, angular velocities and accelerations stay within ``limits``; ``length`` is the
+        extent of the model.
+        """
+        speed, turn, push = limits
+        gaps, b, c = self.opening(motion)
+        gap = np.maximum(np.minimum.reduce(gaps, axis=1), 0.0)
+        ways, turns = self.closing(motion, self._moving, self._moving) if self._turns else (self._ways, 0.0)
+        turned = turn * turns + NEVER
+        closing = speed * ways + turned
+        if b is not None:
+            b = b + turned
+            # where turns count by the way to the other body, that grows
+            c = c + (push * ways + 2.0 * speed * turn * self._grows)
+            closing = np.minimum(closing, 0.5 * (b + np.sqrt(b * b + 2.0 * c * gap)))
+        if self.told < math.inf:
+            gap = np.minimum(gap, self.told)
+        times = gap / closing
+        return gaps, np.minimum(times, self.within * length / (speed + length * turn + NEVER))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""

@@ -249,7 +249,7 @@ class ContactPath(LoadPath):
         self.length, self._sunk = FIRST if step is None else step, False
         state = initial or Point.as_built(system, loading.start).state()
         point = Point.of(self.contacts.without(state))
-        equations = Equations(self.contacts.stepped, loading, point)
+        equations = Equations(self.contacts.open, loading, point)
         super().__init__(system, equations)
         evaluation = equations.evaluate(point)
         values = leading_matrix(equations.system, evaluation)  # the stiffness of what contacts hold is singular

@@ -85,7 +85,7 @@ def test_a_correction_solves_the_linearised_equations(names: list[str], arc_leng
 def test_derivatives_of_statics_in_contact(name: str, shift: float) -> None:
     """Of forces, gaps and slips against increments and forces of contact; ``kappa`` on both sides changes nothing."""
     contacts = contacts_of(on_springs([name]))
-    equations, point, D = equations_of(contacts.stepped)
+    equations, point, D = equations_of(contacts.open)
     system, rng, kappa = equations.system, np.random.default_rng(5), 7.0
     touching = touching_of(contacts, np.ones(contacts.count, bool))
     problem = ContactPathProblem(equations, point, touching, kappa, shift)
