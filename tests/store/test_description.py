@@ -107,6 +107,17 @@ def test_loops_of_blocks_are_closed_again() -> None:
     assert len(again(model).elements) == 4
 
 
+def test_what_holds_a_node_in_part_keeps_its_place() -> None:
+    """A beam on two supports that let it bend in one plane: one holds all ways and two turns, the other slides."""
+    model = Model()
+    beam = Beam.line(model, (0, 0, 0), (2, 0, 0), BeamSection.circle(0.01, E=2e11, nu=0.3, rho=7800), name="beam")
+    model.fix(beam.nodes[0], True, (True, False, True))
+    model.fix(beam.nodes[-1], (False, True, True), (True, False, True))
+    other = again(model)
+    assert [joint.closes for joint in other.constraints] == [joint.closes for joint in model.constraints]
+    assert other["beam[0]"].fixed_translation and not other["beam[0]"].fixed_rotation
+
+
 def test_a_part_that_was_changed_is_made_again_as_it_is() -> None:
     model = Model()
     node = model.add_node((1, 0, 0))

@@ -222,7 +222,7 @@ class _Builder:
             model.add(self._part(k), name=self._parts[k]["name"])
         for node, (translation, rotation) in zip(model.nodes, text["nodes"]["held"], strict=True):
             if translation or rotation:
-                model.fix(node, bool(translation), bool(rotation))
+                model.hold(node, bool(translation), bool(rotation))
 
     def _add_nodes(self, text: dict[str, Any]) -> None:
         x, R, v = (self._reader.value(text[name]) for name in ("positions", "rotations", "velocities"))
