@@ -133,6 +133,11 @@ class GeneralizedAlpha(Method):
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
         started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
+        if memory.accelerations.t_old < before.t:  # what was before, moved by the jump, tells of velocities
+            now, last = started.accelerations.now, memory.accelerations
+            started = started._replace(
+                accelerations=started.accelerations._replace(t_older=last.t_old, older=last.old + (now - last.now))
+            )
         if errors is not None and system.has_history:
             values = errors.values.copy()
             system.own_of(values[0])[:] = system.jump_change(before, system.own_of(values[0]))

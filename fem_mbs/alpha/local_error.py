@@ -110,8 +110,10 @@ def errors_of_step(
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     defects = None
     if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
-        ratio = round(memory.h / h, DIGITS) if recent.t_old < state.t else 0.0
-        third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, before.old])
+        ratio, earlier = round(memory.h / h, DIGITS), before.old
+        if recent.t_old == state.t:
+            ratio, earlier = round((state.t - before.t_older) / h, DIGITS), before.older
+        third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, earlier])
         if crossed:
             third = left / h
         defects = (1.0 if sudden else (new.t - errors.t) / h) * np.array([left, third])

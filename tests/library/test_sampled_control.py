@@ -399,3 +399,22 @@ def test_the_rate_of_a_reference_that_jumps_is_that_on_either_side(group):
     exact = 0.5 * t - 0.5 * np.exp(-t) * np.sin(fast * t) / fast
     exact[after] += step_of_oscillator(t[after] - 0.25, np.sqrt(40.0), 1.0)
     np.testing.assert_allclose(run.coordinate(hinge), exact, atol=3e-4)
+
+
+def test_errors_of_steps_that_all_follow_a_jump_are_told():
+    """A controller that does nothing, but starts the run anew, leaves the estimate of a double pendulum what it is."""
+
+    def built():
+        model = mbs.Model("R3xSO3", gravity=(0, 0, -9.81))
+        before = model.ground
+        for k in range(2):
+            node = model.add_node((k + 0.5, 0, 0))
+            model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+            before, hinge = node, model.add(RevoluteJoint(before, node, (0, 1, 0), point=(k, 0, 0)))
+        idle = model.add(SampledController([model.add(JointSensor(hinge))], 0.04, lambda t, x, u: 0.0, delay=0.012))
+        model.add(JointActuator(hinge, idle))
+        return model
+
+    run, exact = mbs.simulate(built(), 0.6, 0.02), mbs.simulate(built(), 0.6, 0.04, method=mbs.RadauIIA())
+    error = np.linalg.norm(run.x[-1] - exact.x[-1], axis=1).max()
+    assert 0.85 < run.stats.error.length / error < 1.2
