@@ -219,17 +219,19 @@ def test_signals_of_single_instants() -> None:
 
 @pytest.mark.parametrize("how", ["adjoint", "copies"])
 def test_a_model_far_away_that_is_moved(how: str) -> None:
-    """Its origin moves along: a stone lands where it was thrown from, and as fast."""
+    """Its origin moves along: how far from a mark a stone lands that is thrown from there, and as fast, squared."""
 
     def thrown(place: float) -> mbs.Model:
         model = mbs.Model(gravity=(0, 0, -9.81))
         stone = model.add_node((1e6 + place, 0, 0), velocity=(2.0 * place, 0, 0), name="stone")
         model.add(RigidBody(stone, 1.0, (1, 1, 1)))
+        model.add(RigidBody(model.add_node((1e6 + place, 3, 0)), 1.0, (1, 1, 1)))
+        assert mbs.System(model).origin[0] == 1e6 + place
         return model
 
-    goal = mbs.Final(lambda s: s.position("stone")[:, 0])
+    goal = mbs.Final(lambda s: (s.position("stone")[:, 0] - 1e6) ** 2)
     slope = mbs.objective(thrown, goal, ["place"], 0.5, 0.1, how=how).gradient([1.0])
-    np.testing.assert_allclose(slope, 2.0, rtol=1e-4)  # rounding of places, over the steps of differences
+    np.testing.assert_allclose(slope, 8.0, rtol=1e-4)  # rounding of places, over the steps of differences
 
 
 @pytest.mark.parametrize(
