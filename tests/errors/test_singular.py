@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,16 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Motion
+from fem_mbs.contracts import (
+    Constraint,
+    Element,
+    ElementBatch,
+    InternalVariable,
+    Motion,
+    Numbering,
+    node_rows,
+    own_rows,
+)
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.linear.null_space import null_spaces
@@ -305,3 +314,43 @@ def test_light_and_heavy_bodies_share_a_model() -> None:
         model.add(RevoluteJoint(last, body, (0, 1, 0)))
         last = body
     assert mbs.simulate(model, 0.1, 0.05).success
+
+
+class Sums(Element):
+    """Two algebraic variables of which ``rows`` times themselves vanish."""
+
+    internal_variables = (InternalVariable("first", "algebraic"), InternalVariable("second", "algebraic"))
+
+    def __init__(self, node: mbs.Node, rows: Array) -> None:
+        self.nodes, self.rows = (node,), rows
+
+    @classmethod
+    def batch(cls, elements: Sequence[Sums], number: Numbering) -> ElementBatch:
+        return SumsBatch(elements, number)
+
+
+class SumsBatch(ElementBatch):
+    def __init__(self, elements: Sequence[Sums], number: Numbering) -> None:
+        self.owners, self.nodes, self.own = elements, node_rows(elements, number), own_rows(elements, number)
+        self.K = np.zeros((len(elements), 8, 8))
+        self.K[:, 6:, 6:] = [element.rows for element in elements]
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, None]:
+        return np.matvec(self.K[:, :, 6:], motion.u[self.own]), None
+
+    def stiffness(self, context: None) -> Array:
+        return self.K
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_variables_that_no_equation_determines_are_named_in_any_units(size: float) -> None:
+    for second, determined in (((0.0, 1.0), True), ((2.0, 4.0), False)):
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0))
+        model.add(RigidBody(body, 1.0, (1, 1, 1)))
+        model.add(Sums(body, size * np.array([(1.0, 2.0), second])), name="sums")
+        if determined:
+            mbs.start(mbs.System(model))
+            continue
+        with pytest.raises(mbs.SingularSystemError, match="no equation determines 'first' .*'second' of"):
+            mbs.start(mbs.System(model))
