@@ -250,7 +250,7 @@ def results(solution: mbs.Solution, pose: RigidMotion, name: str) -> Iterator[tu
     for part in (*elements, *joints):
         if part.internal_variables:
             yield f"internal variables of {part}", solution.internal_variables(part)
-    for element in elements:
+    for element in elements[3 * 6 :]:  # after the body, the bushing and the force of each of six nodes
         if element.nodes and not element.contacts:
             moves = [node is not solution.model.ground for node in element.nodes]
             for what, values in zip(("forces", "moments"), solution.nodal_forces(element), strict=True):
