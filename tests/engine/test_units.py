@@ -89,7 +89,7 @@ def frame(u: float, w: float) -> mbs.Model:
 
 
 def falling(u: float, w: float) -> mbs.Model:
-    """A box that is thrown on a floor, a ball that bounces, and a slider with a stop."""
+    """A box that is thrown on a floor, a ball that bounces, a slider with a stop, and a body that falls into a rope."""
     model = mbs.Model(gravity=(0, 0, -9.81 * u))
     box = body(model, (0, 0, 0.13), u, w, velocity=(0.8 * u, 0.1 * u, 0), angular_velocity=(0.2, 0.5, 0.1))
     ball = body(model, (1, 0, 0.13), u, w, velocity=(0.3 * u, 0, 0))
@@ -97,6 +97,8 @@ def falling(u: float, w: float) -> mbs.Model:
     model.add(Contact(model.ground, box, Plane(), Box((0.3 * u, 0.3 * u, 0.2 * u)), friction=0.3, restitution=0.2))
     model.add(Contact(model.ground, ball, Plane(), Ball(0.1 * u), friction=0.2, restitution=0.6))
     rail = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    bob = body(model, (0, 2, 0.5), u, w, velocity=(0.5 * u, 0, 0))
+    model.add(Rope(model.ground, bob, 0.51 * u, point_a=(0, 2 * u, u)))
     model.add(JointStop(rail, None, 0.1 * u, restitution=0.5))
     return model
 
