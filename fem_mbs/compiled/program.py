@@ -96,6 +96,8 @@ class CellTape(Tape):
         name, operands = other.operations[value.place]
         if name == "constant":
             return operands[0]
+        if name == "fneg" and not other.of_all:
+            return -self.read(Number(other, operands[0]), rows, sampled)
         if other.of_all:
             rows, sampled = None, [0]
         sample, stage = np.broadcast_to(value.sample, len(other.sampled))[sampled], other.stages[value.place]
