@@ -104,8 +104,8 @@ class Problem(Protocol[Unknown, Value, Linearization]):
     """What Newton's method asks of a problem: pure functions."""
 
     by_reactions: bool
-    """Whether laws read reactions. There may be no solution then, as of friction that jams: corrections that go round,
-    however short they are in short steps, are not taken for rounding while the residual is not small."""
+    """Whether laws read reactions. There may be no solution then, as of friction that jams: corrections, however short
+    they are in short steps, are not taken for rounding while the residual is not small."""
 
     def evaluate(self, unknown: Unknown) -> Value:
         """The equations at ``unknown``."""
@@ -252,7 +252,7 @@ def solve(
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1
-        at.corrected = last or (length <= smallest and not (problem.by_reactions and goes_round and max(size) > ROUGH))
+        at.corrected = last or (length <= smallest and not (problem.by_reactions and max(size) > ROUGH))
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

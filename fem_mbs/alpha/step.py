@@ -34,7 +34,7 @@ from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
 """Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
-HELD, NEAR, FITTING = 20, (1e-3, 1e-6), 0.1
+HELD, NEAR, FITTING = 40, (1e-3, 1e-6), 0.01
 """So often loads by reactions are held, the tolerances of a step in which they are, and the residual with those that it
 makes below which Newton's method goes on from there."""
 RESOLVED, LARGEST = 0.01, 0.2
@@ -132,15 +132,19 @@ def with_loads_held(
 
     Friction that makes reactions which press more than it takes to make it has no solution while a joint slips, and
     Newton's method goes round between the sides of ``|F|``. Under given loads it grows with the rate: the reactions
-    that it makes, as the next loads, grow until the joint sticks, or settle.
+    that it makes, as the next loads, settle, or grow, and are let grow faster and faster, until the joint sticks.
     """
     held = copy(equations)
     held.matrix, held.by_reactions = _held_entries, False
+    loads, before, reach = unknown.multipliers, np.zeros(equations.system.m), 1.0
     for _ in range(HELD):
-        held.prescribed = equations.prescribed._replace(pressing=unknown.multipliers)
+        held.prescribed = equations.prescribed._replace(pressing=loads)
         unknown = solve(held, unknown, newton, tolerances=NEAR).unknown
         if max(equations.size(equations.evaluate(unknown))) < FITTING:
             break
+        change = unknown.multipliers - loads
+        reach = 2.0 * reach if change @ before > before @ before > 0.0 else 1.0
+        loads, before = loads + reach * change, change
     return solve(equations, unknown, newton, tolerances=tolerances)
 
 
