@@ -319,7 +319,8 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         changes += what_changed(system, last, evaluation.motion.t, evaluation.motion)
         if passed := passed_kinks(system, system.evaluate_at(last), evaluation):
             changes.append(f"beyond a kink: {', '.join(passed)}")
-        lines += [f"changed most: {'; '.join(changes)}", _jammed(system, passed), advice]
+        goes_round = failure.report is not None and failure.report.history[-1] > MUCH
+        lines += [f"changed most: {'; '.join(changes)}", _jammed(system) if goes_round else "", advice]
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
@@ -331,10 +332,10 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     return "\n  ".join(filter(None, lines))
 
 
-def _jammed(system: System, passed: list[str]) -> str:
-    """Whose friction may have jammed, of those beyond a kink."""
-    reading = {str(owner) for k, _ in system.reads if system.batches[k].kinked for owner in system.batches[k].owners}
-    if not (jammed := [own for own in passed if own in reading]):
+def _jammed(system: System) -> str:
+    """Whose friction may have jammed where a residual does not fall."""
+    jammed = [str(own) for k, _ in system.reads if system.batches[k].kinked for own in system.batches[k].owners]
+    if not jammed:
         return ""
     return (
         f"{listed(jammed)}: reactions that friction makes press on it; where they press more than it takes to "

@@ -200,6 +200,5 @@ def test_a_motion_that_jams_stops_at_once(
     speed = (10.0 - 0.3) / (1.0 + ratio) * until
     assert np.abs(way - way[0]).max() < 0.02 * speed * step and max(left) < 1e-4
     monkeypatch.setattr("fem_mbs.alpha.step.HELD", 0)  # what does not stop so is named
-    with pytest.raises(mbs.ConvergenceError, match="beyond a kink: JointFriction 'rubs'") as error:
+    with pytest.raises(mbs.ConvergenceError, match="JointFriction 'rubs': reactions that friction makes"):
         mbs.simulate(model, until + 0.05, step)
-    assert "JointFriction 'rubs': reactions that friction makes" in str(error.value)
