@@ -66,6 +66,8 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
         return soft_inverse(A, K)(b)
     if factors := _factorized(A):
         return np.asarray(lapack.dgetrs(*factors, b)[0])
+    if not np.isfinite(A).all():  # where an iteration has led away
+        raise NotConvergedError("the forces of contacts are not finite")
     if K is None:
         return least_squares(A, b)
     left, sizes, right = svd(A, check_finite=False, lapack_driver="gesdd")

@@ -8,9 +8,10 @@ from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contact.complementarity import Laws, held, push
+from fem_mbs.contact.complementarity import Laws, held, push, solution
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
+from fem_mbs.newton import NotConvergedError
 
 
 def test_a_body_pushes_sticks_and_slides() -> None:
@@ -30,6 +31,14 @@ def test_what_joints_hold_is_not_pushed(mobility: float) -> None:
         found = push(np.diag([mobility, 0.0, 0.0]), np.zeros((1, 3)), np.zeros(1))
         assert found.solved and not found.P.any()
         assert np.isfinite(push(np.diag([mobility, 0.0, 0.0]), np.array([[-5e-16, 0, 0]]), np.zeros(1)).P).all()
+
+
+@pytest.mark.parametrize("far", [np.nan, np.inf])
+def test_iterations_that_have_led_away_are_given_up(far: float) -> None:
+    """Whether what is not unique is the least solution, or that of compliances."""
+    for compliance in (None, np.eye(3)[None]):
+        with pytest.raises(NotConvergedError, match="not finite"):
+            solution(np.where(np.eye(3), far, 1.0), np.ones(3), compliance)
 
 
 @pytest.mark.parametrize("seed", range(20))
