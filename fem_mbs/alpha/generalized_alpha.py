@@ -305,8 +305,14 @@ class GeneralizedAlpha(Method):
         return scheme.kind(system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
 
     def scheme(self, system: System) -> Scheme:
-        """What all steps have in common; without constraints on positions the formulations are one."""
+        """What all steps have in common; without constraints on positions the formulations are one.
+
+        What rolls closes velocities alone. With joints that repeat it, ``S`` is neither regular nor singular, as the
+        others are closed on positions: the larger matrix of index 2 has both on one level.
+        """
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
+        if kind is StabilizedEquations and system.has_velocity_level and system.redundant is not None:
+            kind = Index2Equations
         return Scheme(system, system.kinematics, self.coefficients, kind)
 
     def carrying(self, system: System, state: State, memory: AlphaMemory) -> AlphaMemory:
