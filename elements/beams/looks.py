@@ -102,6 +102,8 @@ def _cells(type_: str, kind: Kind, elements: IntArray, points: IntArray) -> Cell
 
 BENDING = 0.5
 """Angle in rad by which an element of order 1 may be bent."""
+POINTED = 1e-4
+"""Bending stiffness at one end of an element over that at the other, which quadrature points in between do not see."""
 MOST = 1000
 """Elements beyond which a beam does not want more of them, but other numbers."""
 DENSITIES, MODULI = (5.0, 3e4), (1e3, 2e12)
@@ -146,6 +148,14 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
         modulus = float(section.stiffness[0, 0]) / area
         yield from of_units(section.mass / area, modulus, around, depth > WIDE, drawn)
     yield from _off_a_curve(beam)
+    ends = np.diagonal(beam.at(np.array([0.0, 1.0]), "stiffness")[0], axis1=2, axis2=3)[..., 4:]
+    falls = (ends.min(axis=1) / ends.max(axis=1)).min(axis=1)
+    if falls.min() < POINTED:
+        yield (
+            f"along element {falls.argmin() + 1} of {len(falls)} bending stiffness falls to {falls.min():.1g} of "
+            "itself; shapes and frequencies that bend it may be off by tens of per cent; give smaller elements, or a "
+            "thicker end"
+        )
     compliance = np.diag(np.linalg.inv(section.stiffness))[4:]
     soft = 4 + int(compliance.argmax())
     time = float(section.damping[soft, soft] / section.stiffness[soft, soft])
