@@ -170,7 +170,7 @@ class CoSimulation:
                 self._watches = state_watches(run)
             else:
                 run = copy(self._passed[0])
-                run.memory = self._with_lateness(run, duration, set_to)
+                run.memory = self._with_lateness(run, set_to)
                 ways = [np.diff(own[-3:]) / np.diff(t[-3:]) for own in x.values()]
                 run.go_on(t[-1], control, any(before != after for before, after in ways))
             try:
@@ -192,20 +192,21 @@ class CoSimulation:
             LOG.info("CoSimulation: up to t = %.6g s in %d steps: %s", self.t, run.steps, run.error)
             self._say(run)
 
-    def _with_lateness(self, run: TimeIntegration, h: float, set_to: Mapping[str, float]) -> Any:
-        """What the method remembers, with errors by inputs that were late in the last communication step, as in ``h``.
+    def _with_lateness(self, run: TimeIntegration, set_to: Mapping[str, float]) -> Any:
+        """What the method remembers, with errors by inputs that were late in the last communication step.
 
-        One step of Euler's implicit method, which knows of stiffness and drives, is led as inputs have gone, another
-        one as they should have, a communication step earlier.
+        One step as long, of Euler's implicit method, which knows of stiffness and drives, is led as inputs have gone,
+        another one as they should have, a communication step earlier.
         """
         memory, due = run.memory, {name: [*own[1:], set_to[name]] for name, own in self._x.items()}
         if not isinstance(self._method, GeneralizedAlpha) or memory.errors is None or due == self._x:
             return memory
+        h = self._t[-1] - self._t[-2]
         euler, begun = self._method.euler(self._system, run.state, h)
         with suppress(*FAILURES):
             ends = []
             for x in (self._x, due):
-                with self._leading([t + h for t in self._t], x):
+                with self._leading((np.array(self._t) + h).tolist(), x):
                     ends.append(euler.trial(self._system, run.state, h, begun).rates)
             missed = np.where(self._system.orders > 0, ends[0] - ends[1], 0.0)
             values = memory.errors.values.copy()
