@@ -8,6 +8,7 @@ do to accelerations.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -226,10 +227,12 @@ def placed(
     return state, pushed
 
 
-def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> State:
+def settled(contacts: Contacts, state: State, resting: BoolArray, h: float, *, strikes: bool = True) -> State:
     """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
 
-    Where no forces obey them (Painleve), there are none.
+    Where no forces obey them (Painleve), what slides stops by an impulse without a collision, that to which contacts
+    lead that yield as these become stiff (Hogan, Kristiansen, Proc. R. Soc. A 473, 2017); where none does, there are
+    no forces.
     """
     system, place = contacts.open, place_of(contacts.without(state))
     free = State(*place[:4], *accelerations(system, place))
@@ -243,6 +246,12 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, h: float) -> S
     moves = (speed > which.still(state, h)) & (which.friction > 0.0)
     slides = slip / np.where(moves, speed, np.nan)[:, None]
     P, solved = push(mobility.delassus, at.accelerations(), which.friction, slides)
+    if not solved and strikes:
+        closes = at.rates()
+        closes[:, 0] = -which.still(state, h)
+        with suppress(NotConvergedError):
+            struck = strike(contacts, contacts.carry_on(state, free), which, closes, np.ones(which.k))
+            return settled(contacts, struck, resting, h, strikes=False)
     if not solved:
         return contacts.carry_on(state, free, NO_FORCES)
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
