@@ -53,7 +53,8 @@ class Model(ModelDescription):
             What to hold, as a node or all those of an edge.
         translation, rotation : bool or (3,) of bool
             All directions, none, or some of them: along, and about, the axes x, y, z of the world. Where it is some, a
-            joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, which is also one of the model's.
+            joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, also one of the model's: one turn
+            that is held leaves those of a universal joint, whose second axis goes with the node.
             What is held already stays so.
         """
         if not isinstance(node, Node):
