@@ -54,6 +54,8 @@ class Contacts:
         free = self.open.equation[: 6 * system.n].reshape(-1, 6) >= 0
         for whole in self._wholes:
             whole.moved_by(free.any(axis=1).astype(float))
+        self.turns = any(whole.turns for whole in self._wholes)
+        """Whether turns of nodes close any gap: not of balls."""
         self.coupled = any(group.coupled for group, _ in system.kinematics.parts)
         """Whether velocities are those of bodies, whose changes are others than in the world."""
         self._following = [b for b in self._wholes if b.follows.size]
@@ -147,6 +149,10 @@ class Contacts:
             gap[part.numbers], times = part.batch.open_for(motion, limits, self.system.length)
             until[part.elements] = motion.t + times
         return gap, until
+
+    def largest(self, values: Array) -> Array:
+        """Of values ``(N,)`` of nodes the largest of each element, ``(E,)``."""
+        return np.concatenate([np.zeros(0), *(values[b.nodes].max(axis=1) for b in self._wholes)])
 
     def closing(self, first: State, last: State, near: BoolArray) -> Array:
         """By how much gaps ``(C,)`` of elements that are near may close in a part, by the speeds at its ends."""

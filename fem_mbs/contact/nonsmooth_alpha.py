@@ -290,8 +290,7 @@ class NonsmoothAlpha(Method):
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
         before, state = state, strike(contacts, state, touches, rates, back)
-        jump = float(worst(contacts.system, (state.v - before.v).ravel())[0])
-        memory = memory._replace(approach=approach, watch=after_jump(memory.watch, state.t, jump))
+        memory = memory._replace(approach=approach, watch=after_jump(contacts, memory.watch, before, state))
         point, touching = Standing(state, memory), contacts.marked(own)
         state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha

@@ -68,7 +68,7 @@ def watched(
     if not h * (led + system.length * turned) < AWAY * system.length:
         raise NotConvergedError("the iteration leads away, where forces that are infinite balance")
     wanted = Limits(led + AHEAD * faster, turned + AHEAD * spun, (MORE * faster + SLOW * led) / h)
-    limits, until = _within(before, first.t, (led, turned, faster / h), wanted)
+    limits, until = _within(contacts, before, first.t, (led, turned, faster / h), wanted)
     was_near, near = gap is not None or soonest == -np.inf, until <= state.t
     if not (was_near or np.logical_or.reduce(near)):
         return state, Watch(until, float(np.minimum.reduce(until)), limits)
@@ -97,7 +97,7 @@ def _speeds(system: System, first: State, last: State) -> list[float]:
     return [*worst(system, last.v.ravel()).tolist(), *worst(system, (last.v - first.v).ravel()).tolist()]
 
 
-def _within(watch: Watch, t: float, now: Sequence[float], wanted: Limits) -> tuple[Limits, Array]:
+def _within(contacts: Contacts, watch: Watch, t: float, now: Sequence[float], wanted: Limits) -> tuple[Limits, Array]:
     """Limits that hold now, and times up to which gaps stay open, which are shorter from ``t`` on where these are more.
 
     A gap closes by ``b T + c T^2/2`` at most: where speeds grow by ``s``, and accelerations by ``s^2``, in ``T/s``.
@@ -105,7 +105,7 @@ def _within(watch: Watch, t: float, now: Sequence[float], wanted: Limits) -> tup
     pairs = zip(watch.limits, now, wanted, strict=True)
     limits = Limits(*(last if own <= last <= LOOSE * more else more for last, own, more in pairs))
     speed, turn, push = (new / max(last, NONE) for new, last in zip(limits, watch.limits, strict=True))
-    growth = max(1.0, speed, turn, push**0.5)
+    growth = max(1.0, speed, turn * contacts.turns, push**0.5)
     return limits, watch.until if growth == 1.0 else t + (watch.until - t) / growth
 
 
@@ -118,10 +118,11 @@ def after_way(watch: Watch, way: float, turn: float) -> Array:
     return watch.until - max(way / speed, (2.0 * way / push) ** 0.5) - turn / spin
 
 
-def after_jump(watch: Watch, t: float, change: float) -> Watch:
-    """After velocities have jumped by a change, at most: ``b T + c T^2/2`` less this change times the new time."""
-    left = np.maximum(watch.until - t, 0.0)
-    until = t + left * left / np.maximum(left + 2.0 * change / max(watch.limits.push, NONE), NONE)
+def after_jump(contacts: Contacts, watch: Watch, before: State, state: State) -> Watch:
+    """After velocities of nodes have jumped: ``b T + c T^2/2`` less twice the change of its own times the new time."""
+    changes = contacts.largest(np.linalg.norm(state.v[:, :3] - before.v[:, :3], axis=1))
+    left = np.maximum(watch.until - state.t, 0.0)
+    until = state.t + left * left / np.maximum(left + 2.0 * changes / max(watch.limits.push, NONE), NONE)
     return watch._replace(until=until, first=min(watch.first, float(until.min(initial=np.inf))))
 
 

@@ -122,7 +122,7 @@ class UnilateralBatch(ElementBatch):
         """Take which nodes ``(N,)`` move: 1 of each, 0 of those that are held."""
         own = moving[self.nodes]
         ends = own if own.shape[1] == 2 else own.max(axis=1)[:, None]
-        self._moving, self._turns = moving, bool((ends * self.reach).any())
+        self._moving, self.turns = moving, bool((ends * self.reach).any())
         self._ways = min(2.0, own.sum(axis=1).max(initial=0.0))
         self._grows = float((ends * (self.reach == FARTHEST)).any())
 
@@ -142,7 +142,7 @@ class UnilateralBatch(ElementBatch):
         speed, turn, push = limits
         gaps, b, c = self.opening(motion)
         gap = np.maximum(np.minimum.reduce(gaps, axis=1), 0.0)
-        ways, turns = self.closing(motion, self._moving, self._moving) if self._turns else (self._ways, 0.0)
+        ways, turns = self.closing(motion, self._moving, self._moving) if self.turns else (self._ways, 0.0)
         turned = turn * turns + NEVER
         closing = speed * ways + turned
         if b is not None:
