@@ -7,7 +7,6 @@ stabilised generalised-alpha method as it is; else its balance of energy is draw
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from math import isclose
 
@@ -257,4 +256,4 @@ def starting(
 
 def due(errors: CarriedErrors | None) -> CarriedErrors | None:
     """Errors that the next step carries along, however short."""
-    return errors and errors._replace(until=-math.inf)
+    return errors and errors._replace(until=min(errors.until, errors.t))
