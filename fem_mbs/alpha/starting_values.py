@@ -27,6 +27,8 @@ from fem_mbs.system.system import Evaluation, System
 SHARE = 0.1
 GROWTH = 2.0
 """Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
+LAGS = 100.0
+"""Distance of algorithmic accelerations, over that of smooth motions, that a kink has left."""
 
 
 def perturbed(scheme: Scheme, state: State, h: float) -> tuple[Array, Array]:
@@ -187,7 +189,8 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     ``B v_0 = 0`` (Arnold, Cardona, Bruels 2015, eqs. 141, 142), and sets off the oscillations of stiff parts.
 
     After a kink of a law ``a`` lags behind as well, by what its recursion makes up for in velocities over several
-    steps: of this it is the impulse, ``a`` times ``h``, that has to stay.
+    steps: of this it is the impulse, ``a`` times ``h``, that has to stay. Of kinks that are not told that is seen where
+    ``a`` is far from where accelerations lead it, ``LAGS`` times as far as they do.
     """
     system = scheme.system
     ratio, before = h / memory.h, memory.accelerations
@@ -195,10 +198,11 @@ def adapted(scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> tupl
     v, a = state.rates, now + ratio * (memory.a - now)
     if state.t > before.t_older:
         v = v + (ratio**2 - 1.0) * _growing_velocity(scheme, state, memory)
-    if memory.branches is not None:
+    if system.watched:
         slope = (now - before.old) / (state.t - before.t_old) if state.t > before.t_old else np.zeros(system.N)
         there, here = (shifted(scheme, state, step, slope) for step in (memory.h, h))
-        a = here + (memory.a - there) / ratio
+        lags = memory.branches is not None or np.abs(memory.a - there) > LAGS * np.abs(there - now)
+        a = np.where(lags, here + (memory.a - there) / ratio, a)
     return v, a
 
 

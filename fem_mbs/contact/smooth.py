@@ -7,6 +7,7 @@ stabilised generalised-alpha method as it is; else its balance of energy is draw
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from math import isclose
 

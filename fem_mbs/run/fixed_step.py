@@ -34,6 +34,8 @@ SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8
 """How far parts become shorter or longer at once; the error that is aimed at."""
 SUDDEN, FADING = 3.0, 0.9
 """A local error so many times the usual one tells of a kink; how much of that is left after a step."""
+FALLS = 1.0 / 3.0, 1.5
+"""Between these times what it is by its order, the local error of half a step is that of a smooth motion."""
 YOUNG, GROSS = 2.0, 1e-3
 """A motion that has grown so much since its speed was looked at has just begun: its errors grow with it, up to here."""
 LASTING, ALIKE = 2.0, 1.0 / 32.0
@@ -75,6 +77,13 @@ class FixedStepMemory(NamedTuple):
     """Whether the last step was across a kink, or a part of such a one, and not as smooth as steps usually are."""
     crept: int = 0
     """Short parts in a row."""
+    tried: float = 0.0
+    """Local error of a first step, where it is to fall in a shorter one as those of smooth motions do; else 0."""
+
+
+def _excess(of_nodes: float, of_all: float, path: float) -> float:
+    """Local errors of a step across a kink over what is allowed."""
+    return max(of_nodes / (min(ALLOWED, OF_PATH * path) or ALLOWED), of_all / OF_STATES, TINY)
 
 
 def _number(branches: Array | None) -> int:
@@ -95,7 +104,7 @@ class FixedStep(StepControl):
 
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
     error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
-    local error that is suddenly large tells of a kink.
+    local error that is suddenly large tells of a kink; so does that of a first step that does not fall with it.
 
     With ``narrow``, the part that crosses a kink is as short as can be, and those after it have smaller errors. What a
     step misses depends on where in it the kink lies, and that moves with the parameters of a model, while steps are
@@ -178,7 +187,7 @@ class FixedStep(StepControl):
         if kinks is not None and error is not None:
             passed, changes = self._across(memory, plan.h, error, kinks)
             if not passed:
-                return False, memory._replace(halvings=0, **changes)
+                return False, memory._replace(**{"halvings": 0, **changes})
         if plan.end is not None or memory.beyond:  # every step comes by, and _replace takes three times as long
             cut = plan.end is not None and plan.end < memory.begin + (memory.target - LEFT_OVER) * memory.h
             target = memory.target if cut else memory.target + 1  # a run that ended within a step may go on
@@ -195,7 +204,13 @@ class FixedStep(StepControl):
         first, crossed = memory.usual < 0.0, branches != memory.branches
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
-        if not (memory.part or crossed or sudden and not young):
+        if first and len(kinks.system.watched) > len(kinks.system.kinked) and not (memory.part or crossed):
+            speed = kinks.speed()
+            if not memory.tried and _excess(of_nodes, error, speed * h) > 1.0 and kinks.bend():
+                return False, {"tried": error / share, "halvings": memory.halvings + 1}
+            if share * FALLS[0] * memory.tried < error < share * FALLS[1] * memory.tried:
+                return False, {"usual": memory.tried, "halvings": memory.halvings - 1, "speed": speed}
+        if not (memory.part or crossed or sudden and not young or first and memory.tried):
             changes = {"branches": branches, "usual": error / share, "rough": False}
             if not first:
                 changes["usual"] = max(changes["usual"], FADING * memory.usual)
@@ -207,8 +222,7 @@ class FixedStep(StepControl):
         is_long = h > (1.0 + 2.0 * LEFT_OVER) * shortest  # to which a whole number of parts leads
         if self.narrow and crossed and is_long and error > share * LEAST and memory.crept < CREPT:
             return False, {"part": max(0.5 * h, shortest)}
-        allowed = min(ALLOWED, OF_PATH * speed * h) or ALLOWED
-        excess = max(of_nodes / allowed, error / OF_STATES, TINY) / (OF_DERIVATIVES if self.narrow else 1.0)
+        excess = _excess(of_nodes, error, speed * h) / (OF_DERIVATIVES if self.narrow else 1.0)
         if error <= LEAST or not crossed and error <= share * memory.usual:  # as in smooth motion
             excess = TINY
         # of the error of velocities, which lasts, over the step

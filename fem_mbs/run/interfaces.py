@@ -12,7 +12,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.equations import relative_force
-from fem_mbs.contracts import Limit, Method, Public, Report, State, Step, UnilateralBatch, function
+from fem_mbs.contracts import Limit, Method, Public, Report, SmallChange, State, Step, UnilateralBatch, function
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.newton import FAILURES
 from fem_mbs.solution.history import Accuracy, Outcome
@@ -25,6 +25,9 @@ from fem_mbs.system.system import Evaluation, System
 ALIKE, AHEAD = 1e-9, 1e-3
 """Differences of equations that are rounding, over what makes these up; how far further on they are compared, over the
 extent of the model."""
+
+BENT = 0.01
+"""What functions leave their tangents by in a step, over the largest force, that is a kink or like one."""
 
 Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
 """Called with the state after every accepted step; returns None, or True to end the run."""
@@ -99,6 +102,19 @@ class Kinks(NamedTuple):
     step: Step
     branches: Array | None
     """On which side of their kinks laws are, if there are any that tell."""
+    before: State
+    """Where the step began."""
+
+    def bend(self) -> bool:
+        """Whether functions of users leave, along the way of the nodes in a step, the tangents at its start."""
+        system, here, there, kinematics = self.system, self.before, self.step.state, self.system.kinematics
+        evaluation, rest = system.evaluate_at(here), there.multipliers - here.multipliers
+        nodes = kinematics.to_body(here.R, kinematics.relative(here.x, here.R, there.x, there.R))
+        d = np.append(nodes, np.zeros(system.k))
+        change = SmallChange(d, rest, 0.0, BENT, evaluation.scale)
+        own = (k for k in system.watched if system.batches[k].asks)
+        batches, contexts, rows = system.batches, evaluation.contexts, system.components
+        return any(batches[k].crosses(contexts[k], change._replace(d=d[rows[k]])) for k in own)
 
     def speed(self) -> float:
         """Largest speed of a node: over the diameter of the model, or in rad/s."""

@@ -337,7 +337,7 @@ class TimeIntegration:
         branches = step.report.branches
         if branches is None and self.system.kinked:
             branches = self._branches(step.state)
-        return Kinks(self.system, step, branches)
+        return Kinks(self.system, step, branches, self.state)
 
     def _hardness(self, step: Step, h: float) -> float:
         """By the corrections that Newton's method makes, and, where equations bend, the local error beside the path.

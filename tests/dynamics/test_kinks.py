@@ -95,6 +95,22 @@ def test_a_contact_that_is_shorter_than_a_step_gives_back_what_it_took(add: Call
     assert solution.stats.steps < 400
 
 
+@pytest.mark.parametrize(
+    ("stiffness", "start", "speed"), [(1e5, 0.2, 1.0), (1e6, 0.195, 1.0), (1e6, 0.1999, 1.0), (1.1e8, 0.165, 0.1)]
+)
+def test_a_wall_that_is_a_function_takes_no_energy_wherever_a_run_begins(
+    stiffness: float, start: float, speed: float
+) -> None:
+    """Before it, in the first step, or so hard that steps after it are a thousand times as long as those in it."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((start, 0, 0), velocity=(speed, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)), name="rail")
+    model.add(JointForce(rail, lambda t, q, v: -stiffness * max(start + q - 0.2, 0.0)))
+    solution = mbs.simulate(model, 0.1 + (0.2 - start) / speed, 0.01)
+    assert np.ravel(solution.coordinate_rate("rail"))[-1] == pytest.approx(-speed, rel=5e-3)
+
+
 def test_smooth_functions_of_users_do_not_stay_cut() -> None:
     """A load and a law whose errors almost cancel at first: steps are whole again when they do no longer."""
 
