@@ -24,7 +24,6 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
@@ -252,8 +251,7 @@ class NonsmoothAlpha(Method):
         before = state
         while True:
             state, pushed = placed(contacts, before, pushing, near, metric)
-            way = contacts.system.kinematics.relative(before.x, before.R, state.x, state.R)
-            until = after_way(memory.watch, *(2.0 * worst(contacts.system, way.ravel())).tolist())
+            until = after_way(contacts, memory.watch, before, state)
             wider = near | (until <= state.t)  # what has been pushed out may have come too near to others
             gaps = contacts.gaps(contacts.system.motion(state), wider)
             inside = contacts.within(gaps, -TOUCHING)

@@ -109,13 +109,15 @@ def _within(contacts: Contacts, watch: Watch, t: float, now: Sequence[float], wa
     return limits, watch.until if growth == 1.0 else t + (watch.until - t) / growth
 
 
-def after_way(watch: Watch, way: float, turn: float) -> Array:
-    """Times ``until`` (E,) after nodes have been moved and turned by so much, at most, at an instant.
+def after_way(contacts: Contacts, watch: Watch, before: State, state: State) -> Array:
+    """Times ``until`` (E,) after nodes have been moved and turned at an instant, each by up to twice as much.
 
     What the limits allow for in a time ``T`` of all that there is makes ways of ``T`` less of it.
     """
+    d = contacts.system.kinematics.relative(before.x, before.R, state.x, state.R)
+    way, turn = (2.0 * contacts.largest(np.linalg.norm(part, axis=1)) for part in (d[:, :3], d[:, 3:]))
     speed, spin, push = (max(limit, NONE) for limit in watch.limits)
-    return watch.until - max(way / speed, (2.0 * way / push) ** 0.5) - turn / spin
+    return np.asarray(watch.until - np.maximum(way / speed, np.sqrt(2.0 * way / push)) - turn / spin)
 
 
 def after_jump(contacts: Contacts, watch: Watch, before: State, state: State) -> Watch:
