@@ -120,7 +120,7 @@ BAD = {
     "another kind": ((THICK, PLAIN), "made by .circle and .BeamSection"),
     "three": ((THICK, THIN, THIN), "section must be one section, or a pair"),
     "no section": ((THICK, 3.0), "section of the end must be a BeamSection"),
-    "function that fails": (lambda s: 1 / 0, "as a function of the arc length, failed at 0: ZeroDivisionError"),
+    "function that fails": (lambda s: 1 / 0, "section at the arc length 0 failed: ZeroDivisionError"),
     "function of nothing": (lambda s: None, "section at the arc length 0 must be a BeamSection, received None"),
 }
 
