@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from catalogue import ELEMENTS, build
+from catalogue import ELEMENTS, build, flexible_body
 from motions import random_motion, residual
 from scipy.optimize import bisect
 
@@ -78,13 +78,14 @@ def test_kinks_are_seen_before_they_are_passed(name: str) -> None:
 
 
 def test_whole_model_is_the_sum_of_its_elements() -> None:
-    """Batches of many elements of a kind do what each does alone."""
-    model, parts = build(*ELEMENTS.values())
+    """Batches of many elements of a kind do what each does alone, unlike flexible bodies among them."""
+    makes = [*ELEMENTS.values(), lambda stage: flexible_body(stage, names="ac")]
+    model, parts = build(*makes)
     whole = System(model)
     motion = random_motion(whole, 3)
     total = residual(whole, motion)
     expected = np.zeros_like(total)
-    for entry, part in zip(ELEMENTS.values(), parts, strict=True):
+    for entry, part in zip(makes, parts, strict=True):
         alone, rows = System(build(entry)[0]), whole.number.own(part)
         own = random_motion(alone, 3)
         own.u, own.udot, own.uddot = motion.u[rows], motion.udot[rows], motion.uddot[rows]
