@@ -44,6 +44,8 @@ BEFORE = 0.0625, 0.5
 WITHIN = np.linspace(0.0, 1.0, 257)[1:]
 """Shares of a part at which the path of a gap is looked at."""
 PATHS = hermite(WITHIN)[0]
+SOON = 16.0
+"""Times of a part within which what opens is looked at once more where something has come near."""
 SLACK, NONE = 1e-8, 1e-100
 """Gap over the extent of the model that may close however little moves, and a limit that is none."""
 SOONEST = 0.9
@@ -89,6 +91,8 @@ def watched(
     if not (was_near or near.any()):
         return state, after
     gap[own[~near[contacts.element_of[own]]]] = np.inf
+    if not was_near:  # from here on paths alone tell what stays near
+        after = after._replace(until=np.where(until <= state.t + SOON * h, state.t, until), first=state.t)
     return state, after._replace(gap=gap, near=near)
 
 
