@@ -73,12 +73,12 @@ def watched(
     limits, until = _within(contacts, before, first.t, (led, turned, faster / h), wanted)
     was_near, near = gap is not None or soonest == -np.inf, until <= state.t
     if not (was_near or np.logical_or.reduce(near)):
-        return state, Watch(until, float(np.minimum.reduce(until)), limits)
+        return state, Watch(until, float(np.minimum.reduce(until, initial=np.inf)), limits)
     state = contacts.followed(first, state)
     motion = system.motion(state)
     speed, turn, push = (LONGER * limit for limit in limits)
     gap, until = contacts.looked_at(motion, near, (speed, turn, 1.0 / NONE if was_near else push), until)
-    after = Watch(until, float(np.minimum.reduce(until)), limits)
+    after = Watch(until, float(np.minimum.reduce(until, initial=np.inf)), limits)
     # rates bound what is before, too; by paths alone, times are longer where nodes are slower than their limits
     calm = h if not was_near else BESIDE * h * (led / max(speed, NONE) + turned / max(turn, NONE))
     if after.first > state.t + calm:
