@@ -253,6 +253,32 @@ def test_errors_between_stops() -> None:
     assert told is not None and 0.5 < told.length / off[len(off) // 2 :].max() < 30.0
 
 
+def test_errors_of_what_bounces_on_a_rigid_stop() -> None:
+    """A pendulum, between its impacts by its own equation; that it swings to and fro is no reason to forget errors."""
+    back, lowest, t_end = 0.7, -0.3, 3.0
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    place = np.array([np.sin(1.2), 0, -np.cos(1.2)])
+    bob = model.add_node(place)
+    model.add(RigidBody(bob, 1.0, (1e-3,) * 3))
+    hinge = model.add(RevoluteJoint(model.ground, bob, (0, -1, 0), point=(0, 0, 0)))
+    model.add(JointStop(hinge, lowest - 1.2, None, restitution=back))
+    run = mbs.simulate(model, t_end, 0.01)
+
+    def meets(_: float, y: Array) -> float:
+        return float(y[0] - lowest)
+
+    meets.terminal, meets.direction = True, -1  # type: ignore[attr-defined]
+    t, y = 0.0, np.array([1.2, 0.0])
+    while t < t_end:
+        part = solve_ivp(
+            lambda _, y: [y[1], -9.81 / 1.001 * np.sin(y[0])], (t, t_end), y, events=meets, rtol=1e-11, atol=1e-12
+        )
+        t, y = part.t[-1], part.y[:, -1] * (1.0, -back if part.status else 1.0)
+    off = np.linalg.norm(run.x[-1, 1] - [np.sin(y[0]), 0, -np.cos(y[0])])
+    told = run.stats.error
+    assert told is not None and 0.5 < told.length / off < 2.5
+
+
 @pytest.mark.parametrize("spin", [(0.1, 0.1, 10.0), (0.1, 10.0, 0.1)])
 def test_errors_of_what_spins(spin: Array) -> None:
     """A free body about its largest and its middle axis: steps hardly err, and errors turn with the body."""
