@@ -78,7 +78,7 @@ class FixedStepMemory(NamedTuple):
     crept: int = 0
     """Short parts in a row."""
     tried: float = 0.0
-    """Local error of a first step, where it is to fall in a shorter one as those of smooth motions do; else 0."""
+    """Local error of the nodes in a first step, where it is to fall in a shorter one as in smooth motions; else 0."""
 
 
 def _excess(of_nodes: float, of_all: float, path: float) -> float:
@@ -206,10 +206,10 @@ class FixedStep(StepControl):
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
         if first and len(kinks.system.watched) > len(kinks.system.kinked) and not (memory.part or crossed):
             speed = kinks.speed()
-            if not memory.tried and _excess(of_nodes, error, speed * h) > 1.0 and kinks.bend():
-                return False, {"tried": error / share, "halvings": memory.halvings + 1}
-            if share * FALLS[0] * memory.tried < error < share * FALLS[1] * memory.tried:
-                return False, {"usual": memory.tried, "halvings": memory.halvings - 1, "speed": speed}
+            if not memory.tried and _excess(of_nodes, 0.0, speed * h) > 1.0 and kinks.bend():
+                return False, {"tried": of_nodes / share, "halvings": memory.halvings + 1}
+            if share * FALLS[0] * memory.tried < of_nodes < share * FALLS[1] * memory.tried:
+                return False, {"usual": error / share, "halvings": memory.halvings - 1, "speed": speed}
         if not (memory.part or crossed or sudden and not young or first and memory.tried):
             changes = {"branches": branches, "usual": error / share, "rough": False}
             if not first:
