@@ -30,8 +30,7 @@ from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import AcceptedStep, StepControl
 from fem_mbs.run.recorder import MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
-from fem_mbs.run.trial_runs import calibrated
-from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.run.variable_step import VariableStep, calibrated
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System

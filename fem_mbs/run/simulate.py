@@ -27,8 +27,7 @@ from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Callback, Checkpoint, Recorder, StepControl
 from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
-from fem_mbs.run.trial_runs import calibrated
-from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.run.variable_step import VariableStep, calibrated
 from fem_mbs.solution.history import History, snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
