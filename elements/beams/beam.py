@@ -32,7 +32,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch
-from fem_mbs.elements.beams.looks import BeamPicture, doubts
+from fem_mbs.elements.beams.looks import BeamPicture, doubts, pointed
 from fem_mbs.elements.beams.section import BeamSection, Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
 from fem_mbs.elements.joints.coordinates import AXES
@@ -334,6 +334,9 @@ class Beam(Element, SectionForces):
     def doubts(self, around: ModelContext) -> Iterable[str]:
         """Too few elements, and numbers that are of other units."""
         return doubts(self, around)
+
+    def mesh_doubt(self) -> str:
+        return pointed(self)
 
     def batch_key(self) -> Hashable:
         return self.interpolation, self.order, bool(self.at(self.gauss[0], "damping")[0].any())

@@ -148,14 +148,7 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
         modulus = float(section.stiffness[0, 0]) / area
         yield from of_units(section.mass / area, modulus, around, depth > WIDE, drawn)
     yield from _off_a_curve(beam)
-    ends = np.diagonal(beam.at(np.array([0.0, 1.0]), "stiffness")[0], axis1=2, axis2=3)[..., 4:]
-    falls = (ends.min(axis=1) / ends.max(axis=1)).min(axis=1)
-    if falls.min() < POINTED:
-        yield (
-            f"along element {falls.argmin() + 1} of {len(falls)} bending stiffness falls to {falls.min():.1g} of "
-            "itself; shapes and frequencies that bend it may be off by tens of per cent; give smaller elements, or a "
-            "thicker end"
-        )
+    yield from filter(None, [pointed(beam)])
     compliance = np.diag(np.linalg.inv(section.stiffness))[4:]
     soft = 4 + int(compliance.argmax())
     time = float(section.damping[soft, soft] / section.stiffness[soft, soft])
@@ -173,6 +166,18 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
             f"give it some {needed} elements" if needed <= MOST else "look at its loads, its section and their units"
         )
         yield f"its loads may bend an element by {angle:.2g} rad, and more than {BENDING:g} is coarse; {remedy}"
+
+
+def pointed(beam: Beam) -> str:
+    """What to say of a beam that comes to a point within an element."""
+    ends = np.diagonal(beam.at(np.array([0.0, 1.0]), "stiffness")[0], axis1=2, axis2=3)[..., 4:]
+    falls = (ends.min(axis=1) / ends.max(axis=1)).min(axis=1)
+    if falls.min() >= POINTED:
+        return ""
+    return (
+        f"along element {falls.argmin() + 1} of {len(falls)} bending stiffness falls to {falls.min():.1g} of itself; "
+        "shapes and frequencies that bend it may be off by tens of per cent; give smaller elements, or a thicker end"
+    )
 
 
 def over_damped(time: float, bending: float, mass: float, length: float) -> Iterator[str]:

@@ -61,7 +61,7 @@ class Element(Component):
     6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
        The body of a node has ``center_of_mass`` (3,) in the frame of that node; what acts at a point of its one node
        has ``offset`` (3,) there: both are drawn.
-    7. ``doubts(around)`` says what looks wrong of it in its model.
+    7. ``doubts(around)`` says what looks wrong of it in its model, ``mesh_doubt()`` what makes its shapes wrong.
 
     What more it may offer is declared by classes to be mixed in: section forces by :class:`SectionForces`, signals by
     :class:`~fem_mbs.contracts.signal.SignalSource`.
@@ -70,7 +70,7 @@ class Element(Component):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[str] = "external active doubts center_of_mass offset contacts yields slots strengths"
+    _internal: ClassVar[str] = "external active doubts mesh_doubt center_of_mass offset contacts yields slots strengths"
     strengths: ClassVar[tuple[str, ...]] = ()
     """Names of attributes: what has none of them that is not zero does nothing."""
     external: bool = False
@@ -87,6 +87,10 @@ class Element(Component):
     def doubts(self, around: ModelContext) -> Iterable[str]:
         """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
         return ()
+
+    def mesh_doubt(self) -> str:
+        """What its mesh cannot follow, whatever its loads: modes and buckling are told of it; empty for nothing."""
+        return ""
 
 
 class SectionForces:

@@ -18,7 +18,7 @@ from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
-from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_short_waves
+from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_meshes
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.pictures import page
 from fem_mbs.system.system import System
@@ -80,7 +80,7 @@ def modes(model: Model, count: PositiveInt | None = None, state: State | None = 
         explain_singular(system, system.evaluate_at(linear.state), f"at t = {linear.state.t:g} s")
     result = solve_modes(linear, count, damped)
     _warn(result)
-    warn_of_short_waves(result, "modes", "its frequency")
+    warn_of_meshes(result, "modes", "its frequency")
     return result
 
 

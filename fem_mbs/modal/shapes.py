@@ -32,8 +32,14 @@ SHORT, SEEN = 0.45, 1e-6
 the largest, that is seen."""
 
 
-def warn_of_short_waves(result: ShapesOfMotion, label: str, what: str) -> None:
-    """Log the first of the shapes whose waves are shorter than five elements, and ``what`` of it is wrong."""
+def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
+    """Log meshes that are too coarse, and the first of the shapes whose waves are shorter than five elements.
+
+    ``what`` of it is wrong.
+    """
+    for element in result.linear.system.elements:
+        if told := element.mesh_doubt():
+            LOG.warning("%s: %s: %s", label, element, told)
     turns, R = result.shapes[:, :, 3:], result.linear.state.R
     largest = (np.abs(turns) ** 2).max(axis=(1, 2))
     for batch in result.linear.system.batches:

@@ -19,7 +19,7 @@ from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.eigen import arpack
 from fem_mbs.modal.linear_model import LinearModel, linearize
-from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_short_waves
+from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_meshes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional
@@ -122,7 +122,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     distances, z = stiffness.singular(count, SHARE * stiffness.nearest())
     linear = linearize(model, system.to_user(point.state()) if system is whole else seen)
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
-    warn_of_short_waves(result, "buckling", "its load factor")
+    warn_of_meshes(result, "buckling", "its load factor")
     stiffness.warn_of_strains(distances[0])
     return result
 

@@ -327,7 +327,7 @@ def test_too_few_elements() -> None:
     assert said(arm(4, 1e6), "may bend an element by", "look at its loads, its section and their units")
 
 
-def test_a_point_is_told() -> None:
+def test_a_point_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """Of a cone the second frequency is ``21.146 sqrt(EI/m)/L^2`` (Kirchhoff 1879); with four elements 24 % less."""
     L, thick = 2.0, BeamSection.circle(0.01, **STEEL)
     for tip, pointed in ((1e-6, True), (1e-3, False)):
@@ -335,7 +335,9 @@ def test_a_point_is_told() -> None:
         section = thick, BeamSection.circle(tip, **STEEL)
         cone = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements=4, order=3, name="cone")
         model.fix(cone.nodes[0])
+        caplog.clear()
         found = mbs.modes(model, 3).angular[2] * L**2 * np.sqrt(thick.mass / thick.stiffness[4, 4])
+        assert ("bending stiffness falls to" in caplog.text) is pointed
         assert said(model.check(), "'cone'", "along element 4 of 4 bending stiffness falls to") is pointed
         assert (found < 0.8 * 21.146) == pointed
 
