@@ -256,6 +256,16 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert_same(mbs.resume(file), memory)
 
 
+def test_a_run_that_was_ended_on_purpose_is_returned_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "run.db"
+    whole = mbs.simulate(double_pendulum(), 0.2, 0.02, store=file)
+    assert_same(mbs.resume(file), whole)
+    assert not caplog.text
+    mbs.simulate(double_pendulum(), 0.2, 0.02, store=file, callback=lambda state: state.t > 0.09)
+    assert mbs.resume(file).t[-1] == pytest.approx(0.1)
+    assert "The callback ended the run. It is returned as it is, to t = 0.1 s of 0.2 s" in caplog.text
+
+
 def test_a_model_that_is_far_away(tmp_path: Path) -> None:
     model, file = mbs.Model(gravity=(0, 0, -9.81)), tmp_path / "far"
     tip = model.add_node((5001, 0, 7000), name="tip")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
-from fem_mbs.errors import ModelError, StoreError, progress_bar
+from fem_mbs.errors import LOG, ModelError, StoreError, progress_bar
 from fem_mbs.files.store.database import Database, guarded, new_file
 from fem_mbs.files.store.run_file import RunFile
 from fem_mbs.files.store.save import STANDS, RowWriter, Steps, asked, flat_turns, stands
@@ -258,7 +258,8 @@ def resume(
     Parameters
     ----------
     path : str or Path
-        The file of :func:`simulate`; it receives the rest. A run that has reached its end is returned as it is.
+        The file of :func:`simulate`; it receives the rest. A run that has reached its end, or was ended by a callback
+        or an event, is returned as it is.
     model : Model, optional
         The model of the script, where it has functions or classes of the script, which do not travel in files; it must
         be the same.
@@ -277,6 +278,12 @@ def resume(
     with guarded(FilePath(path), own=False):
         file = RunFile(FilePath(path))
         if file.outcome in ENDED:
+            if file.outcome is not Outcome.FINISHED:
+                LOG.warning(
+                    "resume: %s It is returned as it is, to t = %g s of %g s; simulate(model, ..., "
+                    "initial=solution.checkpoint) goes on from there",
+                    *(file.outcome.value, file.stands["state"].t, file.end),
+                )
             return file.loaded(model)
         recorder = _resumed(file, model, method, events)
         integration = recorder.integration
