@@ -90,6 +90,8 @@ class GeneralizedAlpha(Method):
     order: ClassVar[int] = 2
     error_order: ClassVar[int] = 3
     Memory: ClassVar[type] = AlphaMemory
+    compiles: ClassVar[bool] = True
+    """Whether lines of whole steps know all that its equations are of."""
 
     rho_inf: UnitInterval = 0.9
     formulation: Annotated[str, choice(FORMULATIONS)] = "stabilized"
@@ -197,7 +199,7 @@ class GeneralizedAlpha(Method):
             memory = named(memory)
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
             memory = self.started(system, state, h, memory)._replace(errors=self._of_start(system, state, h, memory))
-        exact = not self.newton.modified and self.newton.matrix == "exact"
+        exact = self.compiles and not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
             if (step := self._whole_step(self, system, state, h, memory)) is not None:
                 return step

@@ -19,7 +19,6 @@ corners of a box, are those of contacts of equal compliance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -299,12 +298,8 @@ def relative_force(system: System, evaluation: Evaluation, force: Array) -> floa
 class StepInContact(GeneralizedAlpha):
     """The method of a step in which contacts touch."""
 
+    compiles: ClassVar[bool] = False
     touching: Any = None
-
-    @property
-    def _whole_step(self) -> Callable[..., None]:
-        """Compiled lines know no contacts."""
-        return lambda *given: None
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """Those with contacts."""
