@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import State
@@ -218,7 +218,7 @@ def _rates(
     return rates, notes
 
 
-def _eigenspace(solver: splu, matrices: Matrices, s: Any, X: Array) -> tuple[Array, Array, Array]:
+def _eigenspace(solver: SuperLU, matrices: Matrices, s: Any, X: Array) -> tuple[Array, Array, Array]:
     """Modes of an eigenvalue, the slope of its matrix times these, and left modes, of which that is the unit matrix."""
     unit = np.eye(len(X) + X.shape[1])[:, len(X) :].astype(solver.U.dtype)
     full, left = solver.solve(unit)[: len(X)], solver.solve(unit, trans="H")[: len(X)]
@@ -255,7 +255,7 @@ def _rounding(matrices: Matrices, changes: Matrices, s: complex, left: Array, ri
     return float(np.finfo(float).eps * np.sqrt(np.vecdot(abs(left.T) ** 2, (squared @ abs(right) ** 2).T).max()))
 
 
-def _bordered(P: csc_array, slope: csc_array, X: Array, near: float) -> splu | None:
+def _bordered(P: csc_array, slope: csc_array, X: Array, near: float) -> SuperLU | None:
     """The factors of ``[[P, P' X], [X^H, 0]]``; None if it is singular, as another eigenvalue is so near.
 
     The bordered inverse amplifies what ``P'`` makes of other modes by one over their distance.

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy.sparse import block_array, csc_array
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU, splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
@@ -204,7 +204,7 @@ class _Limit:
             self._moved(place, by * change).state() for (_, place), by in zip(beside, variation.shifts, strict=True)
         ]
 
-    def _solver(self, equations: Equations, point: Point) -> splu:
+    def _solver(self, equations: Equations, point: Point) -> SuperLU:
         load = csc_array(equations.load_derivative(point)[:, None])
         border = [[equations.matrix(equations.evaluate(point)), load], [csc_array(self.c[None, :-1]), None]]
         return splu(block_array(border, format="csc"))

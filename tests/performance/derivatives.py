@@ -106,7 +106,7 @@ def ways(case: Case, method: mbs.Method) -> dict[str, Callable[[], Any]]:
         return build(**some, **rest)
 
     def adjoint() -> Any:
-        f = mbs.objective(build, mbs.Integral(goal), list(values), end, step, method, how="adjoint")
+        f = mbs.objective(build, mbs.Integral(goal), list(values), end, step, method=method, how="adjoint")
         return f(list(values.values()))
 
     return {
