@@ -38,9 +38,9 @@ SHORTEST = 2.0**-10
 """Shortest step along a correction that the line search tries."""
 CYCLE = 2
 """Residuals that have not fallen by ``STUCK`` in so many corrections go round: limits, friction, stops."""
-ROUND = 100.0
+CYCLED = 100.0
 """Corrections that go round are rounding up to so many times the tolerance of others."""
-ROUGH = 1e-4
+ROUNDING = 1e-4
 """Residual that rounding may leave."""
 MARGIN = 10.0
 """A predicted residual has to be so many times below the tolerance."""
@@ -236,7 +236,7 @@ def solve(
             return at
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
-            searches, goes_round, smallest = True, True, ROUND * smallest
+            searches, goes_round, smallest = True, True, CYCLED * smallest
         earlier = length
         correction, length, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
         first = first or at.linearization
@@ -252,7 +252,7 @@ def solve(
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1
-        at.corrected = last or (length <= smallest and not (problem.by_reactions and max(size) > ROUGH))
+        at.corrected = last or (length <= smallest and not (problem.by_reactions and max(size) > ROUNDING))
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

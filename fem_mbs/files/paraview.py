@@ -140,7 +140,8 @@ def _collection(times: Array, files: list[FilePath], legend: list[str]) -> str:
 
 def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
     """One file, in place of one that is there, which stays if this cannot be written; returns it and its size."""
-    with hdf5_file(path, "to_paraview: a .vtkhdf file") as file:
+    h5py = needed("h5py", "to_paraview: a .vtkhdf file", "hdf5")
+    with hdf5_file(path, h5py) as file:
         root = file.create_group("VTKHDF", track_order=True)
         root.attrs["Version"] = VERSION
         root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
@@ -224,17 +225,11 @@ class OutputFile(FileIO):
 
 
 @contextlib.contextmanager
-def hdf5_file(path: FilePath, label: str) -> Iterator[Any]:
+def hdf5_file(path: FilePath, h5py: Any) -> Iterator[Any]:
     """An ``h5py.File`` to write to, which takes the place of another file once it is complete.
 
-    Raises
-    ------
-    MissingPackageError
-        If h5py is not installed.
-    OSError
-        If it cannot be written; what was there stays.
+    If it cannot be written, what was there stays.
     """
-    h5py = needed("h5py", label, "hdf5")
     with replaced(replaceable(path, HDF5)) as new:
         with OutputFile(new, "w+") as output:
             with h5py.File(output, "w") as file:
@@ -248,7 +243,7 @@ def to_hdf5(solution: Queries, path: FilePath) -> FilePath:
     history, system, count = solution.history, solution.system, len(solution.t)
     h5py = needed("h5py", "to_hdf5", "hdf5")
     try:
-        with hdf5_file(path, "to_hdf5") as file:
+        with hdf5_file(path, h5py) as file:
             file.attrs.update({"format": "fem_mbs states", "fem_mbs_version": __version__})
             names: dict[str, Sequence[str]] = {"nodes": [str(node.name) for node in system.nodes]}
             names |= {"groups": [node.group for node in system.nodes]}
