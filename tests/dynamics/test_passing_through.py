@@ -173,3 +173,23 @@ def test_what_passes_is_found_within_the_step_alone(place):
         assert 0.0 < found[0] < 1.0 and approach(found[0]).gap < 0.0
     else:
         assert found[0] == np.inf
+
+
+@pytest.mark.parametrize(("turn", "found_at"), [(0.0, np.inf), (3.2, 1.3 / 3.2)])
+def test_rates_at_both_ends_tell_where_bodies_are_if_they_turn_little(turn, found_at):
+    """A blade turns past a point in a step, behind which it begins and ends; or flies by, seen at the ends alone."""
+    shares = []
+
+    def approach(share):
+        shares.append(share)
+        off = turn * share - 1.3
+        beside, rate = (abs(np.sin(off)), turn * np.sign(off) * np.cos(off)) if np.cos(off) > 0.0 else (1.0, 0.0)
+        rate = np.array([[rate if turn else 0.0] * 2])
+        gap = np.array([[beside - 0.02]])
+        return SimpleNamespace(
+            gap=gap, fastest=np.array([turn or 4.0]), velocity=np.zeros((1, 3)), spin=np.array([turn]), opening=rate
+        )
+
+    ((found,),) = deep_between(SimpleNamespace(approach=approach), lambda share: share, 1.0, 0.0)
+    assert found == pytest.approx(found_at, abs=0.02 / 3.2)
+    assert turn or shares == [0.0, 1.0]

@@ -11,6 +11,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.solution.history import Stats
 
 
 def falling(value: object = (0.0, 0.0, -1.0)) -> mbs.Model:
@@ -86,6 +87,7 @@ def test_stats_count_the_run() -> None:
     assert 1 <= stats.factorizations <= stats.newton_iterations.sum()
     assert stats.failed_steps == 0
     np.testing.assert_allclose(stats.mean_newton_iterations, stats.newton_iterations.mean())
+    assert Stats(np.empty(0), 0, 0, 0, 0, np.empty(0), 0.0).mean_newton_iterations == 0.0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from catalogue import AWAY, EVERYTHING, HOME, build
 
 import fem_mbs as mbs
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import move_node
 from fem_mbs.elements import (
     Ball,
@@ -24,6 +25,7 @@ from fem_mbs.elements import (
     JointSensor,
     JointSpring,
     JointStop,
+    Maxwell,
     Moment,
     Plane,
     PrismaticJoint,
@@ -89,7 +91,7 @@ def frame(u: float, w: float) -> mbs.Model:
 
 
 def falling(u: float, w: float) -> mbs.Model:
-    """A box that is thrown on a floor, a ball that bounces, a slider with a stop, and a body that falls into a rope."""
+    """A box that is thrown on a floor, a ball that bounces, a slider with a stop, a body that falls into a rope."""
     model = mbs.Model(gravity=(0, 0, -9.81 * u))
     box = body(model, (0, 0, 0.13), u, w, velocity=(0.8 * u, 0.1 * u, 0), angular_velocity=(0.2, 0.5, 0.1))
     ball = body(model, (1, 0, 0.13), u, w, velocity=(0.3 * u, 0, 0))
@@ -100,6 +102,7 @@ def falling(u: float, w: float) -> mbs.Model:
     bob = body(model, (0, 2, 0.5), u, w, velocity=(0.5 * u, 0, 0))
     model.add(Rope(model.ground, bob, 0.51 * u, point_a=(0, 2 * u, u)))
     model.add(JointStop(rail, None, 0.1 * u, restitution=0.5))
+    model.add(Maxwell(model.ground, ball, 40.0 * w, 0.5 * w))
     return model
 
 
@@ -160,6 +163,41 @@ def assembled(model: mbs.Model, u: float, w: float) -> list[Any]:
     return [*(part / u for part in own), found.distance / u, found.angle, found.gap_before, found.velocity / u]
 
 
+def swing(u: float, w: float, stiff: float = 1.0, far: float = 1.0) -> mbs.Model:
+    """A body on an arm that swings, with springs that may be stiffer and a free length that may be longer."""
+    model = mbs.Model(gravity=(0, 0, -9.81 * u))
+    arm, end = body(model, (0.5, 0, 0.3), u, w, angular_velocity=(0, 2.0, 0)), body(model, (1.0, 0, 0.1), u, w)
+    model.add(RevoluteJoint(model.ground, arm, (0, 1, 0), point=(0, 0, 0.5 * u)))
+    model.add(SphericalJoint(arm, end, point=(0.8 * u, 0, 0.1 * u)))
+    model.add(Bushing(arm, end, [*3 * [0.0], *3 * [5.0 * w * u * u * stiff]]))
+    model.add(SpringDamper(model.ground, end, 40.0 * w * stiff, 0.5 * w, free_length=0.8 * u * far))
+    mbs.project_velocities(model)
+    return model
+
+
+def varied(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """Derivatives of motions, forwards and backwards, of equilibria and of modes."""
+    ways = {"stiff": 1.0, "far": 1.0}
+    goals = [
+        mbs.Integral(lambda s: (s.velocity(s.model.nodes[-1]) ** 2).sum(axis=1) / u**2),
+        mbs.Final(lambda s: s.position(s.model.nodes[-1])[:, 2] / u),
+    ]
+
+    def build(stiff: float, far: float) -> mbs.Model:
+        return swing(u, w, stiff, far)
+
+    found = [mbs.objective(build, goals, ways, 0.03, 0.01, how=how)([1.0, 1.0])[1] for how in ("direct", "adjoint")]
+    moving = mbs.sensitivities(build, ways, 0.03, 0.01)
+    resting, swinging = (mbs.sensitivities(build, ways, of=of) for of in (mbs.statics, mbs.modes))
+    return [
+        *np.concatenate(found),
+        moving.of(lambda s: s.x / u)["far"],
+        moving.of(lambda s: s.multipliers_all[:, :3] / (w * u))["stiff"],
+        resting.of(lambda s: s.x / u)["stiff"],
+        swinging.of(lambda s: s.eigenvalues)["stiff"],
+    ]
+
+
 def fixed(u: float) -> float:
     """A step of time has no unit that changes."""
     return 0.01
@@ -176,6 +214,7 @@ CASES: dict[str, tuple[Callable[[float, float], mbs.Model], Any]] = {
     "frame": (frame, analyses),
     "lever on a floor": (lever, pressed),
     "open joints": (machine, assembled),
+    "derivatives": (swing, varied),
 }
 
 
@@ -183,20 +222,26 @@ LONG = "open joints", "machine, variable steps"
 
 
 @pytest.mark.parametrize("name", [pytest.param(own, marks=[pytest.mark.slow] if own in LONG else []) for own in CASES])
-def test_units(name: str) -> None:
-    make, ask = CASES[name]
-    here, there = (ask(make(*own), *own) for own in UNITS)
+def test_units(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Of results, and of what is said beside them."""
+    (make, ask), found, said = CASES[name], [], []
+    for own in UNITS:
+        found.append(ask(make(*own), *own))
+        said.append([record.msg for record in caplog.records])
+        caplog.clear()
+    (here, there), (told, others) = found, said
+    assert told == others
     for k, (one, other) in enumerate(zip(here, there, strict=True)):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-7 * np.abs(one).max(), err_msg=str(k))
 
 
-def clockwork(begin: float) -> mbs.Model:
+def clockwork(begin: float, place: Array) -> mbs.Model:
     """What acts by the clock: a crank, a load, a sampled controller, and a box and a rope that are met on the way."""
     model = mbs.Model(gravity=(0, 0, -9.81))
-    crank, disc, bob = (body(model, place, 1.0, 1.0) for place in ((0.2, 0, 0), (0.4, 0.1, 0.1), (0, 1, -0.001)))
-    box = body(model, (2, 0, 0.12), 1.0, 1.0, velocity=(0.8, 0.1, -0.3), angular_velocity=(0.2, 0.5, 0.1))
+    crank, disc, bob = (body(model, place + own, 1.0, 1.0) for own in ((0.2, 0, 0), (0.4, 0.1, 0.1), (0, 1, -0.001)))
+    box = body(model, place + (2, 0, 0.12), 1.0, 1.0, velocity=(0.8, 0.1, -0.3), angular_velocity=(0.2, 0.5, 0.1))
     drive = Ramp(4.0, begin=begin + 0.013, corner=0.02)
-    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0), drive=drive), name="crank")
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=place, drive=drive), name="crank")
     hinge = model.add(RevoluteJoint(crank, disc, (0, 1, 1)), name="hinge")
     held = SampledStateSpace(
         model.add(JointSensor(hinge)), 0.02, [[0.5]], [[1.0]], [[2.0]], [[1.0]], begin=begin, delay=0.007
@@ -204,31 +249,35 @@ def clockwork(begin: float) -> mbs.Model:
     model.add(JointActuator(hinge, model.add(held)))
     model.add(Force(disc, lambda t: (3.0 * np.sin(20.0 * (t - begin)), 0, 1.0)))
     model.add(Force(disc, Vector(0.0, 1.0, 0.0) * Ramp(50.0, begin=begin + 0.021, end=begin + 0.032)))
-    model.add(Rope(model.ground, bob, 1.0005, point_a=(0, 0, 0)), name="rope")
-    model.add(Contact(model.ground, box, Plane(), Box((0.3, 0.3, 0.2)), friction=0.3, restitution=0.2), name="floor")
+    model.add(Rope(model.ground, bob, 1.0005, point_a=place), name="rope")
+    floor = Plane(point=place)
+    model.add(Contact(model.ground, box, floor, Box((0.3, 0.3, 0.2)), friction=0.3, restitution=0.2), name="floor")
     return model
 
 
 @pytest.mark.parametrize("step", [0.01, pytest.param(mbs.VariableStep(1e-3), marks=pytest.mark.slow)])
-def test_a_run_may_begin_at_any_time(step: Any) -> None:
+def test_a_run_may_begin_at_any_time_and_place(step: Any) -> None:
     """Motions, impacts, events, errors and how the run went."""
     found = []
-    for begin in (0.0, 8.0):
-        model = clockwork(begin)
+    for begin, place in ((0.0, np.zeros(3)), (8.0, 2.0**12 * np.array([1.0, -2.0, 0.5]))):
+        model = clockwork(begin, place)
         first = replace(mbs.start(mbs.System(model)), t=begin)
-        run = mbs.simulate(model, begin + 0.05, step, initial=first, events=lambda state: state.x[4, 2] - 0.11)
+        height = place[2] + 0.11
+        run = mbs.simulate(model, begin + 0.05, step, initial=first, events=lambda s, own=height: s.x[4, 2] - own)
         told, hits = run.stats.error, [hit for part in ("rope", "floor") for hit in run.impulses(part)]
         found.append(
             [
-                *(run.t - begin, run.x, run.R, run.v, run.energy.total, run.angle("hinge"), run.event_times[0] - begin),
+                *(run.t - begin, run.x[:, 1:] - place, run.R, run.v, run.vdot, run.energy.kinetic, run.angle("hinge")),
+                *(run.event_times[0] - begin, np.array([own.x[1:] - place for own in run.event_states[0]])),
                 *(np.array([hit.t - begin for hit in hits]), np.array([hit.normal for hit in hits])),
+                *(np.array([hit.friction for hit in hits]), run.reaction("hinge")),
                 *(told.length, told.angle, told.displacement, told.rounds, bool(told.warning)),
                 *(run.stats.failed_steps, 0.1 * run.stats.newton_iterations.sum() // len(run.t)),
             ]
         )
     for k, (one, other) in enumerate(zip(*found, strict=True)):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-9 * np.abs(one).max(initial=1e-9), err_msg=str(k))
-    assert len(found[0][6]) and len(found[0][7]) > 1
+    assert len(found[0][7]) and len(found[0][9]) > 1
 
 
 @pytest.mark.parametrize("name", ["revolute", "shell", "bushing, coupled, with offsets"])

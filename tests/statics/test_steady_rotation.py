@@ -297,16 +297,16 @@ def test_at_rest_it_is_statics() -> None:
 
 def test_far_from_the_origin_and_about_another_axis() -> None:
     """The same rotor anywhere, in any direction, is the same rotor."""
-    Q, far = Rotation.from_rotvec((0.4, -1.1, 0.7)), np.array([3e4, -1e4, 2e4])
+    Q, near, far = Rotation.from_rotvec((0.4, -1.1, 0.7)), np.array([0.3, -0.1, 0.2]), np.array([3e4, -1e4, 2e4])
     stretches = []
-    for turn, at in ((Rotation.identity(), np.zeros(3)), (Q, far)):
+    for turn, at in ((Rotation.identity(), np.zeros(3)), (Q, near), (Q, far)):
         model = mbs.Model()
         beam = Beam.line(model, at, at + turn.apply((1, 0, 0)), SECTION, 5, y_axis=turn.apply((0, 1, 0)))
         axis = turn.apply((0, 0, 1))
         model.add(RevoluteJoint(model.ground, beam.nodes[0], axis))
         steady = mbs.steady_rotation(model, SPIN * axis, point=at)
         stretches.append(turn.as_matrix().T @ steady.displacement(beam.nodes[-1])[0])
-    np.testing.assert_allclose(*stretches, atol=1e-10)
+    np.testing.assert_allclose(stretches, 3 * [stretches[0]], atol=1e-10)
 
 
 def test_joints_that_repeat_each_other(caplog: pytest.LogCaptureFixture) -> None:

@@ -64,7 +64,7 @@ def _changing(system: System) -> Element | None:
     way = MOVE * rng.uniform(-1.0, 1.0, system.N) / system.weight
     here = system.at_rest()
     R, x = se3.compose(here.R, here.x, *se3.exp(system.nodes_of(way)))
-    u = here.u + np.where(system.order == 2, system.own_of(way), 0.0)
+    u = here.u + system.own_of(way)
     there = Motion(0.0, x, R, here.V, here.A, here.gravity, u, here.udot, here.uddot, here.multipliers)
     for batch, one, other in zip(system.batches, _masses(system, here), _masses(system, there), strict=True):
         if one is not None and other is not None:
