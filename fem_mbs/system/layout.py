@@ -104,10 +104,12 @@ class Layout:
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
         self.end = end
-        self.origin, self.length = origin_and_length(self.nodes, model.constraints)
-        self.diameter = diameter(self.nodes, model.constraints, self.length)
-        self.far = bool(self.origin.any())
         parts, grounds = [*model.elements, *model.constraints], [own.ground for own in model.copies]
+        held = {*self.nodes[:1], *(node for part in parts for node in part.nodes)}  # others are there to be looked at
+        placed = [node for node in self.nodes if node in held]
+        self.origin, self.length = origin_and_length(placed, model.constraints)
+        self.diameter = diameter(placed, model.constraints, self.length)
+        self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, parts, self.origin, end, grounds)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
         self.k = len(self.internal_variables)

@@ -22,6 +22,7 @@ from fem_mbs.elements import (
     Contact,
     Force,
     JointActuator,
+    JointFriction,
     JointSensor,
     JointSpring,
     JointStop,
@@ -288,6 +289,23 @@ def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
 
 def test_the_diameter_grows_with_a_model() -> None:
     assert np.divide(*(mbs.System(machine(*own)).diameter / own[0] for own in UNITS)) == 1.0
+
+
+def test_a_node_that_nothing_holds_changes_nothing() -> None:
+    """On a rail with friction and a stop, whose steps are cut by the diameter, near the origin and far away."""
+
+    def ends(place: float, *others: tuple[float, ...]) -> Array:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        for other in others:
+            model.fix(model.add_node(other))
+        block = body(model, (place, 0, 0), 1.0, 1.0)
+        rail = model.add(PrismaticJoint(model.ground, block, (1, 0, 1)))
+        model.add(JointFriction(rail, 0.3, preload=5.0))
+        model.add(JointStop(rail, -0.05, None, 1e4))
+        return mbs.simulate(model, 0.2, 0.01).x[:, -1]
+
+    for place in (0.3, 100.0):
+        np.testing.assert_array_equal(ends(place, (40.0, 3.0, -20.0)), ends(place))
 
 
 def test_a_joint_accelerates_the_reduced_masses_of_both_bodies() -> None:
