@@ -248,8 +248,10 @@ def sensitivities(
     """
     own = ParameterSet(build, parameters, scale, "sensitivities")
     if of is not None:
-        if any(given is not None for given in (t_end, step, method, how)):
-            raise ModelError("sensitivities: t_end, step, method and how are of runs; with of=, give its own arguments")
+        if how is not None:
+            raise ModelError("sensitivities: how is of runs; with of=, it follows from what is asked")
+        own_names = {"t_end": t_end, "step": step, "method": method}
+        arguments |= {name: value for name, value in own_names.items() if value is not None}
         return _of_equilibria(own, arguments) if of is statics else _of_results(own, of, arguments)
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"

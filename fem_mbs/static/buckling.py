@@ -32,6 +32,8 @@ DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
 PROBE, SHARE = 1e-3, 0.1
 """Load step of the first difference, by the largest motion in it, and of the second, by the lowest factor."""
+UNMOVED = 1e-14
+"""Motion by a unit of load, against the extent of the model, below which it is rounding, as of a straight rigid bar."""
 NOISE = 1e-8
 """Factors further away than the nearest by the inverse of this are rounding."""
 FARTHEST = 1e6
@@ -161,11 +163,12 @@ class _Stiffness:
         self.change = equations.response(self.solve, rate, 1.0)
         """Of the equilibrium with the load."""
         self.motion = float(np.abs(self.change[: equations.system.N] * equations.system.weight).max())
+        self.probe = PROBE / max(self.motion, UNMOVED)
 
     def nearest(self) -> float:
         """The distance to the nearest load, by a first difference."""
         try:
-            distances, _ = self.singular(1, PROBE / self.motion)
+            distances, _ = self.singular(1, self.probe)
         except ConvergenceError as failure:  # as of shafts in tension, many of whose factors are alike and far away
             raise ConvergenceError(
                 f"{failure}. A model in tension may not buckle at all{self.turned_round()}"
@@ -199,7 +202,7 @@ class _Stiffness:
     def turned_round(self) -> str:
         """At which load factor the model buckles under loads that are turned round, in words."""
         try:
-            distances, _ = self.singular(1, -PROBE / self.motion)
+            distances, _ = self.singular(1, -self.probe)
         except FemMbsError:
             return ""
         return f"; turned round, the loads do so at a load factor of {self.point.load - distances[0]:.4g}"

@@ -209,6 +209,18 @@ def test_links_on_a_bushing_that_carries_them() -> None:
     np.testing.assert_allclose(mbs.buckling(model, 2).factors, [k / 2.0, k], rtol=1e-4)
 
 
+def test_upright_bars_that_no_load_moves_before_they_fall() -> None:
+    """Two rigid bars of length 1 with a spring in each hinge: ``P = (3 -+ sqrt 5) c/2``."""
+    model, c, last = mbs.Model(), 7.0, None
+    for z in (0.0, 1.0):
+        bar = model.add_node((0, 0, z + 1.0))
+        hinge = model.add(RevoluteJoint(last or model.ground, bar, (0, 1, 0), point=(0, 0, z)))
+        model.add(JointSpring(hinge, c))
+        last = bar
+    model.add(Force(bar, (0, 0, -1.0)))
+    np.testing.assert_allclose(mbs.buckling(model, 2).factors, 0.5 * c * (3.0 + np.sqrt(5.0) * np.array([-1, 1])))
+
+
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_a_bearing_that_carries_the_load(group: str) -> None:
     """A block on top of a bar of length 1, which slides across it on a spring: ``P + P^2/k = c`` of the bar's hinge."""
