@@ -138,9 +138,11 @@ def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
 def _seen(turned: TurnedModel, first: TurnedMatrices, t: float, basis: Array, label: str) -> list[Array]:
     """Mass, damping and stiffness ``(n, n)`` of the motions that are left, at a time; joints stand as at the first."""
     system, there = turned.system, turned.at(t)
-    for a, b, owner in zip(first.spaces, there.spaces, system.constraint_batches, strict=True):
-        if np.abs(b - a).max(initial=0.0) > NEGLIGIBLE:
-            raise ModelError(f"{label}: floquet: {owner.owners[0]} holds directions that turn; let it stand still")
+    for a, b, batch in zip(first.spaces, there.spaces, system.constraint_batches, strict=True):
+        turns = np.abs(b - a).max(axis=(1, 2), initial=0.0) > NEGLIGIBLE
+        if turns.any():
+            owner = batch.owners[int(turns.argmax())]
+            raise ModelError(f"{label}: floquet: {owner} holds directions that turn; let it stand still")
     result, rows = [], system.free_rows
     for which in (2, 1, 0):
         parts = zip(there.of_cells, turned.rows, strict=True)

@@ -551,6 +551,26 @@ def test_floquet_of_another_order_is_refused(part: Callable[[mbs.Model], None]) 
         mbs.campbell(model, [10.0], count=2, floquet=True, turning=["disc", "spinner"])
 
 
+def test_floquet_names_the_joint_that_turns() -> None:
+    """A hinge of two blades off the axis, and not the first of its kind, which stands still."""
+    model = mbs.Model("SE3")
+    hub, housing = model.add_node((0, 0, 0)), model.add_node((0, 0, 0))
+    for node in (hub, housing):
+        model.add(RigidBody(node, 2.0, (1, 1, 1)))
+    model.add(RevoluteJoint(housing, hub, X))
+    model.add(Bearing(model.ground, housing, X, (300.0, 700.0, 1e3, 1e3, 1e3), across=(0, 1, 0)))
+    model.fix(housing, translation=False, rotation=True)
+    for side in (1, -1):
+        blade = model.add_node((0, side, 0))
+        model.add(RigidBody(blade, 1.0, (1, 1, 1)))
+        hinge = model.add(RevoluteJoint(hub, blade, X, point=(0, 0.5 * side, 0)), name=f"lag {side}")
+        model.add(JointSpring(hinge, 100.0))
+    with pytest.raises(mbs.ModelError, match="RevoluteJoint 'lag 1' holds directions that turn"):
+        mbs.campbell(
+            model, [10.0], count=2, floquet=True, turning=[node for node in model.nodes[1:] if node != housing]
+        )
+
+
 def test_elements_without_nodes_turn_with_any_rotor() -> None:
     """A controller beside it changes neither how it turns, nor how it spins in its weight, nor its frequencies."""
     found = []
