@@ -74,7 +74,8 @@ def spared(node: ast.AST, within: ast.AST) -> bool:
     """Whether a fault makes no difference to an equation, as a rule.
 
     Words, types and defaults of arguments; functions of pictures; indices and axes from the end; tolerances; what the
-    largest of nothing is, and the 1.0 of ``size or 1.0`` and ``np.where(size > 0.0, size, 1.0)``.
+    largest of nothing is, and the 1.0 of ``size or 1.0``, ``size if size > 0.0 else 1.0`` and ``np.where(size > 0.0,
+    size, 1.0)``.
     """
     match node:
         case ast.FunctionDef(returns=returns):
@@ -84,6 +85,8 @@ def spared(node: ast.AST, within: ast.AST) -> bool:
             return True
         case ast.Constant(value=1.0):
             match within:
+                case ast.IfExp(test=ast.Compare(ops=[ast.Gt()]), orelse=other):
+                    return node is other
                 case ast.BoolOp(op=ast.Or()) | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(), _, _]):
                     return node is (within.values if isinstance(within, ast.BoolOp) else within.args)[-1]
         case ast.Constant(value=float(value)):
@@ -227,7 +230,10 @@ def main() -> None:
 
     killed, made = 0, 0
     for fault in faults([options.room] if options.room else ROOMS, options.faults, options.seed):
-        tests = [test for _, test in sorted(set().union(*(known.get((fault.file, k), ()) for k in fault.lines)))]
+        asked = set().union(*(known.get((fault.file, k), ()) for k in fault.lines))
+        if not asked:  # what runs at import
+            asked = set().union(*(own for (file, _), own in known.items() if file == fault.file))
+        tests = [test for _, test in sorted(asked)]
         alive = all(survives(fault, some, options.seconds) for some in in_turn(tests) if some)
         made, killed = made + 1, killed + (not alive)
         if alive:

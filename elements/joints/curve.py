@@ -90,8 +90,7 @@ class Splines:
         self.closed = np.array([spline.closed for spline in splines])
         counts = np.array([len(spline.knots) - 1 for spline in splines])
         self._first = np.cumsum(counts) - counts
-        self._last = self._first + counts - 1
-        # all knots in one ascending row, those of each spline after a number of its own
+        # all knots in one ascending row, those of each spline after a number of its own, far beyond what is before
         self._base = 2.0 * (np.cumsum(self.lengths) - self.lengths)
         self._knots = np.concatenate([spline.knots[:-1] for spline in splines])
         self._ordered = self._knots + np.repeat(self._base, counts)
@@ -101,7 +100,7 @@ class Splines:
         """Points ``(r, 3)`` at places ``s`` (r,) of the splines ``which`` (r,), and three derivatives against ``s``."""
         around = np.where(self.closed[which], np.mod(s, self.lengths[which]), s)
         row = np.searchsorted(self._ordered, self._base[which] + around, side="right") - 1
-        row = np.clip(row, self._first[which], self._last[which])
+        row = np.maximum(row, self._first[which])
         t, (c3, c2, c1, c0) = (around - self._knots[row])[:, None], self._c[:, row]
         return [((c3 * t + c2) * t + c1) * t + c0, (3 * c3 * t + 2 * c2) * t + c1, 6 * c3 * t + 2 * c2, 6 * c3]
 

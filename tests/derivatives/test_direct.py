@@ -615,3 +615,28 @@ def test_turned_and_shifted() -> None:
     )
     for name in values:
         np.testing.assert_allclose(turned[name], plain[name] @ turn.T, atol=1e-8 * np.abs(plain[name]).max())
+
+
+def test_functions_of_time_are_asked_within_the_run_alone() -> None:
+    """Of a drive, whose rates are asked, too, and of a load, which need not be known before and after."""
+    end = 0.05
+
+    def build(stiffness: float, mass: float) -> mbs.Model:
+        def known(t: float) -> float:
+            assert 0.0 <= t <= end
+            return t * t
+
+        model = mbs.Model()
+        arm, tip = model.add_node((1, 0, 0)), model.add_node((2, 0, 0), name="tip")
+        for node in (arm, tip):
+            model.add(RigidBody(node, mass, (0.1, 0.2, 0.3)))
+        model.add(RevoluteJoint(model.ground, arm, (0, 0, 1), point=(0, 0, 0), drive=known))
+        model.add(JointSpring(model.add(RevoluteJoint(arm, tip, (0, 0, 1), point=(1.5, 0, 0))), stiffness))
+        model.add(Force(tip, lambda t: (0, known(t), 0)))
+        return model
+
+    goal, names = mbs.Final("tip.position.y"), ("stiffness", "mass")
+    one, *others = (
+        mbs.objective(build, goal, names, end, 0.01, how=how)([5.0, 1.0])[1] for how in ("direct", "adjoint", "copies")
+    )
+    np.testing.assert_allclose(others, [one, one], rtol=1e-5)

@@ -467,6 +467,13 @@ CASES: dict[str, tuple[Callable[[mbs.Model], Any], str]] = {
         lambda m: beams_from_mesh(m, portal(cell_sets=SETS), {"columns": PLAIN, "girder": None}, y_axis={"columns": 1}),
         "y_axis['columns'] must be three numbers, received 1",
     ),
+    **{
+        f"trusses {given!r}": (
+            lambda m, given=given: beams_from_mesh(m, portal(cell_sets=SETS), PLAIN, trusses=given),
+            "trusses must be True, False or a collection of sets, received",
+        )
+        for given in ("columns", {"columns": PLAIN}, [None], [["columns"]])
+    },
     "interpolation": (
         lambda m: beams_from_mesh(m, portal(), PLAIN, interpolation="SO3"),
         "must be one of 'SE3', 'R3xSO3'",

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
+from fem_mbs.arrays import Array
 from fem_mbs.contact import watch
+from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.memory import Limits, Watch
 from fem_mbs.contracts import Event
 from fem_mbs.elements import (
     Ball,
@@ -239,6 +243,36 @@ def test_steps_that_are_not_looked_at_change_nothing(kind: str, monkeypatch: pyt
     monkeypatch.setattr(watch, "LONGER", 1e6)
     for name in ("x", "R", "v", "vdot"):
         np.testing.assert_array_equal(getattr(spared, name), getattr(run(), name))
+
+
+def test_gaps_stay_open_for_as_long_as_nothing_can_close_them() -> None:
+    """``b T + c T^2/2`` closes them at most, whether velocities jump, nodes are moved, or limits rise by then."""
+    model = mbs.Model()
+    for k in range(3):
+        node = model.add_node((k, 0, 1), velocity=(3, 0, 0))
+        model.add(RigidBody(node, 1.0, [0.1] * 3))
+        model.add(Contact(model.ground, node, Plane(), Capsule(0.1, 0.4)))
+    system = mbs.System(model)
+    contacts, state = contacts_of(system), replace(mbs.start(system), t=1.0)
+    known, b = Watch(np.full(3, 3.0), 3.0, Limits(2.0, 1.0, 4.0)), np.linspace(0.0, 2.0)[:, None]
+
+    def closed(time: Array, more: Array | float = 0.0) -> Array:
+        return (b + more) * time + 0.5 * known.limits.push * time**2
+
+    v, x, R = state.v.copy(), state.x.copy(), state.R.copy()
+    v[2, 2], v[3, :3] = -0.5, (-3, 0, 0)
+    jumped = watch.after_jump(contacts, known, state, replace(state, v=v))
+    left = jumped.until - state.t
+    np.testing.assert_allclose(left, [2.0, 4.0 / 2.25, 0.8])
+    assert jumped.first == 1.8 and (closed(left, np.array([0.0, 0.5, 6.0])) <= closed(np.full(3, 2.0)) + 1e-12).all()
+    x[2, 2], R[3] = 0.9, Rotation.from_rotvec((0.3, 0, 0)).as_matrix()
+    left = watch.after_way(contacts, known, state, replace(state, x=x, R=R)) - state.t
+    np.testing.assert_allclose(left[[0, 2]], [2.0, 2.0 - 0.6])
+    assert (closed(left[1]) <= closed(np.array(2.0)) - 0.1).all() and left[1] > 1.6
+    for now, share in (((2.0, 1.0, 4.0), 1.0), ((3.0, 1.0, 4.0), 0.5), ((2.0, 2.0, 4.0), 0.25), ((2.0, 1.0, 5.0), 0.5)):
+        limits, until = watch._within(contacts, known, 1.0, now, Limits(4.0, 4.0, 16.0))
+        np.testing.assert_allclose(until, 1.0 + 2.0 * share)
+        assert (np.array(limits) == np.where(np.array(now) > known.limits, (4.0, 4.0, 16.0), known.limits)).all()
 
 
 def test_errors_beyond_all_numbers_end_no_run() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from catalogue import outline
 from scipy.integrate import solve_ivp
+from scipy.interpolate import PPoly
 from scipy.optimize import brentq
 
 import fem_mbs as mbs
@@ -63,6 +64,18 @@ def test_pieces_of_a_spline_are_as_long_as_its_knots_are_apart(closed: bool) -> 
         assert nearest(curve, points[k] + 0.1 * np.cross(along[k], (0.2, 0.3, 1.0))) == pytest.approx(s.ravel()[k])
     along = along.reshape(*s.shape, 3)
     assert 0.5 * sizes * (np.linalg.norm(along, axis=-1) @ weights) == pytest.approx(sizes, rel=1e-6)
+
+
+def test_splines_side_by_side_are_as_each_alone() -> None:
+    """Also somewhat off their ends, where open ones go on as their last pieces do."""
+    turns = np.linspace(0.0, 5.0, 9)[:, None]
+    curves = [Spline(k * np.hstack([np.cos(turns), np.sin(turns), turns]), "helix") for k in (1.0, 3.0, 0.5)]
+    curves.insert(1, Spline(ring(0.5, 12), "ring"))
+    s = np.linspace(-0.1, 1.1, 50)
+    for k, curve in enumerate(curves):
+        alone = PPoly(curve.coefficients, curve.knots, "periodic" if curve.closed else True)
+        for order, own in enumerate(Splines(curves).at(np.full(50, k), s * curve.length)):
+            np.testing.assert_allclose(own, alone(s * curve.length, order), rtol=0, atol=1e-12)
 
 
 def test_open_spline_is_exact_on_a_cubic() -> None:
