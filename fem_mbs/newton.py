@@ -40,6 +40,8 @@ CYCLE = 2
 """Residuals that have not fallen by ``STUCK`` in so many corrections go round: limits, friction, stops."""
 CYCLED = 100.0
 """Corrections that go round are rounding up to so many times the tolerance of others."""
+ROUNDED, CLOSE = 1e-11, 0.1
+"""Corrections above this are none: of those that go round nothing is known, others leave little of small residuals."""
 ROUNDING = 1e-4
 """Residual that rounding may leave."""
 MARGIN = 10.0
@@ -76,7 +78,7 @@ class Newton(Public):
         Largest ``Phi``; equations with the unit of length are divided by the extent of the model.
     correction_tolerance : float
         A correction below this (lengths divided by the extent, angles in rad, variables over their size) is
-        rounding, and ends the iteration.
+        rounding, and ends the iteration; above ``1e-11`` it does where the residual was small before it.
     max_iterations : int
         Iterations before the step counts as failed.
     matrix : {"exact", "without_tangent_operator", "applied_forces", "simplified"}
@@ -236,7 +238,7 @@ def solve(
             return at
         smallest = options.correction_tolerance
         if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
-            searches, goes_round, smallest = True, True, CYCLED * smallest
+            searches, goes_round, smallest = True, True, min(CYCLED * smallest, ROUNDED)
         earlier = length
         correction, length, last, fresh = _correction(problem, at, first, size, before, length, tolerances, options)
         first = first or at.linearization
@@ -252,7 +254,8 @@ def solve(
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1
-        at.corrected = last or (length <= smallest and not (problem.by_reactions and max(size) > ROUNDING))
+        largest = ROUNDING if problem.by_reactions else CLOSE if length > ROUNDED else _INFINITE
+        at.corrected = last or length <= smallest and max(size) <= largest
         if at.corrected or not searches:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             if at.corrected:

@@ -99,6 +99,22 @@ def test_rounding_ends_the_iteration() -> None:
     assert abs(x - np.sqrt(2.0)) < 1e-15 and report.iterations < 12
 
 
+def test_a_short_correction_ends_the_iteration_where_the_residual_was_small() -> None:
+    """Of a residual of 0.25 it may leave much; where corrections go round between two sides they leave all."""
+    options = Newton(force_tolerance=1e-12, correction_tolerance=0.1)
+    assert [solve(Root(), start, options)[1].iterations for start in (1.5, 1.43)] == [2, 1]
+
+    class Jumps(Root):
+        def evaluate(self, x: float) -> float:
+            return 1.0 if x > 0.0 else -1.0
+
+        def linearize(self, x: float, value: float, first: float | None = None) -> float:
+            return 2.0
+
+    with pytest.raises(NotConvergedError):
+        solve(Jumps(), 0.2, options)
+
+
 def test_a_last_correction_that_is_rounding_has_no_matrix_of_its_own() -> None:
     """Corrections of 8e-2, 2e-3, 2e-6, 2e-12, and what is left, which the contraction foretells."""
     x, report = solve(Root(), 1.5, Newton(force_tolerance=1e-30))
