@@ -55,6 +55,24 @@ def bench(name: str) -> Bench:
     return Bench(METHODS[name])
 
 
+STAGES = {"Runge-Kutta-Munthe-Kaas": 4, "Dormand": 6, "Bogacki": 3, "Butcher": 7, "Radau IIA": 3}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_fall_is_guessed_and_takes_the_least_of_evaluations(name: str) -> None:
+    """Its way is exact; Euler's methods have half a step more of it, or less."""
+    model = mbs.Model(("R3xSO3", "SE3")[len(name) % 2], gravity=(0, 0, -10))
+    node = model.add_node((0, 0, 1), velocity=(1, 2, 3))
+    model.add(RigidBody(node, 2.0, (0.1, 0.2, 0.25)))
+    run = mbs.simulate(model, 0.5, 0.05, METHODS[name])
+    assert run.stats.newton_iterations.max() <= 1
+    stages = 4 if name.endswith("Runge-Kutta") else STAGES.get(name.split(",")[0], 1)
+    assert run.stats.residual_evaluations == 10 * stages
+    off = run.position(node)[-1] - (0.5, 1.0, 1.25)
+    assert np.abs(off[:2]).max() < 1e-12
+    assert abs(off[2]) == pytest.approx(0.125 if name.startswith("Lie-Euler") else 0.0, abs=1e-12)
+
+
 EMBEDDED = {"Dormand, Prince": (30.0, 400.0), "Bogacki, Shampine": (5.0, 80.0), "Radau IIA": (1e3, 3e4)}
 """Estimates of a step over its error, where these are of a formula of lower order."""
 
