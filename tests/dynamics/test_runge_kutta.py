@@ -244,22 +244,25 @@ def test_limits_of_stability(tableau: str) -> None:
 both = pytest.mark.parametrize("method", [RKMK, mbs.ClassicalRungeKutta])
 
 
-def oscillator(damping: float) -> mbs.Model:
+def oscillator(damping: float, pull: float = 0.0) -> mbs.Model:
     """Slow swinging with a stiff spring at 2000 rad/s across, or with a damper that stops within 1/4000 s."""
     model = mbs.Model()
     body = model.add_node((1, 0, 0), velocity=(0, 0.2, 0), name="body")
     model.add(RigidBody(body, 1.0, (1, 1, 1)))
-    model.add(SpringDamper(model.ground, body, 4e6, damping, free_length=1.0))
+    model.add(SpringDamper(model.ground, body, 4e6, damping, free_length=1.0 - pull / 4e6))
     return model
 
 
 @both
 @pytest.mark.parametrize("damping", [0.0, 4.25e3])
 def test_limit_is_found(damping: float, method: type[ExplicitRungeKutta]) -> None:
-    """``s^2 + c s + k = 0``."""
+    """``s^2 + c s + k = 0``; it moves by its speed, or by what an acceleration makes of a way as long as the model."""
     rate = np.abs(np.roots([1.0, damping, 4e6])).max()
-    system = mbs.System(oscillator(damping))
-    limit = method().limit(system, mbs.start(system), 1e-4)
+    limit, pulled = (
+        method().limit(system, mbs.start(system), 1e-4)
+        for system in (mbs.System(oscillator(damping, pull)) for pull in (0.0, 4.0))
+    )
+    assert pulled.moving == pytest.approx(2.0, rel=0.01)
     assert limit.rate == pytest.approx(rate, rel=1e-3)
     assert limit.step == pytest.approx((2.83 if damping == 0.0 else 2.79) / rate, rel=0.01)
     assert limit.moving == pytest.approx(0.2, rel=0.01)
