@@ -60,7 +60,7 @@ class TurningEquations(Equations):
         self.axes = np.where(turning[:, None], omega, 0.0)
         """Angular velocities ``(n, 3)`` of the axes in which all stays as it is, world frame."""
         self._springs = np.empty(0, np.intp)
-        self._spring = 0.0
+        self._stiffest, self._spring = 0.0, np.empty(0)
         self.free_motions = np.empty((0, system.N))
         """Along the axis and about it that nothing resists, ``(0, 1 or 2, N)``."""
         super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0), near)
@@ -117,6 +117,7 @@ class TurningEquations(Equations):
         rows, columns = self.system.pattern.rows, self.system.pattern.columns
         places = [(rows == k) & (columns == k) for k in self.system.equation[held]]
         self._springs = np.array([np.flatnonzero(place)[0] for place in places], np.intp)
+        self._spring = self._stiffest * self.system.weight[held] ** 2
 
     def _free_motions(self, point: Point) -> Array:
         system, free = self.system, self.system.free_rows
@@ -125,10 +126,11 @@ class TurningEquations(Equations):
         values = system.solver.stored(self.entries(evaluation))
         matrix = system.solver.matrix(values)[:, : system.n_free]
         motions = self._along_and_about(point) * (system.equation >= 0)
-        left, size = matrix @ motions[:, free].T, abs(matrix) @ (1.0 / system.weight[free])
+        units = 1.0 / system.weight[free]
+        left, size = matrix @ motions[:, free].T, abs(matrix) @ units
+        self._stiffest = float((units * size[: system.n_free]).max(initial=0.0)) or 1.0
         left[: system.n_free] += self._carried(motions, evaluation.force)[:, free].T
         left = np.abs(left)
-        self._spring = float(np.abs(values).max(initial=0.0)) or 1.0
         resisted: BoolArray = (left > UNRESISTED * size[:, None]).any(axis=0)
         return np.array(motions[~resisted & motions.any(axis=1)])
 

@@ -655,6 +655,21 @@ def test_crossings_between_two_speeds_of_a_diagram_are_found() -> None:
     assert Campbell(speeds, curves, vibrations).critical() == pytest.approx(exact, rel=1e-8)
 
 
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_crossings_of_curves_that_begin_and_end_between_two_speeds_are_found(way: float) -> None:
+    """Of the lower of two frequencies alone, 70 and ``130 - W``: the second is the lower one from 60 on, up to 65."""
+
+    def vibrations(speed: float, count: int) -> list[Vibration]:
+        both = [(70.0, [1.0, 0.0]), (130.0 - abs(speed), [0.0, 1.0])]
+        return [Vibration(1j * w, 1.0, np.array(own), np.zeros((1, 6))) for w, own in sorted(both)][:1]
+
+    (at_rest,), (middle,), (last,) = (vibrations(speed, 1) for speed in (0.0, 50.0, 100.0))
+    speeds, curves = way * np.array([0.0, 50.0, 100.0]), ({0: at_rest, 1: middle}, {2: last})
+    if way < 0.0:
+        speeds, curves = speeds[::-1], ({0: last}, {1: middle, 2: at_rest})
+    assert Campbell(speeds, curves, vibrations).critical() == pytest.approx([way * 65.0], rel=1e-8)
+
+
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
     """Planes of a pair at rest are as like one as the other: ``(I_d -+ I_p) W^2 = 2 k a^2``, once each."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)

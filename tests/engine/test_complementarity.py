@@ -217,6 +217,13 @@ def test_normal_forces_are_shared_as_by_equal_compliances_and_friction_that_hold
         np.testing.assert_allclose(found.P[:, 1:], last[:, 1:], rtol=0, atol=1e-12)
 
 
+def test_what_is_open_is_not_idle_and_what_touches_without_a_force_is() -> None:
+    """One of two contacts pushes; the other is open, closed without a force, or pushes."""
+    for opens, force, idle in ((1.0, 0.0, False), (0.0, 0.0, True), (0.0, 0.5, False)):
+        c = np.array([[-1.0, 0.0, 0.0], [opens - force, 0.0, 0.0]])
+        assert Laws(np.eye(6), c, np.zeros(2)).idle(np.array([[1.0, 0.0, 0.0], [force, 0.0, 0.0]])) == idle
+
+
 def test_no_solution_is_told() -> None:
     """Painleve: what slides would be pushed into the ground by its friction."""
     direction = np.array([[1.0, 0.0]])

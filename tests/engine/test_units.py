@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import AWAY, EVERYTHING, HOME, build
+from meshes import brick
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -17,10 +18,13 @@ from fem_mbs.elements import (
     Ball,
     Beam,
     BeamSection,
+    Bearing,
     Box,
     Bushing,
     Contact,
+    FlexibleBody,
     Force,
+    Interface,
     JointActuator,
     JointFriction,
     JointSensor,
@@ -31,6 +35,7 @@ from fem_mbs.elements import (
     Plane,
     PrismaticJoint,
     Ramp,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     Rope,
@@ -199,6 +204,58 @@ def varied(model: mbs.Model, u: float, w: float) -> list[Any]:
     ]
 
 
+def rotor(u: float, w: float) -> mbs.Model:
+    """A shaft with a disc aside on bearings."""
+    section = BeamSection(
+        EA=2e6 * w * u, GA=8e5 * w * u, GJ=20.0 * w * u**3, EI=30.0 * w * u**3,
+        mass=0.8 * w / u, inertia=(2e-3 * w * u, 1e-3 * w * u, 1e-3 * w * u),
+    )  # fmt: skip
+    model = mbs.Model()
+    shaft = Beam.line(model, (0, 0, 0), (u, 0, 0), section.with_damping(1e-4), elements=2, y_axis=(0, 1, 0))
+    model.add(RigidBody(shaft.nodes[1], 1.5 * w, np.multiply(w * u * u, (0.04, 0.02, 0.02))))
+    for node, stiff in ((shaft.nodes[0], (1e3, 1e3)), (shaft.nodes[-1], (6e2, 6e2))):
+        springs, dampers = np.multiply(w, stiff), np.multiply(0.1 * w, (1.0, 1.0))
+        model.add(Bearing(model.ground, node, (1, 0, 0), springs, dampers, across=(0, 1, 0)))
+    model.add(Bushing(model.ground, shaft.nodes[0], [1e3 * w, *5 * [0.0]]))
+    return model
+
+
+def turning(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """What vibrates at speeds, what unbalance does, and where it stays as it turns."""
+    diagram = mbs.campbell(model, [0.0, 30.0], count=4)
+    moved = mbs.unbalance_response(model, [25.0], {model.nodes[2]: 1e-3 * w * u})
+    model.gravity = np.array([-9.81 * u, 0, 0])
+    return [
+        *(diagram.angular, diagram.damping, diagram.whirl),
+        *(np.abs(moved.displacement(model.nodes[3])) / u, mbs.steady_spin(model, 30.0).x / u),
+    ]
+
+
+def meshed(u: float, w: float) -> mbs.Model:
+    """A brick that is clamped and swings, with a body on its end."""
+    points, K, M = brick((3, 1, 1), (u, 0.1 * u, 0.1 * u), 1e6 * w / u, 100.0 * w / u**3)
+    ends = {
+        "root": Interface.rigid(lambda p: p[:, 0] == 0.0, (0, 0.05 * u, 0.05 * u)),
+        "tip": Interface.average(lambda p: p[:, 0] == u, (u, 0.05 * u, 0.05 * u)),
+    }
+    reduction = Reduction(points, K, M, ends, modes=2, damping=1e-3)
+    model = mbs.Model(gravity=(0, 0, -9.81 * u))
+    root, tip = (body(model, (x, 0.05, 0.05), u, w) for x in (0.0, 1.0))
+    model.add(FlexibleBody({"root": root, "tip": tip}, reduction), name="brick")
+    model.add(RevoluteJoint(model.ground, root, (0, 1, 0)), name="hinge")
+    model.add(JointSpring(model["hinge"], 30.0 * w * u * u))
+    return model
+
+
+def swings(model: mbs.Model, u: float, w: float) -> list[Any]:
+    """How it hangs, moves and vibrates."""
+    rest, run = mbs.statics(model), mbs.simulate(model, 0.05, 0.01)
+    return [
+        *(rest.x / u, run.x / u, run.surface("brick") / u, run.energy.total / (w * u * u)),
+        *(run.reaction("hinge")[0] / (w * u), mbs.modes(model, 4, rest.state(-1), damped=True).eigenvalues),
+    ]
+
+
 def fixed(u: float) -> float:
     """A step of time has no unit that changes."""
     return 0.01
@@ -216,6 +273,8 @@ CASES: dict[str, tuple[Callable[[float, float], mbs.Model], Any]] = {
     "lever on a floor": (lever, pressed),
     "open joints": (machine, assembled),
     "derivatives": (swing, varied),
+    "rotor": (rotor, turning),
+    "meshed body": (meshed, swings),
 }
 
 

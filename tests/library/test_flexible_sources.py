@@ -606,8 +606,9 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
     flat = meshio.Mesh(np.eye(3), [("triangle", np.array([[0, 1, 2]]))])
     with pytest.raises(mbs.ModelError, match="must have solid cells of one kind"):
         Reduction.solid(flat, 1.0, 0.3, 1.0, ENDS)
-    with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
-        Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
+    for nu in (-1.0, 0.5):
+        with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
+            Reduction.solid(mesh("tetra"), 70e9, nu, 2700.0, ENDS)
     for kind in ("tetra", "hexahedron"):
         own: Any = mesh(kind)
         cells = own.cells[0].data

@@ -173,6 +173,8 @@ def test_channels_in_place_of_states(tmp_path: Path) -> None:
         assert len(columns(found, None)[0]) == 11
         with pytest.raises(mbs.ModelError, match="holds no states but the channels tip.position.x, .*solution.channel"):
             found.position(found.system.nodes[1])
+        with pytest.raises(mbs.ModelError, match="holds no states but the channels"):
+            found.channel("tip.velocity")
         with pytest.raises(AttributeError):
             found.history.no_array  # noqa: B018
     assert file.stat().st_size < 0.3 * mbs.simulate(model, **RUN).R.nbytes + 4e5
