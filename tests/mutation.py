@@ -8,6 +8,45 @@ and after, for a reader to judge: some make no difference to any result. Which t
 (extra ``pytest-cov``)::
 
     python -m pytest --cov=fem_mbs --cov=elements --cov-context=test --cov-report=
+
+It takes 3 s of CPU where a test notices the fault. Of those that change results, at random places, as many in each
+room, the quick tests noticed 84 % of ``--seed 7319``, 111 of 123 (90 %) of 7411, 105 of 111 (95 %) of 7523, 117 of
+133 (88 %) of 8101, 130 of 142 (92 %) of 8209, 123 of 135 (91 %) of 8311, 74 of 82 (90 %) of 9301 and 44 of 50 (88 %)
+of 9403, each before a test was written for what that draw showed. The last was drawn after the laws were written that
+9301 had shown to be missing; both ended before their six faults of each room. Since then all of 9301 are noticed but
+one at a motor's limit, and of 9403 all but four, which is no fair figure. Those that change results, and noticed
+ones, by room::
+
+                              9301        9403
+    lie, bodies, laws, control   16   16      8    8
+    beams, joints                8    8      4    3
+    forces                       4    3      2    2
+    shells                       3    3      3    3
+    contact, of elements         4    3      2    2
+    contact, of the method       3    2      3    1
+    flexible bodies              4    4      2    1
+    statics                      4    4      3    3
+    modes                        2    2      3    3
+    alpha                        4    4      2    2
+    derivatives                  4    3      3    3
+    linear                       3    3      2    2
+    solution                     4    3      2    1
+    methods                      5    4      3    3
+    initial                      4    2      3    2
+    system                       5    5      2    2
+    newton                       5    5      3    3
+
+What changes no result, and is not left out (:func:`spared`) as a rule:
+
+- which of several directions, shapes or pivots is taken: tangents of a contact without a preferred one, axes across an
+  axis, the loads that span residual flexibility, the unknown that holds a free motion;
+- units that only scale what is solved or compared by sign: the check of masses, of modes, of stiffening; the length of
+  axes of which angles are taken;
+- how soon an iteration ends, how far a step of it goes, at how many angles or instants is looked, and what is kept in
+  memory of a run;
+- steps of differences, bounds that may be larger, and times of what does not depend on time;
+- sums with nothing, and the side of a rounding that is far from both;
+- stiffness of 1 Pa beside 1e9.
 """
 
 from __future__ import annotations

@@ -165,9 +165,6 @@ def _faces(point: IntArray) -> IntArray:
     return quads.reshape(-1, 4)
 
 
-if TYPE_CHECKING:
-    from fem_mbs.elements.shells.shell import Shell
-
 CORNERS = 20.0, 160.0
 """Angles in degrees that corners should be between."""
 WARP, ASPECT, THICK = 15.0, 20.0, 1.0
