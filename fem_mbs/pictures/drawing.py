@@ -307,18 +307,22 @@ class PyvistaCanvas:
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
-        box = bounds(frames)
+        points = reached(frames)
+        box = np.stack([points.min(axis=0), points.max(axis=0)])
         forces = [np.abs(own.vectors) for frame in frames for own in frame.arrows if own.color == FORCE]
         moved = np.concatenate([np.ptp([frame.points for frame in frames], axis=0), *forces]).max(axis=0)
-        eye, middle = toward(box, moved), box.mean(axis=0)
-        box += ROOM * drawing.size * np.array([[-1.0], [1.0]])
+        eye = toward(box, moved)
         if drawing.touches and eye[2] == np.linalg.norm(eye):  # a floor makes a model flat
             eye = OBLIQUE * eye[2]
-        right, above = plane(eye)
-        self.plotter.camera_position = [middle + eye, middle, above]
+        axes = np.stack(plane(eye))
+        seen = points @ axes.T
+        least, most = seen.min(axis=0), seen.max(axis=0)
+        middle = box.mean(axis=0)
+        middle += (0.5 * (least + most) - axes @ middle) @ axes
+        box = middle + np.outer([-1.0, 1.0], np.abs(box - middle).max(axis=0) + ROOM * drawing.size)
+        self.plotter.camera_position = [middle + eye, middle, axes[1]]
         self.plotter.reset_camera(bounds=box.T.ravel().tolist())
-        corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T - middle
-        wide, high = (float(np.abs(corners @ axis).max()) for axis in (right, above))
+        wide, high = 0.5 * (most - least) + ROOM * drawing.size
         self.plotter.camera.parallel_scale = MARGIN * max(high, wide * size[1] / size[0])
 
     def _mesh(self, layer: Layer, frame: Frame) -> Any:
@@ -372,12 +376,10 @@ class PyvistaCanvas:
         self.plotter.close()
 
 
-def bounds(frames: Sequence[Frame]) -> Array:
-    """The box ``(2, 3)`` around some frames."""
-    points = np.concatenate([frame.points for frame in frames])
+def reached(frames: Sequence[Frame]) -> Array:
+    """All that is drawn in some frames, as points ``(k, 3)``."""
     arrows = [arrow.starts + arrow.vectors for frame in frames for arrow in frame.arrows if len(arrow.starts)]
-    points = np.concatenate([points, *arrows])
-    return np.stack([points.min(axis=0), points.max(axis=0)])
+    return np.concatenate([*(frame.points for frame in frames), *arrows])
 
 
 def toward(box: Array, moved: Array) -> Array:

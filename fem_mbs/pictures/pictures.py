@@ -262,7 +262,7 @@ def curves(solution: Queries, names: Sequence[str], label: str, file: Path | Non
                     solution.t, np.min(own, 0), np.max(own, 0), alpha=0.4, label=f"{name}, all {len(own)}"
                 )
         shared = ".".join(commonprefix([column.split(".") for column, _ in columns]))
-        axes.set_ylabel(shared + (f" ({unit})" if unit else ""))
+        axes.set_ylabel(shared + (f"\n({unit})" if unit else ""), fontsize="small")
         axes.grid(alpha=0.3)
         if len(columns) > 1 and len(drawn) <= MOST:
             axes.legend(fontsize="small")

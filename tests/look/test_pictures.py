@@ -206,9 +206,9 @@ def test_curves_of_channels(tmp_path: Path) -> None:
     solution = falling()
     figure = solution.plot(["ball.position", "ball.velocity.z"], "energy.total", file=tmp_path / "out" / "curves.png")
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "ball.position (m)",
-        "ball.velocity.z (m/s)",
-        "energy.total (J)",
+        "ball.position\n(m)",
+        "ball.velocity.z\n(m/s)",
+        "energy.total\n(J)",
     ]
     assert [len(axes.lines) for axes in figure.axes] == [3, 1, 1] and figure.axes[-1].get_xlabel() == "t (s)"
     np.testing.assert_array_equal(figure.axes[0].lines[2].get_ydata(), solution.position("ball")[:, 2])
@@ -299,6 +299,18 @@ def test_a_picture_is_filled_and_has_supports_and_links() -> None:
     left, right = joints[joints[:, 1] < 120], joints[joints[:, 1] > 120]
     assert len(left) >= 8 and len(right) >= 8 and right[:, 0].mean() > left[:, 0].mean() + 40
     assert np.abs(bodies[:, 1, None] - np.arange(60, 200)).min(axis=0).max() <= 2, "no line from the hinge to the bob"
+
+
+def test_a_picture_ends_where_the_model_does() -> None:
+    """A triangle across the line of sight, far from the corners of its box, fills the picture, and is in its middle."""
+    model = mbs.Model()
+    across, up = np.array([1.0, 0.75, 0.0]), np.array([-0.36, 0.48, 1.25])
+    feet = [model.add_node(place, name=str(k)) for k, place in enumerate((across, -across, up))]
+    for k in range(3):
+        model.add(Beam([feet[k - 1], feet[k]], BeamSection.circle(0.02, **STEEL)))
+    ink = np.argwhere(colored(model.plot(size=SIZE).pixels, "beam"))
+    assert np.ptp(ink[:, 1]) > 0.68 * SIZE[0]
+    assert np.abs(ink.min(axis=0) + ink.max(axis=0) - SIZE[::-1]).max() < 20
 
 
 @pytest.mark.parametrize("name", ["crane.xyz", "crane"])
