@@ -34,20 +34,26 @@ SHAPES = ("x", (3,)), ("R", (3, 3)), ("v", (6,)), ("vdot", (6,))
 STATE = "multipliers", "x", "R", "v", "vdot"
 OF_MULTIPLIERS = "missed multipliers 0", "missed multipliers 1", "multipliers"
 BASIS = "v", "vdot", "a", "missed 0", "missed 1", "Z 0", "Z 1"
-"""What the guess of multipliers, and the formulas and guesses of a step, are linear in."""
-ROW = dict.fromkeys(OF_MULTIPLIERS, (EQUATIONS, 1)) | {"x": (NODES, 3), "R": (NODES, 9)}
-ROW |= dict.fromkeys((*BASIS, "old"), (NODES, 6))
-"""What a step begins and ends with, one after the other, with kinds and widths: a state, and what is remembered.
-``old`` are the accelerations one step before the state."""
+"""What the guess of multipliers, and the formulas and guesses of a step, are linear in; ``Z`` last, which not all have.
+"""
 UNKNOWNS = (NODES, 6), (EQUATIONS, 1), (NODES, 6), (ALL, 1)
-"""Increments, multipliers, and what the formulation has beyond them."""
+"""Increments, multipliers, and what a formulation that closes velocities has beyond them."""
 
 
-def columns(system: System) -> dict[str, slice]:
+def row_of(closes: bool) -> dict[str, tuple[int, int]]:
+    """What a step begins and ends with, one after the other, with kinds and widths: a state, and what is remembered.
+
+    ``old`` are the accelerations one step before the state. ``Z`` has a formulation that closes velocities.
+    """
+    row = dict.fromkeys(OF_MULTIPLIERS, (EQUATIONS, 1)) | {"x": (NODES, 3), "R": (NODES, 9)}
+    return row | dict.fromkeys(("old", *(BASIS if closes else BASIS[:-2])), (NODES, 6))
+
+
+def columns(system: System, closes: bool) -> dict[str, slice]:
     """Where each of these stands in a row of numbers."""
-    counts = {NODES: system.n, EQUATIONS: system.m}
-    ends = np.cumsum([0, *(counts[kind] * width for kind, width in ROW.values())]).tolist()
-    return {name: slice(*pair) for name, pair in zip(ROW, pairwise(ends), strict=True)}
+    counts, row = {NODES: system.n, EQUATIONS: system.m}, row_of(closes)
+    ends = np.cumsum([0, *(counts[kind] * width for kind, width in row.values())]).tolist()
+    return {name: slice(*pair) for name, pair in zip(row, pairwise(ends), strict=True)}
 
 
 class Recording(NamedTuple):
@@ -129,17 +135,20 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     numbers = program.uniform(np.array([0.0, 1.0 / h, h, *factors, *constants, *more]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
-    near = (random(*part) + built[name] if name in built else random(*part) for name, part in ROW.items())
-    before = dict(zip(ROW, program.joined(ROW.values(), near), strict=True))
+    row = row_of(equations.closes_velocities)
+    near = (random(*part) + built[name] if name in built else random(*part) for name, part in row.items())
+    before = dict(zip(row, program.joined(row.values(), near), strict=True))
     of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h, 0.0
-    weighted = program.joined(8 * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v))
+    lines = 7 + equations.closes_velocities
+    weighted = program.joined(lines * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v[:lines]))
     expected: list[Any] = [h * v, 0.0, 0.0, 1.0]
-    given_unknowns = (random(*part) + own for part, own in zip(UNKNOWNS, expected, strict=True))
-    D, multipliers, Z, guessed = program.joined(UNKNOWNS, given_unknowns)
+    parts = UNKNOWNS if equations.closes_velocities else UNKNOWNS[:2]
+    given_unknowns = (random(*part) + own for part, own in zip(parts, expected, strict=False))
+    D, multipliers, *beyond = program.joined(parts, given_unknowns)
     errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
-    if equations.closes_velocities:
-        unknown = Unknowns(D, multipliers, Z, guessed=guessed[0])
+    if beyond:
+        unknown = Unknowns(D, multipliers, beyond[0], guessed=beyond[1][0])
     t, per_time, h, *given = numbers
     return Given(
         unknown,
@@ -181,10 +190,13 @@ def record(
         every = zip(kinds, values, strict=True)
         return [program.sink(kind, places[name] + k, own) for k, ((kind, _), own) in enumerate(every)]
 
-    basis, pressing = (np.stack([given.before[name] for name in names]) for names in (BASIS, OF_MULTIPLIERS))
-    linear = given.weights[:-4].reshape(-1, len(BASIS)) @ basis
-    guess = [linear[6], given.weights[-4:-1] @ pressing, linear[7], given.weights[-1]]
-    of_guess = program.line(sinks("linear", 8 * [(NODES, 6)], list(linear)) + sinks("unknown", UNKNOWNS, guess))
+    names = BASIS if closes else BASIS[:-2], OF_MULTIPLIERS
+    basis, pressing = (np.stack([given.before[name] for name in own]) for own in names)
+    linear = given.weights[:-4].reshape(-1, len(BASIS))[: 7 + closes, : len(basis)] @ basis
+    guess = [linear[6], given.weights[-4:-1] @ pressing, *linear[7:], given.weights[-1:]]
+    of_unknowns = UNKNOWNS if closes else UNKNOWNS[:2]
+    outputs = sinks("linear", len(linear) * [(NODES, 6)], [*linear])
+    of_guess = program.line(outputs + sinks("unknown", of_unknowns, guess[: len(of_unknowns)]))
     residual = step.evaluate(unknown)
     sizes = step.size(residual)
     program.share_guards()
@@ -213,8 +225,8 @@ def record(
     for program.answer in (False, True):
         correction = step.correction(unknown, residual, kept)
         after = step.corrected(unknown, residual, kept, correction, 1.0)
-        rest = [after.Z if closes else np.zeros(6), after.guessed]
-        corrected = sinks("after", UNKNOWNS, [after.D, after.multipliers, *rest])
+        rest = [after.Z, after.guessed] if closes else []
+        corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
         corrected += sinks("tried", [(ALL, 3)], [[0.0, 0.0, step.length(correction)]])
         trials.append(program.line(sinks("tried", [(ALL, 3)], [[*sizes, 0.0]]), corrected))
         simplified.append(bool(correction.simplified))
@@ -236,15 +248,16 @@ def record(
     local = np.maximum.reduce(np.abs(left * system.weight))
     row = {name: getattr(new, name) for name in STATE} | {"a": a, "old": before["vdot"]}
     row |= {"missed 0": D, "missed 1": before["missed 0"]}
-    row |= {"Z 0": unknown.Z if closes else before["Z 0"], "Z 1": before["Z 0"]}
     row |= {"missed multipliers 0": missed, "missed multipliers 1": before["missed multipliers 0"]}
-    outputs = sinks("row", ROW.values(), [row[name] for name in ROW])
+    row |= {"Z 0": unknown.Z, "Z 1": before["Z 0"]} if closes else {}
+    shapes = row_of(closes)
+    outputs = sinks("row", shapes.values(), [row[name] for name in shapes])
     outputs += sinks("defects", 2 * [(NODES, 6)], [left, third])
     speeds = [worst(system, own.reshape(-1)) for own in (new.v, new.v - state.v)]
     of_end = program.line(outputs + sinks("judged", [(ALL, 8)], [[*squares, local, *np.concatenate(speeds)]]))
     moving = [left, third, *row.values()]
     assert all(isinstance(value, Number) for own in moving for value in own.flat)  # columns are those of the rows
-    every = [(name, kind, places["row"] + k) for k, (name, (kind, _)) in enumerate(ROW.items())]
+    every = [(name, kind, places["row"] + k) for k, (name, (kind, _)) in enumerate(shapes.items())]
     new = _state(step.t, {name: _again(program, kind, k, row[name]) for name, kind, k in every if name in STATE})
     defects = [_again(program, NODES, places["defects"] + k, own) for k, own in enumerate((left, third))]
     led = response(scheme, residual.evaluation, defects[0], kept.factors)
@@ -256,7 +269,7 @@ def record(
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects), given.lead)
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
-    of_start = program.line(sinks("start", [ROW["x"], ROW["R"]], [x, R.reshape(-1)]))
+    of_start = program.line(sinks("start", [shapes["x"], shapes["R"]], [x, R.reshape(-1)]))
     lines = of_matrix, of_guess, trials, of_end, of_look, of_carry, of_start
     return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
 

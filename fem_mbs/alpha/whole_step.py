@@ -26,7 +26,7 @@ from fem_mbs.alpha.newmark import (
     weights_of_missed,
     weights_of_third,
 )
-from fem_mbs.alpha.recorded_step import ROW, SHAKEN, SHAPES, Recording, columns, inputs, record
+from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Recording, columns, inputs, record
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
@@ -156,7 +156,7 @@ class Row(NamedTuple):
     parts: list[Array]
     """Those of a state, and what guesses of multipliers have missed."""
     remembered: Array
-    """Algorithmic accelerations, what guesses of increments have missed, and ``Z``, ``(5, N)``."""
+    """Algorithmic accelerations, what guesses of increments have missed, and ``Z``, if there is any, ``(5, N)``."""
 
 
 @lru_cache(maxsize=64)
@@ -198,12 +198,14 @@ class StepLines:
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
         self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities
         n, N, m = self._system.n, self._system.N, self._system.m
-        self._columns, program = columns(self._system), Program()
+        self._columns, program = columns(self._system, self._closes), Program()
         prescribed = whole.prescribed(equations.h)
         system = RecordedSystem(whole, program, prescribed)
         first = len(program.arrays)
         given = inputs(program, whole, equations, parameters)
-        start, linear, unknown, errors = (first + np.cumsum([1, len(ROW), 8, 4])).tolist()
+        start, linear, unknown, errors = (
+            first + np.cumsum([1, len(self._columns), 7 + self._closes, 2 + 2 * self._closes])
+        ).tolist()
         self.kind = type(equations), *program.kind
         made = _RECORDINGS.get(self.kind)
         if made is None:
@@ -220,7 +222,7 @@ class StepLines:
         )
         arrays, at = program.arrays, made.places
         self._numbers = arrays[first]
-        self._linear, self._unknown = program.whole(linear).reshape(8, N), program.whole(unknown)
+        self._linear, self._unknown = program.whole(linear).reshape(-1, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
         self._after_matrix = SIZES | CORRECTION if made.in_parts else EVERY
@@ -233,7 +235,7 @@ class StepLines:
         """Whether copies cost less than telling kernels where arrays are."""
         self._places_of_errors = [slice(place, place + 5) for place in (errors, at["carried"])]
         self._memory, self._carried, self._offsets = Memory((5, N)), (np.empty(0), 0), 8 * N * np.arange(5)
-        self._remembered = Memory((5, N))
+        self._remembered = Memory((5 if self._closes else 3, N))
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -251,10 +253,10 @@ class StepLines:
         def row(place: int) -> Row:
             own = program.whole(place)
             parts = [part(own, *shape) for shape in (*names, missed)]
-            return Row(own, parts, part(own, "a", "Z 1", 5, N))
+            return Row(own, parts, part(own, "a", [*self._columns][-1], -1, N))
 
         self._start, self._row = row(start), row(at["row"])
-        self._places_of_rows = [slice(place, place + len(ROW)) for place in (start, at["row"])]
+        self._places_of_rows = [slice(place, place + len(self._columns)) for place in (start, at["row"])]
         self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
         self._Z, self._h = slice(N + m, -1), 0.0
         self._key: Any = None
@@ -314,9 +316,9 @@ class StepLines:
         """From a state and a memory that the last step did not lead to."""
         missed, last = memory.predictor, memory.accelerations
         assert missed is not None
-        Z = missed.Z if missed.Z.size else 0.0 * missed.D
-        parts = missed.multipliers, state.multipliers, state.x, state.R, state.v, last.now
-        every = *parts, memory.a, missed.D, Z, last.old
+        Z = missed.Z if missed.Z.size or not self._closes else 0.0 * missed.D
+        parts = missed.multipliers, state.multipliers, state.x, state.R, last.old, state.v, last.now
+        every = *parts, memory.a, missed.D, Z
         np.concatenate([np.ravel(part) for part in every], out=self._start.numbers)
 
     # what Newton's method asks
@@ -451,10 +453,10 @@ class StepLines:
         remembered = self._row.remembered.copy() if self._small else self._remembered.take()[0]
         if not self._small:
             np.copyto(remembered, self._row.remembered)
-        a, D, Z, best = remembered[0], remembered[1:3], remembered[3:], squares.index(min(squares))
+        a, D, Z, best = remembered[0], remembered[1:3], remembered[3:].reshape(2, -1), squares.index(min(squares))
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
-        predictor = PredictorHistory(h, before, D, missed, best, Z if self._closes else Z[:, :0])
+        predictor = PredictorHistory(h, before, D, missed, best, Z)
         return new, a, predictor, local, speeds
 
     def kept(self) -> tuple[Array, ...]:
@@ -501,7 +503,9 @@ class StepLines:
         self._key, self._numbers[2:], factors = None, formulas, formulas[1:3, None]
         rows, rates = rows.copy(), self._row.numbers[of["v"].start : of["vdot"].stop].reshape(2, N)
         D = rows[:N] = 0.5 * count * h * (v + rates[0])
-        rows[self._Z] = Z = count * after[self._Z] if self._closes else 0.0 * D
+        Z = count * after[self._Z] if self._closes else 0.0 * D
+        if self._closes:
+            rows[self._Z] = Z
         self._run(self._from, rows)
         self._start.numbers[of["x"].start : of["R"].stop], self._start.numbers[of["v"]] = self._began, v
         self._linear[:2] = rates - factors * (D - Z)
