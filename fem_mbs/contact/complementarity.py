@@ -19,7 +19,7 @@ from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, lstsq, svd
+from scipy.linalg import lapack
 from scipy.sparse import eye_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
@@ -48,14 +48,6 @@ INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
 
-def least_squares(A: Array, b: Array) -> Array:
-    """The least solution of what may be singular."""
-    found: Array = lstsq(A, b, cond=SINGULAR, check_finite=False, lapack_driver="gelsy")[0]
-    if not np.isfinite(found).all():  # where an iteration has led away
-        raise NotConvergedError("the forces of contacts are not finite")
-    return found
-
-
 def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
     """The solution of ``A x = b``; where that may be singular the least one, or by compliances, at some times the cost.
 
@@ -66,15 +58,22 @@ def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
         return soft_inverse(A, K)(b)
     if factors := _factorized(A):
         return np.asarray(lapack.dgetrs(*factors, b)[0])
-    if not np.isfinite(A).all():  # where an iteration has led away
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):  # where an iteration has led away
         raise NotConvergedError("the forces of contacts are not finite")
-    if K is None:
-        return least_squares(A, b)
-    left, sizes, right = svd(A, check_finite=False, lapack_driver="gesdd")
-    loose = sizes <= SINGULAR * sizes[0]
-    found = right[~loose].T @ ((left[:, ~loose].T @ b) / sizes[~loose])
-    pushed = np.vecmat(left[:, loose].T.reshape(-1, *K.shape[:2]), K).reshape(-1, len(b))
-    return found - right[loose].T @ least_squares(pushed @ right[loose].T, pushed @ found)
+    # ``A P = Q R`` with pivots: the least diagonal entries of R are none
+    factors, pivots, tau, _, _ = lapack.dgeqp3(A)
+    sizes = np.abs(factors.diagonal())
+    rank, n = int((sizes > SINGULAR * sizes[0]).sum()), len(b)
+    turned = lapack.dormqr("L", "T", factors, tau, b[:, None], n)[0]
+    own, free = pivots[:rank] - 1, pivots[rank:] - 1
+    found, loose = np.zeros(n), np.zeros((n, n - rank))
+    known = np.linalg.solve(np.triu(factors[:rank, :rank]), np.hstack([turned[:rank], -factors[:rank, rank:]]))
+    found[own], loose[own], loose[free] = known[:, 0], known[:, 1:], np.eye(n - rank)
+    rows = loose.T
+    if K is not None:
+        left = lapack.dormqr("L", "N", factors, tau, np.eye(n)[:, rank:], n)[0]
+        rows = np.vecmat(left.T.reshape(-1, *K.shape[:2]), K).reshape(-1, n)
+    return found - loose @ solution(rows @ loose, rows @ found) if rank < n else found
 
 
 def regular(A: Matrix) -> bool:
