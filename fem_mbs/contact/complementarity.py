@@ -36,7 +36,7 @@ SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
 STEADY, FARTHEST = 1e-3, 1e6
 """Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
-COMPLIANCE, INERT = 10.0 ** -np.arange(1, 7), 1e-3
+COMPLIANCE, INERT = 10.0 ** -np.array([1, 3, 6]), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
 """Share of the friction that there may be at most, up to which a contact holds."""

@@ -49,6 +49,9 @@ TURNS, ALIKE = 3, 1e-6
 """How often the forces of a correction are found, as ``Z`` changes slips, and changes of these that are none, over the
 largest gap or slip."""
 
+TRIED = 6
+"""Iterations of a trial step at most: more find none that had no solution by then."""
+
 
 class ContactResidual(NamedTuple):
     """A trial of the new state and the equations there: as ``StepResidual``, and the contacts."""
@@ -324,7 +327,8 @@ class StepInContact(GeneralizedAlpha):
 
         Its way errs by half of ``h^2 vdot``: on SE(3), where that of what rolls is ``-omega x v``, it leaves the floor.
         """
-        there = super().trial(system, state, h, memory, tolerance)
+        newton = replace(self.newton, max_iterations=min(TRIED, self.newton.max_iterations))
+        there = GeneralizedAlpha.trial(replace(self, newton=newton), system, state, h, memory, tolerance)
         pushed, pushes = (own.multipliers[system.m :: 3] > 0.0 for own in (state, there))
         if memory.before is None and (pushed & ~pushes).any():
             raise NotConvergedError("a trial step lifts what pushes")
