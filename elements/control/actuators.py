@@ -6,7 +6,7 @@ direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "C
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from fem_mbs.contracts import (
     Direction,
     Input,
     Measured,
+    ModelContext,
     Motion,
     NodeLike,
     Numbering,
@@ -24,6 +25,8 @@ from fem_mbs.contracts import (
     checked,
     sources,
 )
+from fem_mbs.elements.control.controllers import PID
+from fem_mbs.elements.control.sensors import JointSensor
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, JointLike
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.elements.forces.loads import FORCE, MOMENT, BodyLoads, Frame, NodeLoad, WorldLoads
@@ -49,6 +52,18 @@ class JointActuator(CoordinateElement):
     def __init__(self, joint: JointLike, input: Input, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate, counts_turns=False)
         self.inputs = (input,)
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """A controller whose error grows with the coordinate, and drives it on."""
+        here = self.joint, self.coordinate
+        for (control, _), factor in self.inputs[0].terms.items():
+            for (sensor, _), sign in control.inputs[0].terms.items() if isinstance(control, PID) else ():
+                if isinstance(sensor, JointSensor) and (sensor.joint, sensor.coordinate) == here:
+                    if factor * sign * (control.matrices.D[0, 0] or control.matrices.B[0, 0]) > 0.0:
+                        yield (
+                            f"the error of {control} grows with {sensor}, and so does its force, which drives it away: "
+                            "the error is reference minus measured, as 0 - angle"
+                        )
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way, with inputs that read as many internal variables."""

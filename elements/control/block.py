@@ -247,6 +247,7 @@ class SampledController(ControlElement):
     ``initial_output``.
     """
 
+    to_be_read = True
     offset: float  # type: ignore[assignment]  # of time; it is on no node
     derivative: Array | None = None
     """Of the next states and the outputs against states and inputs, where it is known."""

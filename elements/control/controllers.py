@@ -173,6 +173,8 @@ class PID(LinearBlock):
     Its internal variables are "integral", the integral part of the output, "filter", the filtered error, and "output".
     """
 
+    to_be_read = True
+
     def __init__(
         self,
         error: Input,

@@ -169,6 +169,7 @@ class LinearBlock(ControlElement):
 
     def doubts(self, around: ModelContext) -> Iterator[str]:
         """Gains that are all zero."""
+        yield from super().doubts(around)
         _, B, C, D, _ = self.matrices
         if not D.any() and not (B.any() and C.any()):
             yield "its gains are zero: its output does not follow what it reads"

@@ -28,6 +28,8 @@ class ModelContext(NamedTuple):
     """Force ``(n, 3)`` of loads and weight on each node, world frame."""
     moment: Array
     """Moment ``(n, 3)`` of these on each node about it, world frame."""
+    read: set[int]
+    """Rows of the internal variables that others read as signals."""
 
 
 class Energy(NamedTuple):

@@ -18,7 +18,7 @@ from fem_mbs.contracts.arguments import divisor, function, name_of, number, real
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.component import InternalVariable, Numbering, node_rows, own_rows
 from fem_mbs.contracts.constraint import Constraint
-from fem_mbs.contracts.element import Element, ElementBatch
+from fem_mbs.contracts.element import Element, ElementBatch, ModelContext
 from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.public import Public
@@ -213,16 +213,22 @@ class ControlElement(SignalSource, Element):
     """Base of sensors and blocks.
 
     ``inputs`` are the signals that it reads. One whose input may be given after it was made keeps that as
-    ``connected``, and takes it by ``connect(input)``.
+    ``connected``, and takes it by ``connect(input)``. One that is ``to_be_read`` does nothing where nothing reads it.
     """
 
-    _internal: ClassVar[str] = "connected"
+    _internal: ClassVar[str] = "connected to_be_read"
+    to_be_read: ClassVar[bool] = False
     inputs: tuple[Signal, ...] = ()
     connected: Signal | None = None
 
     def connect(self, input: Any) -> None:
         """Say what it reads, where it was made without."""
         raise ModelError(f"{self} is given its inputs when it is made; a Junction may be connected later")
+
+    def doubts(self, around: ModelContext) -> Iterator[str]:
+        """What nothing reads, and should be."""
+        if self.to_be_read and around.read.isdisjoint(around.number.own(self)[list(self.outputs)].tolist()):
+            yield "nothing reads it; an actuator that takes it as input acts, as JointActuator does"
 
     def batch_key(self) -> Hashable:
         """Those of one size share a batch."""

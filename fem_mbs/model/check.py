@@ -33,10 +33,6 @@ from fem_mbs.contracts import (
     same,
 )
 from fem_mbs.elements.bodies import RigidBody
-from fem_mbs.elements.control.actuators import JointActuator
-from fem_mbs.elements.control.block import SampledController
-from fem_mbs.elements.control.controllers import PID
-from fem_mbs.elements.control.sensors import JointSensor
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
@@ -285,7 +281,6 @@ def examine(model: ModelDescription) -> Check:
     check.findings += [Finding(text, (part,)) for part, text in apart(system)]
     check.findings += look_at_joints(system)
     check.findings += look_at_drives(system)
-    check.findings += look_at_controllers(system)
     check.findings += look_at_strengths(system)
     check.findings += look_at_gravity(system)
     check.findings += look_at_contacts(system)
@@ -369,26 +364,6 @@ def look_at_drives(system: System) -> Iterator[Finding]:
                     "does not change the motion; leave one of both out",
                     (str(element),),
                 )
-
-
-def look_at_controllers(system: System) -> Iterator[Finding]:
-    """Controllers whose outputs nothing reads, or whose error grows with the coordinate that they drive on."""
-    read = {row for batch in system.batches if isinstance(batch, WiredBatch) for row in batch.rows.ravel().tolist()}
-    unread = [
-        str(own)
-        for own in system.elements
-        if isinstance(own, PID | SampledController) and read.isdisjoint(system.number.own(own)[list(own.outputs)])
-    ]
-    actuators = [own for own in system.elements if isinstance(own, JointActuator)]
-    driving = [(own, *term) for own in actuators for term in own.inputs[0].terms.items()]
-    for own, (control, _), factor in driving:
-        for (sensor, _), sign in control.inputs[0].terms.items() if isinstance(control, PID) else ():
-            if isinstance(sensor, JointSensor) and (sensor.joint, sensor.coordinate) == (own.joint, own.coordinate):
-                if factor * sign * (control.matrices.D[0, 0] or control.matrices.B[0, 0]) > 0.0:
-                    text = f"its error grows with {sensor}, and so does the force of {own}, which drives it away"
-                    yield Finding(f"{text}: the error is reference minus measured, as 0 - angle", (str(control),))
-    if unread:
-        yield Finding("nothing reads it; an actuator that takes it as input acts, as JointActuator does", tuple(unread))
 
 
 def _look_at_equations(system: System, check: Check) -> None:
@@ -480,7 +455,8 @@ def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
     R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
     force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
     whole = float(np.ptp(system.x0, axis=0).max())  # one node alone tells of no size
-    context = ModelContext(system.number, system.gravity, whole, force, moment)
+    read = {row for batch in system.batches if isinstance(batch, WiredBatch) for row in batch.rows.ravel().tolist()}
+    context = ModelContext(system.number, system.gravity, whole, force, moment, read)
     said: dict[str, list[str]] = {}
     for element in system.elements:
         if type(element).doubts is not Element.doubts:

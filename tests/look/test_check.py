@@ -34,6 +34,7 @@ from fem_mbs.elements import (
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SampledController,
     Shell,
     ShellSection,
     SmoothStep,
@@ -511,10 +512,15 @@ def test_controllers_that_do_nothing() -> None:
     check = model.check()
     assert said(check, "'control'", "nothing reads it") and check.free_motions == 1
     assert check.moving.startswith("node 'bar'")
+    model.add(SampledController(angle, 0.01, lambda t, x, u: u[0]), name="sampled")
+    assert said(model.check(), "'control', SampledController 'sampled'", "nothing reads it")
+    model.remove("sampled")
     model.add(JointActuator("hinge", control))
     assert model.check().ok and model.check().free_motions == 0
     control.P = -5.0
-    assert said(model.check(), "'control'", "error grows with JointSensor", "reference minus measured")
+    assert said(
+        model.check(), "JointActuator", "error of PID 'control' grows with JointSensor", "reference minus measured"
+    )
     control.P = 0.0
     assert said(model.check(), "'control'", "gains are zero") and model.check().free_motions == 1
     model.add(JointFriction("hinge", 0.5, radius=20.0), name="pin")
