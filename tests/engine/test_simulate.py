@@ -11,7 +11,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
-from fem_mbs.solution.history import Stats
+from fem_mbs.solution.history import MINOR, ROUNDING, Accuracy, Stats, snapped
 
 
 def falling(value: object = (0.0, 0.0, -1.0)) -> mbs.Model:
@@ -111,6 +111,28 @@ def test_stats_read_in_a_line() -> None:
     assert str(stats).startswith("10 steps of 0.01 s, 0 repeated shorter; ")
     assert "estimated error" in str(stats)
     assert "array" not in repr(stats)
+
+
+def test_an_error_is_told_over_the_motion_of_its_kind() -> None:
+    """The larger of the two; motions far smaller than those of the other kind count as a share of these."""
+
+    def relative(length: float, angle: float, displacement: float, rotation: float) -> float:
+        return Accuracy(length, angle, displacement, rotation, 0.0, 4.0).relative
+
+    assert relative(1e-3, 1e-5, 0.5, 0.1) == pytest.approx(2e-3)
+    assert relative(1e-5, 1e-3, 0.5, 0.1) == pytest.approx(1e-2)
+    assert relative(1e-3, 0.0, 0.0, 0.1) == pytest.approx(0.25e-3 / (MINOR * 0.1))
+    assert relative(0.0, 1e-3, 0.5, 0.0) == pytest.approx(1e-3 / (MINOR * 0.125))
+    assert relative(0.0, 1e-3, 400.0, 0.0) == pytest.approx(1e-3 / MINOR)
+    assert relative(0.0, 1e-3, 0.0, 0.0) == pytest.approx(1e-3 / ROUNDING)
+
+
+def test_times_are_of_the_run_but_for_rounding() -> None:
+    """Of 2 s from t = 3 s: what is beyond an end by a billionth of them is there; others stay."""
+    slack = 2.0 * 1e-9
+    given = np.array([3.0 - 2.0 * slack, 3.0 - 0.9 * slack, 3.0, 4.0, 5.0 + 0.9 * slack, 5.0 + 2.0 * slack])
+    expected = np.where(np.arange(6) == 1, 3.0, np.where(np.arange(6) == 4, 5.0, given))
+    assert (snapped(given, 3.0, 5.0) == expected).all()
 
 
 def test_simulate_is_start_and_steps() -> None:
