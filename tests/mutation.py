@@ -247,7 +247,9 @@ def survives(fault: Fault, tests: list[str], seconds: float) -> bool:
     SourceFileLoader.get_code = wrong  # type: ignore[method-assign]
     asked = Asked(tests, seconds)
     try:
-        pytest.main(["-q", "-x", "-p", "no:cacheprovider", *{test.split("::")[0] for test in tests}], plugins=[asked])
+        files = {test.split("::")[0] for test in tests}
+        ended = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *files], plugins=[asked])
+        asked.failed |= ended in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)  # in what all import
     finally:
         os._exit(asked.failed)
 
