@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import hypot
 from typing import Any, NamedTuple
 
@@ -48,32 +48,41 @@ INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
 
-def solution(A: Matrix, b: Array, K: Array | None = None) -> Array:
-    """The solution of ``A x = b``; where that may be singular the least one, or by compliances, at some times the cost.
+def inverse(A: Matrix, K: Array | None = None) -> Callable[[Array], Array]:
+    """What solves ``A x = b``; where that may be singular for the least solution, or by compliances.
 
     Compliances ``e K``, of blocks ``K`` (k, 3, 3), make the solution unique. As they go to zero, ``y^T K x = 0`` for
     all ``y^T A = 0``.
     """
     if issparse(A):
-        return soft_inverse(A, K)(b)
+        return soft_inverse(A, K)
     if factors := _factorized(A):
-        return np.asarray(lapack.dgetrs(*factors, b)[0])
-    if not (np.isfinite(A).all() and np.isfinite(b).all()):  # where an iteration has led away
+        return lambda b: np.asarray(lapack.dgetrs(*factors, b)[0])
+    if not np.isfinite(A).all():  # where an iteration has led away
         raise NotConvergedError("the forces of contacts are not finite")
     # ``A P = Q R`` with pivots: the least diagonal entries of R are none
-    factors, pivots, tau, _, _ = lapack.dgeqp3(A)
-    sizes = np.abs(factors.diagonal())
-    rank, n = int((sizes > SINGULAR * sizes[0]).sum()), len(b)
-    turned = lapack.dormqr("L", "T", factors, tau, b[:, None], n)[0]
-    own, free = pivots[:rank] - 1, pivots[rank:] - 1
-    found, loose = np.zeros(n), np.zeros((n, n - rank))
-    known = np.linalg.solve(np.triu(factors[:rank, :rank]), np.hstack([turned[:rank], -factors[:rank, rank:]]))
-    found[own], loose[own], loose[free] = known[:, 0], known[:, 1:], np.eye(n - rank)
+    R, pivots, tau, _, _ = lapack.dgeqp3(A)
+    sizes, n = np.abs(R.diagonal()), len(A)
+    rank = int((sizes > SINGULAR * sizes[0]).sum())
+    if not rank:
+        return np.zeros_like
+    own, free, loose = pivots[:rank] - 1, pivots[rank:] - 1, np.zeros((n, n - rank))
+    loose[own], loose[free] = -lapack.dtrtrs(R[:rank, :rank], R[:rank, rank:])[0], np.eye(n - rank)
     rows = loose.T
     if K is not None:
-        left = lapack.dormqr("L", "N", factors, tau, np.eye(n)[:, rank:], n)[0]
+        left = lapack.dormqr("L", "N", R, tau, np.eye(n)[:, rank:], n)[0]
         rows = np.vecmat(left.T.reshape(-1, *K.shape[:2]), K).reshape(-1, n)
-    return found - loose @ solution(rows @ loose, rows @ found) if rank < n else found
+    unique = inverse(rows @ loose) if rank < n else np.zeros_like
+
+    def solve(b: Array) -> Array:
+        found = np.zeros(n)
+        found[own] = lapack.dtrtrs(R[:rank, :rank], lapack.dormqr("L", "T", R, tau, b[:, None], n)[0][:rank, 0])[0]
+        found -= loose @ unique(rows @ found)
+        if not np.isfinite(found).all():
+            raise NotConvergedError("the forces of contacts are not finite")
+        return found
+
+    return solve
 
 
 def regular(A: Matrix) -> bool:
@@ -108,24 +117,18 @@ class Branch:
     @cached_property
     def solve(self) -> Callable[[Array], Array]:
         """What solves with ``A``, where forces are not unique as compliances that are alike lead to."""
-        return soft_inverse(self.A, self.K) if issparse(self.A) else partial(solution, self.A, K=self.K)
+        return inverse(self.A, self.K)
 
     def forces(self, c: Array, last: Array | None = None) -> Array:
         """``P`` (k, 3) where rates without them are ``c`` (k, 3).
 
         Where they are not unique, those of contacts of equal compliance which come from the ``last`` ones, or none.
         """
-        return self._after(np.zeros(c.shape) if last is None else last, c, self.solve)
-
-    def nearest(self, P: Array, c: Array) -> Array:
-        """The same; where they are not unique, those nearest to ``P``."""
-        return self._after(P, c, self.solve if issparse(self.A) else partial(solution, self.A))
-
-    def _after(self, P: Array, c: Array, solve: Callable[[Array], Array]) -> Array:
-        own, result = P[self.pushes].ravel(), np.zeros(P.shape)
-        if len(own):
+        result = np.zeros(c.shape)
+        if self.pushes.any():
+            own = (result if last is None else last)[self.pushes].ravel()
             missed = np.matvec(self.K, c[self.pushes]).ravel() + self.A @ own
-            result[self.pushes] = (own - solve(missed)).reshape(-1, 3)
+            result[self.pushes] = (own - self.solve(missed)).reshape(-1, 3)
         return result
 
 
@@ -218,6 +221,8 @@ class Laws:
         largest_across = 0.5 * (a + d) + np.hypot(0.5 * (a - d), 0.5 * (b + c2))  # eigenvalue
         self.r_T = 1.0 / np.maximum(largest_across, least)
         self.size = self.own = float(np.abs(c).max()) or 1e-300
+        self._known: tuple[tuple[BoolArray, Array, Array], Branch] | None = None
+        """The last branch, on which forces are found again as a rule."""
         self.c[normal == 0.0, 0] = self.size  # what joints hold, and no push moves, is none that pushes
 
     def rates(self, P: Array) -> Array:
@@ -285,7 +290,7 @@ class Laws:
         for count in range(NEWTON):
             if least <= TOLERANCE * (self.size if count else self.own):  # beside larger rates a guess may seem enough
                 break
-            P = self.branch(P).nearest(P, self.c)
+            P = self.branch(P).forces(self.c, P)
             error = self.error(P)
             if error < least:
                 best, least = P, error
@@ -341,7 +346,12 @@ class Laws:
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""
-        pushes, own, K = self.branches(P, self.rates(P), edge)
+        laws = self.branches(P, self.rates(P), edge)
+        if self._known is None or not all(map(np.array_equal, laws, self._known[0])):
+            self._known = laws, self._branch(*laws)
+        return self._known[1]
+
+    def _branch(self, pushes: BoolArray, own: Array, K: Array) -> Branch:
         p = np.flatnonzero(pushes)
         n, rows = len(p), (3 * p[:, None] + np.arange(3)).ravel()
         if issparse(self.G):

@@ -33,7 +33,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import SOME, Branch, Laws, projected, push, solution
+from fem_mbs.contact.complementarity import SOME, Branch, Laws, inverse, projected, push
 from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
@@ -248,7 +248,7 @@ class ContactEquations(StabilizedEquations):
         system, normal = self.system, 3 * np.flatnonzero(pushes)
         z, push = solve_with_constraints(system, first.free, None, missed)
         G, moves = first.residual.G[normal], first.moves[:, normal] / self.h**2
-        forces = solution(G @ moves, opens - G @ z) if len(normal) else opens
+        forces = inverse(G @ moves)(opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
         of_contacts = np.zeros(first.residual.G.shape[0])
         of_contacts[normal] = forces

@@ -66,7 +66,7 @@ def mobility_by_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> 
     return Mobility(system, at, factors)
 
 
-def impulses(G: Matrix, now: Array, back: Array, friction: Array, guess: Array | None = None) -> Pushes:
+def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
     """Impulses by Newton's law, ``0 <= P_N, gap'+ - back >= 0``, and Coulomb's, that bring no energy.
 
     Where bodies are hit while they slide, or in several points at once, both laws may bring some (Kane). With nothing
@@ -84,15 +84,13 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array, guess: Array |
         Speeds with which gaps are to open.
     friction : (k,)
         Coefficients.
-    guess : (k, 3), optional
-        Impulses of an impact much like this one.
     """
 
     def obeying(share: Array) -> tuple[Pushes, Array]:
         """Impulses, and the energy that those of each contact bring."""
         c = now.copy()
         c[:, 0] -= share * back
-        found = push(G, c, friction, guess=guess, last=np.zeros(c.shape))
+        found = push(G, c, friction)
         return found, (found.P * (now + 0.5 * (G @ found.P.ravel()).reshape(-1, 3))).sum(axis=1)
 
     share = np.ones(len(now))
@@ -116,20 +114,12 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array, guess: Array |
     return Pushes(P, solved)
 
 
-def strike(
-    contacts: Contacts,
-    state: State,
-    touching: Selection,
-    before: Array,
-    restitution: Array,
-    *,
-    guess: Array | None = None,
-) -> State:
-    """The state after an impact of all that touch; ``before`` (k, 3) are rates, impulses about those of a guess."""
+def strike(contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array) -> State:
+    """The state after an impact of all that touch; ``before`` (k, 3) are rates."""
     system, at = contacts.open, touching.here(state)
     mobility, now = mobility_by_mass(contacts, state, at), at.rates()
     back = -restitution * np.minimum(before[:, 0], 0.0)
-    P, solved = impulses(mobility.delassus, now, back, touching.friction, guess)
+    P, solved = impulses(mobility.delassus, now, back, touching.friction)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
@@ -172,8 +162,7 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
     udot = contacts.added(before.udot, system.own_of(faster))
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
     try:
-        guess, old = (contacts.carried_by(own, touching.numbers)[:, IMPULSES] for own in (after, before))
-        beside = strike(contacts, beside, touching, touching.here(beside).rates(), restitution, guess=guess - old)
+        beside = strike(contacts, beside, touching, touching.here(beside).rates(), restitution)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)

@@ -34,7 +34,8 @@ DEEP = 1e-11
 """Depth that is rounding, over the extent of the model."""
 GRAZED = 1e-4
 """Depth within a part, over the way of the fastest point, that is left to the cubic: nothing has passed through."""
-ROOTS = 30
+ROOTS, STRAYS = 30, 4.0
+"""Trials, and how many times faster or slower than their rates gaps change from one to the other, at most."""
 ENDS = 1e-4
 """Share of a part to which it is found when a contact stops to slide."""
 EARLIER = 0.0, 0.05, 0.5
@@ -200,7 +201,7 @@ def located(
     beyond = np.clip(np.divide(after, after - before, out=np.zeros(own.k), where=after < before), 0.0, SOONEST)
     sooner = np.where(passed | (shares == 1.0), 0.0, beyond * WITHIN[0])
     tau = h * float((shares - sooner)[shares == instants[0]].min())
-    low, high, smooth = 0.0, h, last
+    low, high, smooth, known = 0.0, h, last, None
     for _ in range(ROOTS):
         smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump
         if smooth.impulsive:
@@ -209,6 +210,7 @@ def located(
         gap, rate = here.gap, here.rates()[:, 0]
         closing = rate < 0.0
         worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
+        ways, known = _ways(tau, gap, rate, known), (tau, gap, rate)
         if not closing.any() and (gap >= -tolerance).all():
             low, guess = tau, np.inf
         else:
@@ -218,14 +220,27 @@ def located(
                 high = tau
             else:
                 low = tau
-            guess = tau - gap[worst] / rate[worst] if rate[worst] < 0.0 else np.inf
-            others = closing & (gap > 0.0)
-            if gap[worst] > 0.0 and others.any():
-                guess = tau + float((gap[others] / -rate[others]).min())
+            guess = tau + float(ways[gap > 0.0].min() if gap[worst] > 0.0 else ways[worst])
         tau = guess if low < guess < high else 0.5 * (low + high)
         if high - low <= 1e-14 * h:
             break
     return smooth
+
+
+def _ways(tau: float, gap: Array, rate: Array, known: tuple[float, Array, Array] | None) -> Array:
+    """How much longer a part of ``tau`` is that ends where gaps ``(k,)`` close, infinite for those that open.
+
+    Parts of other lengths end in other states: their gaps change by a share of their rates, which the last one tells.
+    """
+    closing, slope, bend = rate < 0.0, rate, np.zeros_like(rate)
+    if known is not None:
+        step = tau - known[0]
+        share = np.divide(gap - known[1], 0.5 * step * (rate + known[2]), out=np.ones_like(gap), where=closing)
+        share[~((share > 1.0 / STRAYS) & (share < STRAYS))] = 1.0
+        slope, bend = share * rate, share * (rate - known[2]) / step
+    slope = np.where(closing, slope, -1.0)
+    ways = -2.0 * gap / (slope - np.sqrt(np.maximum(slope * slope - 2.0 * bend * gap, 0.0)))
+    return np.where(closing, ways, np.inf)
 
 
 def stopped(

@@ -26,7 +26,7 @@ from scipy.sparse.linalg import lsqr
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.as_joints import with_multipliers
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS
-from fem_mbs.contact.complementarity import Laws, projected, push, solution
+from fem_mbs.contact.complementarity import Laws, inverse, projected, push
 from fem_mbs.contact.contacts import ContactForces, MeasuredContacts, contacts_of
 from fem_mbs.contact.equations import relative_force
 from fem_mbs.contact.many import dense, effects
@@ -194,7 +194,7 @@ def obeying(
             _, own, K = laws.branches(P, xi)
             rows = (own @ A.reshape(k, 3, -1) + K @ G.reshape(k, 3, -1)).reshape(len(A), -1)
             right = own @ (A @ p + b).reshape(k, 3, 1) + K @ (G @ p + c).reshape(k, 3, 1)
-            p = p - solution(rows, right.ravel())
+            p = p - inverse(rows)(right.ravel())
             P, xi = (A @ p + b).reshape(-1, 3), (G @ p + c).reshape(-1, 3)
             error = laws.missed(P, xi)
             if error < least:

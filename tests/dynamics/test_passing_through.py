@@ -8,6 +8,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contact.passed import deep_between
+from fem_mbs.contact.watch import _ways
 from fem_mbs.elements import (
     Ball,
     Beam,
@@ -193,3 +194,14 @@ def test_rates_at_both_ends_tell_where_bodies_are_if_they_turn_little(turn, foun
     ((found,),) = deep_between(SimpleNamespace(approach=approach), lambda share: share, 1.0, 0.0)
     assert found == pytest.approx(found_at, abs=0.02 / 3.2)
     assert turn or shares == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0, 1.7])
+def test_what_two_parts_tell_is_enough_where_gaps_are_parabolas(share: float) -> None:
+    """Also where parts of other lengths end in gaps that differ by a share of what rates say."""
+    rates = np.array([-1.0, -0.5, 0.2])
+    gaps = [share * (rates * (t - 0.3) - 0.7 * (t - 0.3) ** 2) for t in (0.1, 0.5)]
+    changes = [rates - 1.4 * (t - 0.3) for t in (0.1, 0.5)]
+    ways = _ways(0.5, gaps[1], changes[1], (0.1, gaps[0], changes[0]))
+    np.testing.assert_allclose(0.5 + ways, [0.3, 0.3, 0.3 + 0.2 / 0.7], rtol=0, atol=1e-15)
+    assert np.isinf(_ways(0.1, gaps[0], changes[0], None)).tolist() == [False, False, True]
