@@ -131,8 +131,8 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
         return ""
     names = listed(_variables(system, system.free_rows[loose]))
     return (
-        f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, or "
-        "for a loop of blocks whose gains make one"
+        f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, for a loop of "
+        "blocks whose gains make one, or for what may be anything at rest, as bristles of friction, and leave that out"
     )
 
 
