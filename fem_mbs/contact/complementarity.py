@@ -44,6 +44,7 @@ AGAIN = 4
 """How often forces are found anew, where something that bore nothing has come to bear a share."""
 EDGE = 1e-7
 """Force over the largest by which a contact may miss a branch that counts as its own, too."""
+SAME = np.eye(2)
 INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
@@ -231,6 +232,8 @@ class Laws:
 
     def sweep(self, P: Array, count: int) -> Array:
         """Projected Gauss-Seidel: the law of one contact after the other."""
+        if not count:
+            return P
         numbers = self.c, self.mu, self.r_N, self.r_T, self.sliding, self.slides
         laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
         flat, rows = P.ravel().copy(), _rows(self.G, self.k)
@@ -370,20 +373,17 @@ class Laws:
         pushes = P[:, 0] - self.r_N * xi[:, 0] > -near
         radius = self.mu * P[:, 0]
         z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
-        size = np.linalg.norm(z, axis=1)
+        size = np.sqrt(np.vecdot(z, z))
         along = pushes & (self.sliding | (radius + self.mu * near <= 0.0))
         sticks = pushes & ~along & (size <= radius + near)
         slips = pushes & ~along & ~sticks
         # P_T - mu P_N d with d = z/|z| and its derivative
-        d = np.where(slips[:, None], z / np.where(slips, size, 1.0)[:, None], np.where(along[:, None], -self.slides, 0))
-        turn = np.where(slips, radius / np.where(slips, size, 1.0), 0.0)[:, None, None]
-        turn = turn * (np.eye(2) - d[:, :, None] * d[:, None])
-        K, own = np.zeros((k, 3, 3)), np.zeros((k, 3, 3))
-        K[:, 0, 0] = np.where(pushes, self.r_N, 0.0)
-        held = np.where(sticks[:, None, None], np.eye(2), 0.0)
-        K[:, 1:, 1:] = self.r_T[:, None, None] * (held + turn)
-        own[:, 0, 0] = ~pushes
-        own[:, 1:, 1:] = np.eye(2) - held - turn
+        unit, K, own = np.where(slips, size, 1.0), np.zeros((k, 3, 3)), np.zeros((k, 3, 3))
+        d = np.where(slips[:, None], z / unit[:, None], np.where(along[:, None], -self.slides, 0.0))
+        held = sticks[:, None, None] * SAME
+        held = held + (slips * radius / unit)[:, None, None] * (SAME - d[:, :, None] * d[:, None])
+        K[:, 0, 0], own[:, 0, 0] = pushes * self.r_N, ~pushes
+        K[:, 1:, 1:], own[:, 1:, 1:] = self.r_T[:, None, None] * held, SAME - held
         own[:, 1:, 0] = -self.mu[:, None] * d
         return pushes, own, K
 
