@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -290,7 +290,7 @@ class CompiledBand(LinearSolver):
             lu[: self.size] = values.reshape(self.size, self._ld)
             if (factors := self._in_place(lu, place)) is not None:
                 return factors
-        return self._plain.factor(self._for_plain(values))._replace(arrays=())
+        return self._in_order(self._plain.factor(self._for_plain(values)))
 
     def factorized(self, entries: Array) -> Factors:
         if entries.dtype == float:
@@ -298,7 +298,7 @@ class CompiledBand(LinearSolver):
             lu[self.storage] = 0.0
             if (factors := self._in_place(lu.reshape(self._shape), address(lu))) is not None:
                 return factors
-        return self._plain.factorized(entries)._replace(arrays=())
+        return self._in_order(self._plain.factorized(entries))
 
     def _in_place(self, lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
@@ -307,10 +307,17 @@ class CompiledBand(LinearSolver):
         return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
+        if len(arrays) == 3 and np.array_equal(arrays[0], self._plain.order):
+            kept = self._plain.restore(arrays[1:])
+            return kept and self._in_order(kept)
         if len(arrays) != 1 or arrays[0].shape != self._shape:
             return None
         lu = np.ascontiguousarray(arrays[0], float)
         return self._factors(lu, address(lu))
+
+    def _in_order(self, factors: Factors) -> Factors:
+        """Those of LAPACK, with the order that they are in: that of other bands may be another one."""
+        return factors._replace(arrays=(cast(Array, self._plain.order), *factors.arrays))
 
     def matrix(self, values: Array) -> csc_array:
         return self._plain.matrix(self._for_plain(values))

@@ -91,8 +91,11 @@ def test_where_a_pivot_is_lost_lapack_looks_for_another(diagonal: float) -> None
         changed[there[0]] = 1.0 + (diagonal if i == j else 0.0)
     matrix, right = dense((rows, columns, changed), size), np.ones(size)
     factors = own.factorized(changed)
-    assert factors.arrays == ()
-    np.testing.assert_allclose(factors.solve(right), np.linalg.solve(matrix, right), rtol=1e-8)
+    again = own.restore(factors.arrays)
+    assert again is not None and len(again.arrays) == 3 and plain.restore(factors.arrays) is None
+    assert both(chain(12, 4)[0], blocks[::-1], n)[0].restore(factors.arrays) is None, "it is in another order"
+    for one in (factors, again, own.restore(again.arrays)):
+        np.testing.assert_allclose(one.solve(right), np.linalg.solve(matrix, right), rtol=1e-8)
     for solver in (own, plain):
         for nothing in (np.where((rows == 0) | (columns == 0), 0.0, values), np.full(len(values), np.nan)):
             with pytest.raises(SingularSystemError):
