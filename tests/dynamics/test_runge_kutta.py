@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 from catalogue import PLAIN
+from meshes import brick
 from plants import rotor as plant
 from plants import step_of_oscillator
 from scipy.integrate import simpson
@@ -25,16 +26,20 @@ from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     PID,
     Beam,
+    FlexibleBody,
+    Interface,
     JointActuator,
     JointSensor,
     LowPass,
     Moment,
     NodeSensor,
+    Reduction,
+    RevoluteJoint,
     RigidBody,
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.methods.runge_kutta import RADII, TABLEAUS, ExplicitRungeKutta, growth
+from fem_mbs.methods.runge_kutta import RADII, TABLEAUS, ExplicitRungeKutta, fastest, growth
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")
@@ -266,6 +271,26 @@ def test_limit_is_found(damping: float, method: type[ExplicitRungeKutta]) -> Non
     assert limit.rate == pytest.approx(rate, rel=1e-3)
     assert limit.step == pytest.approx((2.83 if damping == 0.0 else 2.79) / rate, rel=0.01)
     assert limit.moving == pytest.approx(0.2, rel=0.01)
+
+
+def test_coordinates_of_bodies_vibrate_with_their_nodes() -> None:
+    """A brick that is struck on a hinge: its energy stays, by the fifth order of the step."""
+    ends = {
+        "root": Interface.rigid(lambda p: p[:, 0] == 0.0, (0, 0.05, 0.05)),
+        "tip": Interface.average(lambda p: p[:, 0] == 1.0, (1, 0.05, 0.05)),
+    }
+    reduction = Reduction(*brick((3, 1, 1), (1.0, 0.1, 0.1), 1e5, 100.0), ends, modes=2)
+    model = mbs.Model()
+    root, tip = (model.add_node((x, 0.05, 0.05), velocity=(0, 0, x)) for x in (0.0, 1.0))
+    model.add(FlexibleBody({"root": root, "tip": tip}, reduction))
+    model.add(RevoluteJoint(model.ground, root, (0, 1, 0)))
+    mbs.project_velocities(model)
+    run = mbs.simulate(model, 0.01, 1e-3, RKMK())
+    assert np.ptp(run.energy.total) < 1e-7 * run.energy.total[0] and np.ptp(run.energy.strain) > 5e-4
+
+
+def test_what_has_no_derivative_has_no_limit() -> None:
+    assert fastest(lambda d: np.nan * d, 5) == 0.0
 
 
 def test_limit_of_what_follows() -> None:
