@@ -34,6 +34,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.lie import so3
 from fem_mbs.modal.modes import _distinct
+from fem_mbs.modal.steady_axes import turning_speeds
 
 FAR = 1e4
 """Springs are long, so that their directions stay."""
@@ -528,3 +529,17 @@ def test_an_equilibrium_at_rest_is_not_one_that_turns() -> None:
     model.remove(rope)
     still = replace(state, v=0 * state.v, vdot=0 * state.vdot)
     np.testing.assert_allclose(mbs.statics(model, ramp=False, initial=still).position(beam.nodes[-1])[0], [1, 0, 0])
+
+
+def test_points_that_go_round_tell_how_fast_and_those_that_go_straight_do_not() -> None:
+    """Two about one axis, one that rests, one along a line; their nodes do not turn."""
+    omega, model = np.array([0.6, -0.8, 2.4]), mbs.Model()
+    places = np.array([(1.0, 0, 0), (0, 1.5, 0.2), (0.3, 0.2, -0.5), (5.0, 0, 0)])
+    for place in places:
+        model.add(PointMass(model.add_node(place), 1.0))
+    system = mbs.System(model)
+    V, A = np.zeros((2, 5, 6))
+    V[1:3, :3] = np.cross(omega, places[:2])
+    A[1:3, :3], V[4, :3] = np.cross(omega, V[1:3, :3]), (0, 0, 3)
+    speeds = turning_speeds(system, replace(system.at_rest(), V=V, A=A))
+    np.testing.assert_allclose(speeds, [omega], rtol=0, atol=1e-12)
