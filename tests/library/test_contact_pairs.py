@@ -155,6 +155,24 @@ def test_contacts_that_yield_know_how_fast_they_are_met(pair: tuple[str, str]) -
         np.testing.assert_allclose((met[1] - met[0])[smooth], (ends[2] - ends[0])[smooth] / 4e-6, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
+def test_forces_of_contacts_that_yield_are_the_slope_of_what_their_depths_store(pair: tuple[str, str]) -> None:
+    """At rest, by laws of any exponent; nothing is stored where bodies are apart."""
+    pressed, far = 0, 3.0 if "bush" in pair else 0.4 if "box" in pair or "mesh" in pair else 0.3
+    for seed in range(8):
+        law = {"stiffness": 1e5, "exponent": (1.0, 1.5, 2.3)[seed % 3], "restitution": 0.5}
+        batch, motion = placed(pair, seed, far, **law)
+        force, (stored,) = batch.force(motion, None)[0][0, :12], batch.energy(motion).strain
+        assert (stored > 0.0) == (batch.gaps(motion) < 0.0).any()
+        way = np.zeros((3, 6))
+        way[batch.nodes[0]] = np.random.default_rng(seed).normal(size=(2, 6))
+        back, ahead = (batch.energy(moved(motion, s * way)).strain[0] for s in (-1e-6, 1e-6))
+        if stored > 0.0 and abs(back + ahead - 2.0 * stored) < 1e-7 * stored:  # no corner changes its side
+            pressed += 1
+            assert force @ way[batch.nodes[0]].ravel() == pytest.approx((ahead - back) / 2e-6, rel=1e-5, abs=1e-4)
+    assert pressed >= 2
+
+
 def inside(shape: Shape) -> tuple[Array, Array, Array]:
     """A point, directions as columns, and bounds of the shares of these: all points of a box or of an axis."""
     center = np.zeros(3) if shape.center is None else shape.center
