@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from chains import rotation
 
 import fem_mbs as mbs
-from fem_mbs.contracts import Constraint, Node
+from fem_mbs.contracts import Constraint, Node, UnilateralBatch
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -18,6 +20,7 @@ from fem_mbs.elements import (
     DistanceJoint,
     GeneralJoint,
     JointDrive,
+    JointStop,
     Moment,
     OrientationJoint,
     ParallelAxesJoint,
@@ -33,6 +36,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     UniversalJoint,
 )
+from fem_mbs.lie import so3
 
 GROUPS = ("R3xSO3", "SE3")
 X, Y, Z = np.eye(3)
@@ -379,3 +383,33 @@ def test_frames_that_do_not_meet_are_refused_by_numbers_and_assembled(name: str)
     assert 0.03 < made.distance.max() + made.angle.max() < 0.3 and made.gap < 1e-10
     assert mbs.simulate(model, 0.1, 0.05).success
     assert joint.name == "latch"
+
+
+@pytest.mark.parametrize(
+    ("make", "coordinate"),
+    [
+        (lambda a, b: PrismaticJoint(a, b, (1, 0, 0)), "translation z"),
+        (lambda a, b: RevoluteJoint(a, b, (1, 0, 0)), "rotation z"),
+        (lambda a, b: CylindricalJoint(a, b, (1, 0, 0)), "translation z"),
+        (lambda a, b: UniversalJoint(a, b, (1, 0, 0), (0, 1, 0)), "rotation y"),
+    ],
+)
+def test_rigid_stops_come_no_nearer_than_ways_of_their_nodes_allow(make: Any, coordinate: str) -> None:
+    """Wherever the two nodes are moved and turned, as far as that counts; those of a hinge turn about its axis."""
+    model = mbs.Model()
+    nodes = [model.add_node(place) for place in ((0, 0, 0), (0.6, 0.3, -0.2))]
+    for node in nodes:
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(JointStop(model.add(make(*nodes)), -1.0, 1.0, restitution=0.5, coordinate=coordinate))
+    system, rng = mbs.System(model), np.random.default_rng(0)
+    (batch,) = (own for own in system.batches if isinstance(own, UnilateralBatch))
+    motion, used = system.at_rest(), []
+    for _ in range(200):
+        d = rng.normal(size=(3, 6)) * [[0.0], [1.0], [1.0]]
+        d[:, 4:] *= "rotation z" != coordinate
+        ways, turns = np.linalg.norm(d.reshape(3, 2, 3), axis=-1).T
+        share = rng.uniform() * min(batch.within, 3.0) / max(ways.max() / system.length, turns.max())
+        moved = replace(motion, x=motion.x + share * d[:, :3], R=motion.R @ so3.exp(share * d[:, 3:]))
+        (most,) = batch.closing(motion, share * ways, share * turns).sum(axis=0)
+        used.append(np.abs(batch.gaps(moved) - batch.gaps(motion)).max() / most)
+    assert 0.3 < max(used) <= 1.0 + 1e-12
