@@ -325,7 +325,7 @@ class GeneralizedAlpha(Method):
             return memory
         return memory._replace(errors=begun(system, state))
 
-    def carried(self, system: System, memory: AlphaMemory) -> Array | None:
+    def carried(self, system: System, state: State, memory: AlphaMemory) -> Array | None:
         """By the tangents of blocks of steps."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
@@ -333,7 +333,8 @@ class GeneralizedAlpha(Method):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             late = errors.delay * (errors.t - errors.began) * np.asarray(errors.speeds)
-            sizes = np.maximum.reduce([*errors.largest, worst(system, errors.values[0]), late])
+            now = errors.values[0] + errors.late * state.rates if errors.late else errors.values[0]
+            sizes = np.maximum.reduce([*errors.largest, worst(system, now), late])
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
 
     def within(self, allowed: float) -> GeneralizedAlpha:

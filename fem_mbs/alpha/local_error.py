@@ -51,7 +51,13 @@ and in steps. Shorter ones cost more than single steps do."""
 FASTER = 4.0
 """A local error so many times that of the step before a block ends it."""
 IN_TIME = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]], float)
-"""What a change of the state makes of errors of what is at another time."""
+"""What a change of the state makes of errors of what is at another time.
+
+Blocks are too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or grow
+where they do not, and by single steps what is late would gain energy, to second order. But what the motion itself leads
+along is known: where nothing depends on time alone, its velocity solves the linearised equations. The share of the
+errors that lies along it, which is an error in time, goes with it.
+"""
 ROUNDS = 4.0 * np.pi
 """Angle of its oscillations, in rad, after which a motion has come round twice, and tells how late it is."""
 FIRST = 3
@@ -277,7 +283,8 @@ def begun(system: System, state: State) -> CarriedErrors:
     """No errors yet, at a state."""
     values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
     flow = np.stack([state.rates, now, np.zeros_like(now)])
-    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t)
+    late = None if system.has_history or drives(system) else 0.0
+    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t, late=late)
 
 
 def carried_on(
@@ -289,61 +296,58 @@ def carried_on(
 ) -> CarriedErrors:
     """The errors at a new state, to which a single step or a block of steps has led, and how long the next block is.
 
-    ``over`` is what the step has made of them, or a function of what one large step in the place of the block makes.
+    ``over`` is what the step has made of them, or a function of what one large step in the place of the block makes;
     ``accelerations`` are those after the step of ``h`` that has led there. How long the next block may be tells its
     local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``; what spins evenly, by none, turns with its
-    errors.
-
-    A block is too coarse for what goes on for long: errors of a thing that swings would run out of phase with it, or
-    grow where they do not. What the motion itself leads along is known, though: where nothing depends on time alone,
-    its velocity solves the linearised equations. The share of the errors that lies along it, which is an error in time,
-    is taken out before the block, and put back after it.
+    errors. Their share along the motion is put aside, see :data:`IN_TIME`.
     """
     if errors.singles and not callable(over):
         return CarriedErrors(over, new.t, errors.flow, errors.singles - 1, *errors[4:])
-    now, t_old, _, t_older, older, local = accelerations
+    (now, t_old, old, t_older, older, local), weight = accelerations, scheme.system.weight
     system, h, H, since, v = scheme.system, new.t - t_old, new.t - errors.t, errors.since, new.v.ravel()
     with np.errstate(over="ignore", invalid="ignore"):
-        third = (now - older) * (1.0 / (new.t - t_older))
+        third = (now - old) * (1.0 / h)
+        if t_older < t_old:  # at the end, by a parabola
+            third = third + (third - (old - older) * (1.0 / (t_old - t_older))) * (h / (new.t - t_older))
         if system.k:
             v, now = np.append(v, new.udot), np.where(system.orders == 1, third, now)
-        earlier, recent = errors.largest
-        recent = np.maximum(recent, worst(system, errors.values[0]))
-        fastest = worst(system, v)
-        path = h * float(np.maximum.reduce(np.abs(system.weight * v)))
+        fastest, path = worst(system, v), h * float(np.maximum.reduce(np.abs(weight * v)))
         bent = (local / (abs(scheme.parameters.C_q) * path)) ** 0.5 if path > 0.0 else BLOCK
-        count, singles, flow = BLOCK / (max(bent, h * float(fastest[1])) + TINY), 0, errors.flow
-        until = new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
-        if count < LEAST or system.has_history or system.watched:  # what jumps is told of its errors in each step
-            singles, until = LEAST - 1, new.t
-        largest = np.array([earlier, recent])
-        if callable(over) or not singles:  # a block ends or begins
-            flow = np.array([v, now, third])
+        count = BLOCK / (max(bent, h * float(fastest[1])) + TINY)  # what jumps is told of its errors in each step
+        singles = LEAST - 1 if count < LEAST or system.has_history or system.watched else 0
+        until = new.t if singles else new.t + (min(count, MOST, 2.0 * H / h + 1.0) // 1.0 - 0.5) * h
+        flow, late, turned, delay = np.array([v, now, third]), errors.late or 0.0, errors.turned, errors.delay
+        steady = not system.follows_time or not forces_change(system, errors.t, new)
         if callable(over):
-            late = time_error(system, errors, new)
-            over = over(errors.values - late * IN_TIME @ errors.flow) + late * IN_TIME @ flow
-        turned, delay = errors.turned + bent / h * (new.t - min(errors.t, errors.until)), errors.delay
+            back = 0.0 if steady else late
+            over, late = over(errors.values + back * IN_TIME @ errors.flow), late - back
+        ends = over + late * IN_TIME @ flow
+        largest = np.maximum(errors.largest, [np.zeros(2), worst(system, ends[0])])
+        along = weight * flow[:2]
+        (moved, sped), (ahead, faster) = np.vecdot(along, along).tolist(), np.vecdot(along, weight * ends[:2]).tolist()
+        late = 0.5 * (ahead / (moved + TINY) + faster / (sped + TINY))
+        if np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
+            turned += bent / h * (new.t - min(errors.t, errors.until))
         if new.t - errors.began >= 2.0 * (since - errors.began):
-            largest, since = np.array([recent, np.zeros(2)]), new.t
-            if turned > ROUNDS and not (system.k or system.damps):
-                late = time_error(system, errors._replace(values=over, flow=np.array([v, now, third])), new)
+            largest, since = np.array([largest[1], np.zeros(2)]), new.t
+            if turned > ROUNDS and steady and not (system.k or system.damps or drives(system)):
                 delay = max(delay, abs(late) / (new.t - errors.began))
-    memory = largest, errors.began, since, turned, delay, np.maximum(errors.speeds, fastest)
-    return CarriedErrors(over, new.t, flow, singles, until, FASTER * local, *memory)
+        if errors.late is None or not steady or singles and (system.follows_time or system.watched):
+            late = 0.0
+    aside = None if errors.late is None else late
+    memory = largest, errors.began, since, turned, delay, np.maximum(errors.speeds, fastest), aside
+    return CarriedErrors(ends - late * IN_TIME @ flow, new.t, flow, singles, until, FASTER * local, *memory)
 
 
-def time_error(system: System, errors: CarriedErrors, new: State) -> float:
-    """Share in s of the errors at the start of a block that lies along the motion; 0 where that depends on time."""
-    if system.has_history or any(batch.driven for batch in system.constraint_batches):
-        return 0.0
-    if system.follows_time:
-        before, after = system.forces_over_time(system.motion(new), (errors.t, new.t))
-        if (before != after).any():
-            return 0.0
-    flow, off = system.weight * errors.flow[:2], system.weight * errors.values[:2]
-    (moved, sped), (ahead, faster) = np.vecdot(flow, flow).tolist(), np.vecdot(flow, off).tolist()
-    rate = sped / (moved + TINY)
-    return (rate * ahead + faster) / (rate * moved + sped + TINY)
+def forces_change(system: System, t: float, state: State) -> bool:
+    """Whether forces over time are others than at a time before."""
+    before, after = system.forces_over_time(system.motion(state), (t, state.t))
+    return bool((before != after).any())
+
+
+def drives(system: System) -> bool:
+    """Whether a joint moves as time alone says."""
+    return any(batch.driven for batch in system.constraint_batches)
 
 
 def worst(system: System, values: Array) -> Array:

@@ -317,6 +317,8 @@ class CarriedErrors(NamedTuple):
     """the largest share of the time that the motion has been late or early by, once it had come round,"""
     speeds: Array | tuple[float, float] = (0.0, 0.0)
     """and the largest velocity and angular velocity."""
+    late: float | None = 0.0
+    """Time by which the motion is late beside the values, while they are carried on one by one; None for never."""
 
 
 class AlphaMemory(NamedTuple):

@@ -137,11 +137,14 @@ class NonsmoothAlpha(Method):
     def carrying(self, system: System, state: State, memory: ContactMemory) -> ContactMemory:
         """From contact to contact as by the smooth method, and through impacts."""
         contacts = contacts_of(system)
-        return memory._replace(alpha=self.smooth_method.carrying(contacts.open, contacts.without(state), memory.alpha))
+        alpha = self.smooth_method.carrying(contacts.open, contacts.without(state), memory.alpha)
+        if alpha.errors is not None:  # impacts jump by the whole of them
+            alpha = alpha._replace(errors=alpha.errors._replace(late=None))
+        return memory._replace(alpha=alpha)
 
-    def carried(self, system: System, memory: ContactMemory) -> Array | None:
+    def carried(self, system: System, state: State, memory: ContactMemory) -> Array | None:
         """As by the smooth method."""
-        return self.smooth_method.carried(contacts_of(system).open, from_file(memory).alpha)
+        return self.smooth_method.carried(contacts_of(system).open, state, from_file(memory).alpha)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and steps that gained energy."""

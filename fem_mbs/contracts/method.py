@@ -251,7 +251,7 @@ class Method(Public):
         """The memory with which steps from a state carry the error of the run along."""
         return memory
 
-    def carried(self, system: System, memory: Any) -> Array | None:
+    def carried(self, system: System, state: State, memory: Any) -> Array | None:
         """Length in m and angle in rad ``(2,)`` of the largest error that was carried along, or None."""
         return None
 

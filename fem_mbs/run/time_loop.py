@@ -385,7 +385,7 @@ class TimeIntegration:
     @property
     def error(self) -> Accuracy:
         """Estimated error since the run began."""
-        return self._error.at(self.state.t, self.method.carried(self.system, self.memory))
+        return self._error.at(self.state.t, self.method.carried(self.system, self.state, self.memory))
 
     def checkpoint(self, ended: bool = False) -> Checkpoint:
         """Where the run stands; of one that has ended, with its equations."""

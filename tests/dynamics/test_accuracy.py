@@ -213,6 +213,23 @@ def test_errors_of_rounds_that_cancel(speed: float) -> None:
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
 
 
+@pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 40.0), ("SE3", np.pi, 0.1, 20.0)])
+def test_errors_of_what_stands_still_for_a_while_again_and_again(
+    group: str, angle: float, rate: float, t_end: float
+) -> None:
+    """A pendulum that comes close to standing upright: what it is late by makes no error of its energy, nor grows."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    arm, along = np.array([np.sin(angle), 0, -np.cos(angle)]), np.array([np.cos(angle), 0, np.sin(angle)])
+    body = model.add_node(arm, velocity=rate * along, angular_velocity=(0, -rate, 0))
+    model.add(RigidBody(body, 1.0, (0.01,) * 3))
+    model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
+    solution = mbs.simulate(model, t_end, 0.01)
+    rates = lambda t, y: [y[1], -9.81 / 1.01 * np.sin(y[0])]  # noqa: E731
+    true = solve_ivp(rates, (0.0, t_end), [angle, rate], "DOP853", solution.t, rtol=1e-12, atol=1e-13).y[0]
+    off = np.linalg.norm(solution.x[:, 1] - np.column_stack([np.sin(true), 0.0 * true, -np.cos(true)]), axis=1)
+    assert 0.7 < solution.stats.error.length / off[len(off) // 2 :].max() < 20.0
+
+
 def on_a_rail(speed: float = 0.0) -> tuple[mbs.Model, PrismaticJoint]:
     """A mass of 1 kg that moves along x."""
     model = mbs.Model(gravity=(0, 0, 0))
@@ -441,7 +458,8 @@ def test_errors_are_carried_by_the_tangent_at_the_solution(monkeypatch: pytest.M
             values[2:4, -4] += planted * 2.0 * rate
             for _ in range(100):
                 state, memory, *_ = method.step(system, state, h, memory)
-            ends.append((state.R[-1], memory.errors.values[0, -2]))
+            values, late = memory.errors.values, memory.errors.late
+            ends.append((state.R[-1], (values[0] + late * state.rates)[-2]))
         (one, of_steps), (_, carried), (other, _) = ends
         assert carried - of_steps == pytest.approx(
             so3.log(one.T @ other)[1] / shift, rel=3e-3
