@@ -33,7 +33,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import SOME, Branch, Laws, inverse, projected, push
+from fem_mbs.contact.complementarity import SOME, Branch, Laws, Pushes, inverse, projected, push
 from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
@@ -100,15 +100,15 @@ class ContactLinearization:
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
 
-    def forces(self, c: Array, guess: Array, last: Array) -> tuple[Array, BoolArray]:
+    def forces(self, c: Array, guess: Array, last: Array) -> tuple[Pushes, BoolArray]:
         """Forces ``(k, 3)`` that obey the laws where gaps and slips without them are ``c`` (k, 3), and what pushes.
 
         Friction of what sticks goes on from the ``last`` forces, where the step begins.
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
-        P = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME).P
-        self.branch = Laws(self.mobility, c, self.friction).branch(P)
-        return P, self.branch.pushes
+        found = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME)
+        self.branch = Laws(self.mobility, c, self.friction).branch(found.P)
+        return found, self.branch.pushes
 
     def along(self, d: Array) -> Array:
         """Forces ``(3k,)`` that go with places, while no contact changes its branch."""
@@ -209,7 +209,7 @@ class ContactEquations(StabilizedEquations):
         of_joints, slips = per_rate * ~system.velocity_level, np.zeros_like(c)
         last = self.state.multipliers[system.m :].reshape(-1, 3)
         for _ in range(TURNS):
-            P, pushes = lin.forces(c + slips, P, last)
+            (P, solved), pushes = lin.forces(c + slips, P, last)
             d, multipliers = free - lin.moves @ P.ravel(), reactions - lin.reacts @ P.ravel()
             missed = of_joints * (gradient_product(system, lin.velocity_gradients, d) - residual.hidden)
             opens = per_rate * (lin.opening @ d - residual.opening)[pushes]
@@ -221,7 +221,7 @@ class ContactEquations(StabilizedEquations):
             Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
             before, slips = slips, np.zeros_like(c)
             slips[:, 1:] = (residual.G @ (z + rates) / per_rate).reshape(-1, 3)[:, 1:]
-            if not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
+            if not solved or not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
                 break
         resistance = squared * self.beta_prime * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]

@@ -95,7 +95,8 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
 
     share = np.ones(len(now))
     (P, solved), brings = obeying(share)
-    rounding = NO_GAIN * np.abs(P * now).sum(axis=1)
+    exchanged = np.abs(P * now).sum(axis=1)
+    rounding = NO_GAIN * np.maximum(exchanged, NO_HIT * exchanged.max(initial=0.0))
     if not solved or (brings <= rounding).all():
         return Pushes(P, solved)
     label = connected(G, len(now))
