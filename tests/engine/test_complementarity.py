@@ -8,6 +8,7 @@ from scipy.optimize import lsq_linear, nnls
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
+from fem_mbs.contact import impact
 from fem_mbs.contact.complementarity import Laws, held, inverse, push
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
@@ -326,3 +327,12 @@ def test_impulses_bring_no_energy() -> None:
             assert ((now + (G @ P.ravel()).reshape(-1, 3))[own, 0] < back[own]).all()
             assert (np.linalg.norm(P[:, 1:], axis=1) <= mu * P[:, 0] + 1e-12).all()
     assert gains >= 3, gains
+
+
+def test_energy_of_what_bears_nothing_is_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not sought anew with what share of restitutions energy is kept."""
+    asked = list[Array]()
+    monkeypatch.setattr(impact, "push", lambda G, c, *law, **given: asked.append(c) or push(G, c, *law, **given))
+    found = impulses(np.eye(6), np.array([[-1.0, 0, 0], [0, 0, 0]]), np.array([0.5, 1e-17]), np.zeros(2))
+    assert found.solved and len(asked) == 1
+    np.testing.assert_allclose(found.P[:, 0], [1.5, 0.0], rtol=0, atol=1e-16)
