@@ -39,10 +39,10 @@ from fem_mbs.elements import (
 
 pytest.importorskip("llvmlite")
 
-from fem_mbs.compiled import band, batches, machine  # noqa: E402
+from fem_mbs.compiled import band, batches, emit, machine  # noqa: E402
 from fem_mbs.compiled.batches import Samples  # noqa: E402
 from fem_mbs.compiled.one_cell import refuse_outside  # noqa: E402
-from fem_mbs.compiled.tape import CannotRecordError, Number, Tape, recording  # noqa: E402
+from fem_mbs.compiled.tape import FUNCTIONS, CannotRecordError, Number, Tape, recording  # noqa: E402
 from fem_mbs.contracts import Batch, Element, ElementBatch, Motion, node_rows  # noqa: E402
 from fem_mbs.system.system import System  # noqa: E402
 
@@ -303,6 +303,23 @@ def test_a_full_tape_raises_nothing_within_products_of_arrays() -> None:
         full = Tape(most=2)
         given(full, np.ones(3))
         space.np.sin(1.0)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_all_lanes_are_those_of_numpy(name: str, fast: Path) -> None:
+    """To a few units of the last digit: of angles, of the smallest that stand in for zero, and of what is no number."""
+    plain, lanes, rng = FUNCTIONS[name], machine.lanes(), np.random.default_rng(3)
+    angles, small = rng.uniform(1e-3, 6.0, 20 * lanes), 10.0 ** rng.uniform(-300, -1, 20 * lanes)
+    x = np.concatenate([angles, small, rng.uniform(50.0, 60.0, 20 * lanes), np.full(lanes, np.nan)])
+    given = (x, np.full(len(x), 1.5))[: 1 + (name == "atan2")]
+    text = machine.Text(lanes)
+    values = [text.load(f"%array{k}", 0, text.vector) for k in range(2)]
+    text.store(emit._operation(text, name, values[: len(given)]), "%array1", 0, text.vector)
+    function = text.function("kernel", "ptr %array0, i64 %n, ptr %array1, i64 %m", "0")
+    kernel, result = machine.kernel("\n".join([function, *text.declared, ""])), np.full(len(x), 1.5)
+    for first in range(0, len(x), lanes):
+        kernel(*(values[first:].ctypes.data if k else 0 for values in (x, result) for k in (1, 0)))
+    np.testing.assert_allclose(result, plain(*given), rtol=2e-15, atol=0.0)
 
 
 def kept(folder: Path) -> list[Path]:
