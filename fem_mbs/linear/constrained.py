@@ -86,17 +86,22 @@ class LeastNormSolver(LinearSolver):
         self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks, n)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
         self.kind = self._solver.kind
-        self.n, self.m, self._units = n, size - n, units[:n]
+        self.n, self.m, self._units, self._most = n, size - n, units[:n], np.full(size - n, np.inf)
         self._diagonal = self._solver.slots[count:]
         inside = np.flatnonzero((rows >= n) & (columns >= 0) & (columns < n))
         self._of_B, first = np.unique(self.slots[inside], return_index=True)
         self._row, self._column = rows[inside[first]] - n, columns[inside[first]]
 
     def factor(self, values: Array) -> Factors:
-        compliance, values = COMPLIANCE * self._met(values), values.copy()
+        met = np.minimum(self._met(values), self._most)
+        compliance, values = COMPLIANCE * np.where(met < np.inf, met, 1.0), values.copy()
         values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
         return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
+
+    def bound(self, values: Array) -> None:
+        """From now on no compliance is larger than for these values, of bodies whose loads do not stiffen them yet."""
+        self._most = self._met(values)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         factors = self._solver.restore(arrays[1:])
@@ -116,7 +121,7 @@ class LeastNormSolver(LinearSolver):
         return Projection(self._solver.factor(values).solve, metric, compliance)
 
     def _met(self, values: Array) -> Array:
-        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands in its place."""
+        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands there; else inf."""
         B, units = values[self._of_B], self._units[self._column]
         K = np.abs(values[self._diagonal[: self.n]])[self._column] * units**2
         heaviest = np.zeros(self.m)
@@ -125,7 +130,7 @@ class LeastNormSolver(LinearSolver):
         squared = np.abs(B * units) ** 2
         met = sums(self._row, np.divide(squared, K, out=np.zeros_like(K), where=K > 0.0), self.m)
         there = np.abs(values[self._diagonal[self.n :]])
-        return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or 1.0))
+        return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or np.inf))
 
 
 class Projection:

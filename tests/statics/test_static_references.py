@@ -13,7 +13,16 @@ import fem_mbs as mbs
 from examples.statics import limits
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.beams import BEND, HELIX, LIMITS, bend, helix
-from fem_mbs.elements import Beam, BeamSection, Force, Moment
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointSpring,
+    Moment,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+)
 
 INTERPOLATIONS = ("SE3", "R3xSO3")
 GROUPS = ("R3xSO3", "SE3")
@@ -192,3 +201,21 @@ def test_slender_beams_neither_lock_nor_take_more_steps(shape: str, interpolatio
         steps.append(len(solution.t))
     assert max(errors) < 1.5 * min(errors)
     assert max(steps) <= 9
+
+
+@pytest.mark.parametrize("k", [1e-3, 1e2, 1e9])
+def test_a_toggle_of_rigid_bars_whose_hinges_repeat_each_other(k: float) -> None:
+    """Two bars against a spring in a guide, of which three hinges and the guide hold the plane: one force and angle."""
+    model, height = mbs.Model(), 0.1
+    left, right, slider = (model.add_node(place) for place in ((0.5, 0, 0.05), (1.5, 0, 0.05), (2, 0, 0)))
+    for node in (left, right, slider):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    for a, b, place in ((model.ground, left, (0, 0, 0)), (left, right, (1, 0, height)), (right, slider, (2, 0, 0))):
+        model.add(RevoluteJoint(a, b, (0, 1, 0), point=place))
+    guide = model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    model.add(JointSpring(guide, k))
+    model.add(Force(left, (0, 0, -7e-4 * k), point=(1, 0, height)))
+    solution = mbs.statics(model)
+    length, travel = np.hypot(1.0, height), solution.coordinate(guide)
+    angle = np.arccos((1.0 + 0.5 * travel) / length)
+    np.testing.assert_allclose(7e-4 * k * solution.t, 2.0 * k * travel * np.tan(angle), atol=1e-9 * k)
