@@ -47,37 +47,23 @@ ONE_PLACE = 1e-12
 """What is no further apart than this share of how far it is from the origin is at one place, but for rounding."""
 
 
-def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tuple[Array, float]:
-    """The origin (3,), zero for a model near that of the world, and the extent; the ground is the first node.
+def lengths(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tuple[Array, float, float]:
+    """The origin (3,), zero for a model near that of the world, the extent and the diameter; the ground is first.
 
     A rounding of positions is one of strains: at 10 km from the origin, a millionth of those of a ruler. The ground is
-    where its joints are, and its own place plays no part.
+    where its joints are, and its own place plays no part. The diameter is twice the largest distance of nodes and
+    joints from their mean, which turns and moves with them; the extent where all are at one place: units of length are
+    the user's.
     """
-    places = _places(nodes, joints)
-    if not len(places):
-        return np.zeros(3), extent(list(nodes)) or 1.0
+    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
+    places, origin, length = [*(node.position for node in nodes[1:]), *points], np.zeros(3), extent(list(nodes)) or 1.0
+    if not places:
+        return origin, length, length
     size, away = float(np.ptp(places, axis=0).max()), float(np.abs(places).max())
     if size > ONE_PLACE * away and away > FAR * size:
-        return places[0], size
-    return np.zeros(3), extent(list(nodes)) or 1.0
-
-
-def diameter(nodes: Sequence[Node], joints: Iterable[Constraint], length: float) -> float:
-    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them.
-
-    The extent where all are at one place: units of length are the user's.
-    """
-    places = _places(nodes, joints)
-    if not len(places):
-        return length
-    radius = float(np.linalg.norm(places - places.mean(axis=0), axis=1).max())
-    return 2.0 * radius if radius > ONE_PLACE * np.abs(places).max() else length
-
-
-def _places(nodes: Sequence[Node], joints: Iterable[Constraint]) -> Array:
-    """Where nodes and joints are, without the ground."""
-    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
-    return np.array([*(node.position for node in nodes[1:]), *points])
+        origin, length = places[0], size
+    radius = float(np.linalg.norm(places - np.mean(places, axis=0), axis=1).max())
+    return origin, length, 2.0 * radius if radius > ONE_PLACE * away else length
 
 
 def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
@@ -107,8 +93,7 @@ class Layout:
         parts, grounds = [*model.elements, *model.constraints], [own.ground for own in model.copies]
         held = {*self.nodes[:1], *(node for part in parts for node in part.nodes)}  # others are there to be looked at
         placed = [node for node in self.nodes if node in held]
-        self.origin, self.length = origin_and_length(placed, model.constraints)
-        self.diameter = diameter(placed, model.constraints, self.length)
+        self.origin, self.length, self.diameter = lengths(placed, model.constraints)
         self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, parts, self.origin, end, grounds)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
