@@ -32,6 +32,15 @@ def test_frequencies_of_a_held_body_are_those_of_its_matrices() -> None:
     assert mbs.modes(model, count=2).angular == pytest.approx(exact, rel=1e-10)
 
 
+def test_no_turn_is_too_fast_for_shapes_that_are_given(caplog: pytest.LogCaptureFixture) -> None:
+    """What stiffens a mesh that turns is not known of them, nor what they leave out."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), angular_velocity=(0, 0, 2.0))
+    model.add(ModalBody(node, MASS, INERTIA, M, K, translation=S, rotation=C))
+    mbs.simulate(model, 0.002, 1e-3)
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_frequencies_of_a_free_body_are_those_of_the_whole_matrix(group: str) -> None:
     """Six zeros, and frequencies above those of the held body."""
