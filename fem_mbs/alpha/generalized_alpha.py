@@ -216,7 +216,7 @@ class GeneralizedAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
             if len(guess.Z) and equations.smooth:
-                unknown = unknown._replace(Z=guess.Z, guessed=1.0)
+                unknown = unknown._replace(Z=guess.Z, guessed=np.ones(1))
             try:
                 solution = solve(
                     equations, unknown, self.newton, kept=kept, history=history, tolerances=needed, crosses=crosses

@@ -148,7 +148,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
     unknown = Unknowns(D, multipliers)
     if beyond:
-        unknown = Unknowns(D, multipliers, beyond[0], guessed=beyond[1][0])
+        unknown = Unknowns(D, multipliers, beyond[0], guessed=beyond[1])
     t, per_time, h, *given = numbers
     return Given(
         unknown,
@@ -225,7 +225,7 @@ def record(
     for program.answer in (False, True):
         correction = step.correction(unknown, residual, kept)
         after = step.corrected(unknown, residual, kept, correction, 1.0)
-        rest = [after.Z, after.guessed] if closes else []
+        rest = [after.Z, [0.0]] if closes else []
         corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
         corrected += sinks("tried", [(ALL, 3)], [[0.0, 0.0, step.length(correction)]])
         trials.append(program.line(sinks("tried", [(ALL, 3)], [[*sizes, 0.0]]), corrected))

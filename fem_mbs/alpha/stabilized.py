@@ -77,7 +77,7 @@ class StabilizedEquations(StepEquations):
     def motion_of_forces(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
-        if not np.any(unknown.Z):
+        if not np.count_nonzero(unknown.Z):
             return motion
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
         udot = motion.udot + system.own_of(unknown.Z) / self.h if system.k else motion.udot
@@ -109,9 +109,9 @@ class StabilizedEquations(StepEquations):
         per_rate = 1.0 / (self.h * self.gamma_prime)
         if system.has_velocity_level:
             per_rate = per_rate * ~system.velocity_level
-        hidden, place = residual.hidden, residual.place
-        guess = back = unknown.guessed * unknown.Z
-        if np.any(guess):
+        hidden, place, back = residual.hidden, residual.place, None
+        if len(unknown.guessed):
+            guess = unknown.guessed * unknown.Z
             nodes = self.chart.kinematics.to_body(place.R, guess[: 6 * system.n].reshape(-1, 6))
             rates = self.chart.rate_changes(place.D, place.node_rates[:2], self.factors, nodes)[0].reshape(-1)
             back = nodes.reshape(-1)
@@ -124,8 +124,9 @@ class StabilizedEquations(StepEquations):
         Z, push = self.along_constraints(linearization, missed)
         work, resistance = -np.dot(missed, push), squared * self.beta_prime * np.dot(system.diagonal_mass * Z, Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * work)
-        share = np.minimum(1.0, resistance / (np.abs(work) + TINY))
-        change, push = Z + back, (1.0 - unknown.guessed) * push
+        share, change = resistance / max(resistance, abs(work), TINY), Z
+        if back is not None:
+            change, push = Z + back, (1.0 - unknown.guessed) * push
         for _ in range(rounds):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, None)
@@ -135,7 +136,8 @@ class StabilizedEquations(StepEquations):
         assert linearization.directions is not None
         R = linearization.directions[2]
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        Z = guess + (np.append(moved, Z[6 * system.n :]) if system.k else moved)
+        Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
+        Z = Z if back is None else guess + Z
         return Correction(d, (multipliers - share * push) / squared, Z, simplified=not rounds)
 
     def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:

@@ -55,8 +55,8 @@ class Unknowns(NamedTuple):
     """The same of accelerations (N,)."""
     eta: Array = _NONE
     """``h`` times the multipliers of the constraints on velocities."""
-    guessed: float = 0.0
-    """1 of a ``Z`` that is guessed from the last steps, and does not go along the constraints; else 0."""
+    guessed: Array = _NONE
+    """``(1,)``: 1 of a ``Z`` that is guessed from the last steps, and does not go along the constraints; else empty."""
 
 
 class Correction(NamedTuple):

@@ -528,7 +528,7 @@ class StepLines:
         D, multipliers = rows[:N], rows[N : N + m]
         if not self._closes:
             return Unknowns(D, multipliers)
-        return Unknowns(D, multipliers, rows[self._Z], guessed=float(rows[-1]))
+        return Unknowns(D, multipliers, rows[self._Z], guessed=rows[-1:])
 
     def compare(self, equations: StepEquations) -> None:
         """Refuse lines whose first correction where they are recorded, and the state after it, are not those of NumPy.
