@@ -184,8 +184,7 @@ class GlobalError:
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
         self.rounds = 0.0
-        """Matrices that were factorised in a step, or an attempt without a solution, times its length: short parts of
-        steps tell little of the others."""
+        """Matrices that were factorised for a step, times its length: short parts tell little of the others."""
         self.parts = 0
         """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
         rolling = [

@@ -198,6 +198,8 @@ class TimeIntegration:
     ) -> None:
         self.system, self.method, self.control, self.t_end = system, method, control, t_end
         self.steps = self.failed = self.rejected = 0
+        self._in_vain = 0.0
+        """Matrices of attempts without a solution since the last step, each over the length that was tried."""
         self._tried = Plan(0.0, None)
         self._doubt = self._beyond_limit = ""
         self.memory: Any
@@ -298,7 +300,8 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
-            self._error.rounds += step.report.factorizations * plan.h
+            self._error.rounds += (step.report.factorizations + self._in_vain * plan.h) * plan.h
+            self._in_vain = 0.0
             if kinks is not None:
                 self._after_kinks(kinks, plan.h)
             if step.report.error_estimate is not None:
@@ -316,7 +319,7 @@ class TimeIntegration:
         """Whether another step may do where one has failed."""
         self.failed += 1
         if isinstance(failure, NotConvergedError) and failure.report is not None:
-            self._error.rounds += failure.report.factorizations * plan.h
+            self._in_vain += failure.report.factorizations / plan.h
         LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
         shorter = self.control.failed(self.control_memory, plan)
         if shorter is None or isinstance(failure, LawError) and not failure.of_motion:

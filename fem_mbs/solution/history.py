@@ -175,8 +175,8 @@ class Accuracy(NamedTuple):
     extent : float
         Extent of the model in m.
     rounds : float
-        Matrices that a step factorised, in the mean over time, with those of attempts without a solution: as many as
-        Newton's method took iterations.
+        Matrices that a step factorised, in the mean over time: as many as Newton's method took iterations. Those of
+        attempts without a solution count by the share of their length that the step had that came of them.
     """
 
     length: float
