@@ -49,8 +49,9 @@ PIVOT = 0.1
 """Share of its column down to which a pivot stays where it is, in the order of the matrix."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
-ALONG = 1e-7
-"""How far, over the extent or in rad, the equations are looked at along ``w``."""
+ALONG, BY_REACTIONS = 1e-5, 1e-7
+"""How far, over the extent or in rad, the equations are looked at along ``w``: nearer, stiffness rounds off how they
+bend. Laws of reactions bend within a change of these, which is stiffness times the step."""
 DIFFERENCE = 1e-5
 """Of inverse tangent operators."""
 
@@ -274,7 +275,8 @@ def _turn(points: _Points, guesses: Sequence[Unknowns], Z: Array) -> tuple[StepP
             "a body makes half a turn in a step, or more; take smaller steps, or how='copies'"
         )
     sizes = np.abs(w * system.weight).max(axis=1, keepdims=True)
-    share = np.divide(ALONG, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
+    far = BY_REACTIONS if system.readers else ALONG
+    share = np.divide(far, sizes, out=np.ones_like(sizes), where=sizes > 0.0)
     pushed = solution[:, of_push] / h**2
     sides = [(D + by * w, multipliers + by * pushed, guessed) for by in (share, -share)]
     beyond = _Points(run, 2 * points.steps).at(*map(np.concatenate, zip(*sides, strict=True)))
