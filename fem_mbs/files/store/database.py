@@ -202,7 +202,12 @@ def _claimed(path: Path) -> Iterator[Path]:
         if not beside.exists():
             beside.touch()
         number = _number(beside)
-        claim = _reserve(beside, path)
+        try:
+            claim = _reserve(beside, path)
+        except sqlite3.OperationalError:
+            if number and _number(beside) == number:
+                raise
+            raise StoreError(TAKEN.format(path)) from None  # another run has just begun, and taken it away
     with contextlib.closing(claim):
         if not number or _number(beside) != number:  # another run has just begun
             raise StoreError(TAKEN.format(path))
