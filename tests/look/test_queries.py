@@ -47,7 +47,7 @@ def history(system: System, count: int = 12) -> History:
     draw = np.random.default_rng(0).normal
 
     def state(k: int) -> State:
-        x, R = system.x0 + 0.05 * draw(size=(system.n, 3)), system.R0 @ so3.exp(0.05 * draw(size=(system.n, 3)))
+        x, R = system.x0 + 0.03 * draw(size=(system.n, 3)), system.R0 @ so3.exp(0.03 * draw(size=(system.n, 3)))
         v, vdot = draw(size=(2, system.n, 6))
         u, udot, uddot = draw(size=(3, system.k))
         return State(0.1 * k, x, R, v, vdot, draw(size=system.m), system.u0 + 0.05 * u, udot, uddot)
