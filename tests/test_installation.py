@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fem_mbs
+from fem_mbs.contracts.arguments import USUAL
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -104,3 +105,16 @@ def test_names_that_a_module_does_not_have(module: str, name: str, said: str) ->
     with pytest.raises(AttributeError, match=f"module '{module}' has no attribute '{name}'") as caught:
         getattr(import_module(module), name)
     assert said in str(caught.value)
+    said = said if name[0] != "_" else "cannot import name"  # of no use, and looked for by many
+    with pytest.raises(ImportError, match=said):
+        exec(f"from {module} import {name}")
+
+
+def test_names_of_other_programs_lead_to_ours() -> None:
+    for other, own in USUAL.items():
+        if own[0].isupper():
+            with pytest.raises(ImportError, match=f"is it '{own}'"):
+                exec(f"from fem_mbs.elements import {other}")
+    from fem_mbs.elements import beams  # a module whose name is much like "Beam"
+
+    assert beams.__name__ == "fem_mbs.elements.beams"

@@ -58,8 +58,49 @@ def listed(items: Iterable[object], separator: str = ", ", *, most: int = 8) -> 
 
 ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
-USUAL = {"time": "t", "times": "t", "to_dataframe": "to_pandas", "potential": "gravity", "pipe": "tube"}
-USUAL |= {"read": "from_file", "load": "from_file", "delayed": "after"}
+USUAL = {
+    other: own
+    for own, others in {
+        "t": "time times",
+        "step": "dt h timestep step_size",
+        "gravity": "potential",
+        "tube": "pipe",
+        "from_file": "read load",
+        "after": "delayed",
+        "add": "add_body add_element add_joint add_load add_rigid_body",
+        "check": "dof dofs degrees_of_freedom",
+        "constraints": "joints",
+        "elements": "bodies loads",
+        "simulate": "solve integrate",
+        "modes": "eigenvalues eigenmodes",
+        "reaction": "torque force forces",
+        "point": "at location",
+        "to_csv": "to_excel",
+        "to_pandas": "to_dataframe",
+        "RevoluteJoint": "Hinge HingeJoint PinJoint",
+        "FixedJoint": "Weld WeldJoint ClampJoint LockJoint RigidJoint",
+        "SphericalJoint": "BallJoint",
+        "PrismaticJoint": "SliderJoint TranslationalJoint",
+        "UniversalJoint": "CardanJoint HookeJoint",
+        "GeneralJoint": "GenericJoint",
+        "PointOnLineJoint": "InLineJoint",
+        "PointOnPlaneJoint": "InPlaneJoint",
+        "Coupling": "Gear GearJoint RackAndPinion",
+        "JointSpring": "TorsionSpring TorsionalSpring TorsionalSpringDamper RotationalSpringDamper",
+        "Moment": "Torque",
+        "PointMass": "Mass ConcentratedMass",
+        "Ball": "Sphere",
+        "Box": "Brick Cuboid",
+        "Plane": "Floor Wall",
+        "Beam": "Cable TimoshenkoBeam",
+        "Shell": "Plate",
+        "NodeSensor": "Accelerometer Sensor",
+        "SmoothStep": "Step",
+        "Harmonic": "Cosine Sine",
+        "Table": "Spline",
+    }.items()
+    for other in others.split()
+}
 """What others call it."""
 
 

@@ -13,6 +13,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from importlib.util import find_spec
 from math import inf
 from threading import RLock
 from types import ModuleType
@@ -160,7 +161,10 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
 
 
 def former(module: dict[str, Any]) -> Callable[[str], Any]:
-    """A ``__getattr__`` of a module, which tells how what is looked for is called now."""
+    """A ``__getattr__`` of a module, which tells how what is looked for is called now.
+
+    ``from module import name`` would pass over the words of an ``AttributeError``: there they are an ``ImportError``.
+    """
 
     def look_up(name: str) -> Any:
         if told := renamed(name, module):
@@ -168,11 +172,17 @@ def former(module: dict[str, Any]) -> Callable[[str], Any]:
         elements = module.get("elements")
         hint = "it is in fem_mbs.elements" if elements and name in elements.__all__ else ""
         hint = hint or (nearest(name, module.get("__all__", ()), "") if name[0] != "_" else "")
-        raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'" + f"; {hint}" * bool(hint))
+        text = f"module '{module['__name__']}' has no attribute '{name}'" + f"; {hint}" * bool(hint)
+        if hint and find_spec(f"{module['__name__']}.{name}") is None:  # a module within it is looked for next
+            if any(frame.function == FROM_IMPORT for frame in inspect.stack(0)[1:3]):
+                raise ImportError(text)
+        raise AttributeError(text)
 
     return look_up
 
 
+FROM_IMPORT = "_handle_fromlist"
+"""The function of ``importlib`` that looks up the names of ``from package import ...``."""
 COMPLETE = "_complete"
 """Mark of an object whose constructor has ended."""
 Kind = TypeVar("Kind")

@@ -19,6 +19,7 @@ from fem_mbs.contracts import Constraint, Element, Node, SectionForces, SignalSo
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.solution.queries import Queries
+from fem_mbs.solution.turns import counting
 from fem_mbs.system.system import System
 
 Part: TypeAlias = Node | Element | Constraint | None
@@ -224,13 +225,16 @@ def quantities(part: Part) -> Quantities:
 
 
 def usual(system: System) -> list[str]:
-    """Names of channels that show a motion: of the nodes that are not fixed, and the coordinates of joints."""
+    """Names of channels that show a motion: of the nodes that are not fixed, and the coordinates of joints.
+
+    None of those that end at half a turn, with which a table of all would fail.
+    """
     return [
         f"{owner}.{quantity}"
         for owner, part in named_parts(system).items()
         if not (isinstance(part, Node) and part.fixed_translation and part.fixed_rotation)
         for quantity in quantities(part)
-        if quantity in USUAL
+        if quantity in USUAL and not (isinstance(part, Constraint) and not counting(system, part).all())
     ]
 
 

@@ -309,7 +309,7 @@ class Solution(Queries):
         """Channels as a ``pandas.DataFrame`` over ``t``, a column for each number (needs pandas).
 
         ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
-        coordinates of joints. Units are in ``frame.attrs["units"]``.
+        coordinates of joints that do not end at half a turn. Units are in ``frame.attrs["units"]``.
         """
         return to_pandas(self, channels)
 

@@ -10,6 +10,7 @@ import pytest
 from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
+from fem_mbs.elements import RigidBody, SphericalJoint
 from fem_mbs.solution import channels as tables
 from fem_mbs.solution.channels import parse
 
@@ -103,3 +104,15 @@ def test_what_is_given_out_by_default() -> None:
     columns = tables.columns(run, None)[0]
     assert columns[:3] == ["elbow.position.x", "elbow.position.y", "elbow.position.z"]
     assert columns[-1] == "hinge.coordinate"
+
+
+def test_a_table_of_all_has_no_columns_that_end() -> None:
+    model = mbs.Model()
+    top = model.add_node((0, 0, 0), angular_velocity=(0.1, 0, 20), name="top")
+    model.add(RigidBody(top, 1.0, (1, 1, 2)))
+    model.add(SphericalJoint(model.ground, top), name="foot")
+    run = mbs.simulate(model, 0.5, 0.02)
+    names = tables.columns(run, None)[0]
+    assert "top.position.x" in names and not any("foot" in name for name in names)
+    with pytest.raises(mbs.MotionError, match="half a turn"):
+        tables.columns(run, ["foot.coordinate"])
