@@ -156,7 +156,8 @@ class GeneralizedAlpha(Method):
         euler, memory = self.euler(system, state, h)
         there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
         memory, now = self._begin(system, state, h, there), highest_derivatives(system, state)
-        if np.abs(memory.accelerations.now - now).max(initial=0.0) > LOST * np.abs(now).max(initial=0.0):
+        moves = system.weight * h**system.orders  # of accelerations and of rates
+        if np.abs(moves * (memory.accelerations.now - now)).max() > LOST * np.abs(moves * now).max():
             return memory
         return self._corrected(system, state, h, memory, there)._replace(before=None, resolves=h)
 
