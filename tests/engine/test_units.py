@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -47,6 +48,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
+from fem_mbs.solution.channels import named_parts, parse, quantities
 
 
 class Units(NamedTuple):
@@ -65,6 +67,11 @@ class Units(NamedTuple):
     def g(self) -> Array:
         """What falls accelerates by."""
         return np.array([0.0, 0.0, -9.81 * self.m / self.s**2])
+
+    def of(self, unit: str) -> float:
+        """As ``N m`` or ``m/s^2``."""
+        known = {"m": self.m, "kg": self.kg, "s": self.s, "rad": 1.0, "N": self.N, "J": self.N * self.m}
+        return float(eval(unit.replace(" ", "*").replace("^", "**") or "1.0", {}, known))
 
 
 UNITS = Units(2.0**20), Units(2.0**-20, 2.0**30, 2.0**7)
@@ -140,8 +147,20 @@ def falling(o: Units) -> mbs.Model:
     return model
 
 
+def channels(solution: mbs.Solution, o: Units, *others: str) -> list[Array]:
+    """All that can be asked of a solution but for others, of each unit together."""
+    found = defaultdict[str, list[Array]](list)
+    others = ("multipliers", "signal", "constraint_residual", *others)
+    for name, part in named_parts(solution.system).items():
+        for quantity in sorted(quantities(part).keys() - others):
+            channel = parse(solution.system, f"{name}.{quantity}".lstrip("."))
+            for unit, values in zip(channel.units, channel.values(solution).T, strict=True):
+                found[unit].append(values / o.of(unit))
+    return [np.array(found[unit]) for unit in sorted(found)]
+
+
 def run(model: mbs.Model, o: Units, method: mbs.Method, step: Any) -> list[Any]:
-    """Positions, errors, and how the run went."""
+    """What can be asked of a run, errors, and how it went."""
     found = mbs.simulate(model, 0.1 * o.s, step(o), method)
     stats, told = found.stats, found.stats.error
     counts = [stats.failed_steps, len(found.t), 0.1 * stats.newton_iterations.sum() // len(found.t)]
@@ -150,7 +169,7 @@ def run(model: mbs.Model, o: Units, method: mbs.Method, step: Any) -> list[Any]:
         if told.estimated
         else []
     )
-    return [found.x / o.m, found.R, found.t / o.s, *counts, *errors, found.energy.total / (o.N * o.m)]
+    return [found.t / o.s, *counts, *errors, *channels(found, o)]
 
 
 def analyses(model: mbs.Model, o: Units) -> list[Any]:
@@ -160,9 +179,9 @@ def analyses(model: mbs.Model, o: Units) -> list[Any]:
     buckles = mbs.buckling(model)
     counts = [found.stats.newton_iterations, found.stats.failed_steps, found.unstable]
     return [
-        found.x / o.m,
         found.t,
         *counts,
+        *channels(found, o),
         modes.eigenvalues * o.s,
         buckles.factors,
         np.abs(modes.shapes[:, :, 3:]) * o.m * o.kg**0.5,
@@ -183,7 +202,7 @@ def lever(o: Units) -> mbs.Model:
 def pressed(model: mbs.Model, o: Units) -> list[Any]:
     """Where it comes to rest, with what forces, and after how many iterations."""
     found = mbs.statics(model)
-    return [found.x / o.m, found.R, found.stats.newton_iterations, found.multipliers_all[:, :3] / o.N]
+    return [found.stats.newton_iterations, *channels(found, o, "contact_losses")]
 
 
 def assembled(model: mbs.Model, o: Units) -> list[Any]:
@@ -293,8 +312,8 @@ def swings(model: mbs.Model, o: Units) -> list[Any]:
     """How it hangs, moves and vibrates."""
     rest, run = mbs.statics(model), mbs.simulate(model, 0.05 * o.s, 0.01 * o.s)
     return [
-        *(rest.x / o.m, run.x / o.m, run.surface("brick") / o.m, run.energy.total / (o.N * o.m)),
-        *(run.reaction("hinge")[0] / o.N, mbs.modes(model, 4, rest.state(-1), damped=True).eigenvalues * o.s),
+        *(*channels(rest, o), *channels(run, o), run.surface("brick") / o.m),
+        mbs.modes(model, 4, rest.state(-1), damped=True).eigenvalues * o.s,
     ]
 
 
