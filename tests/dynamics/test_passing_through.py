@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import meshio
 import numpy as np
 import pytest
+from units import Units
 
 import fem_mbs as mbs
 from fem_mbs.contact.passed import deep_between
@@ -31,36 +32,37 @@ def ball(model, x, mass, radius, velocity=(0.0, 0.0, 0.0)):
     return node
 
 
-def plate(kind, thick):
-    """A tray of that thickness, the top at half of it."""
+def plate(kind, thick, m=1.0):
+    """A tray of that thickness and half a metre, the top at half of it."""
     if kind == "box":
-        return Box((0.5, 0.5, thick))
+        return Box((0.5 * m, 0.5 * m, thick))
     if kind == "cylinder":
-        return Cylinder(0.25, thick, axis=(0, 0, 1))
-    points = [[-0.3, -0.3, 0.5 * thick], [0.3, -0.3, 0.5 * thick], [0.3, 0.3, 0.5 * thick], [-0.3, 0.3, 0.5 * thick]]
+        return Cylinder(0.25 * m, thick, axis=(0, 0, 1))
+    x = 0.3 * m
+    points = [[-x, -x, 0.5 * thick], [x, -x, 0.5 * thick], [x, x, 0.5 * thick], [-x, x, 0.5 * thick]]
     return Surface(meshio.Mesh(np.array(points), [("quad", np.array([[0, 1, 2, 3]]))]))
 
 
-def marble(rng, kind):
+def marble(rng, kind, o):
     """Dropped on a thin tray."""
-    radius, thick, height = rng.uniform(1e-3, 5e-3), rng.uniform(2e-4, 2e-3), rng.uniform(0.3, 3.0)
-    mass, e, h = 10.0 ** rng.uniform(-4, 0), rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.7)
-    model = mbs.Model(gravity=(0, 0, -GRAVITY))
-    node = ball(model, (0.013, 0.02, height + radius + 0.5 * thick), mass, radius)
+    radius, thick, height = rng.uniform(1e-3, 5e-3) * o.m, rng.uniform(2e-4, 2e-3) * o.m, rng.uniform(0.3, 3.0) * o.m
+    mass, e, h = 10.0 ** rng.uniform(-4, 0) * o.kg, rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.7) * o.s
+    model = mbs.Model(gravity=o.g)
+    node = ball(model, (0.013 * o.m, 0.02 * o.m, height + radius + 0.5 * thick), mass, radius)
     tray = model.add_node((0, 0, 0))
     model.fix(tray)
-    model.add(Contact(tray, node, plate(kind, thick), Ball(radius), restitution=e), name="c")
-    t = np.sqrt(2.0 * height / GRAVITY)
+    model.add(Contact(tray, node, plate(kind, thick, o.m), Ball(radius), restitution=e), name="c")
+    t, g = np.sqrt(2.0 * height / -o.g[2]), -o.g[2]
     hit = mbs.simulate(model, t + 2.5 * h, h).impulses("c")[0]
     assert hit.t == pytest.approx(t, rel=1e-9)
-    assert np.linalg.norm(hit.normal) == pytest.approx(mass * (1.0 + e) * GRAVITY * t, rel=1e-7)
+    assert np.linalg.norm(hit.normal) == pytest.approx(mass * (1.0 + e) * g * t, rel=1e-7)
 
 
-def pool(rng):
+def pool(rng, o):
     """Two balls, off their centres: Newton's law along the line of centres."""
-    radii, masses = rng.uniform(0.01, 0.05, 2), 10.0 ** rng.uniform(-2, 1, 2)
-    apart, far, speed = radii.sum(), rng.uniform(0.3, 1.0), 10.0 ** rng.uniform(0.5, 2.0)
-    off, e, h = rng.uniform(-0.95, 0.95) * apart, rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.5)
+    radii, masses = rng.uniform(0.01, 0.05, 2) * o.m, 10.0 ** rng.uniform(-2, 1, 2) * o.kg
+    apart, far, speed = radii.sum(), rng.uniform(0.3, 1.0) * o.m, 10.0 ** rng.uniform(0.5, 2.0) * o.m / o.s
+    off, e, h = rng.uniform(-0.95, 0.95) * apart, rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.5) * o.s
     model = mbs.Model()
     a, b = ball(model, (-far, off, 0), masses[0], radii[0], (speed, 0, 0)), ball(model, (0, 0, 0), masses[1], radii[1])
     model.add(Contact(a, b, *map(Ball, radii), restitution=e), name="c")
@@ -72,16 +74,16 @@ def pool(rng):
     assert np.allclose(solution.velocity(b)[-1], impulse / masses[1] * n, rtol=0.0, atol=1e-7 * speed)
 
 
-def blade(rng):
+def blade(rng, o):
     """A driven blade meets a ball at rest."""
-    thick, radius, arm = rng.uniform(5e-4, 3e-3), rng.uniform(5e-3, 0.02), rng.uniform(0.2, 0.8)
-    omega, h = rng.uniform(5.0, 25.0), 10.0 ** rng.uniform(-3, -1.8)
+    thick, radius, arm = rng.uniform(5e-4, 3e-3) * o.m, rng.uniform(5e-3, 0.02) * o.m, rng.uniform(0.2, 0.8) * o.m
+    omega, h = rng.uniform(5.0, 25.0) / o.s, 10.0 ** rng.uniform(-3, -1.8) * o.s
     model = mbs.Model()
     hub = model.add_node((0, 0, 0), angular_velocity=(0, 0, omega))
-    model.add(RigidBody(hub, 1.0, [1.0, 1.0, 1.0]))
+    model.add(RigidBody(hub, o.kg, 3 * [o.kg * o.m**2]))
     model.add(RevoluteJoint(model.ground, hub, (0, 0, 1), drive=lambda t: omega * t))
-    node = ball(model, (0, arm, 0), 1e-3, radius)
-    shape = Box((1.0, thick, 0.1), center=(0.5, 0, 0))
+    node = ball(model, (0, arm, 0), 1e-3 * o.kg, radius)
+    shape = Box((o.m, thick, 0.1 * o.m), center=(0.5 * o.m, 0, 0))
     model.add(Contact(hub, node, shape, Ball(radius), restitution=1.0), name="c")
     gone = np.arcsin((radius + 0.5 * thick) / arm)
     t, speed = (0.5 * np.pi - gone) / omega, 2.0 * omega * arm * np.cos(gone)
@@ -91,9 +93,9 @@ def blade(rng):
 
 
 CASES = {
-    "box": lambda rng: marble(rng, "box"),
-    "cylinder": lambda rng: marble(rng, "cylinder"),
-    "mesh": lambda rng: marble(rng, "mesh"),
+    "box": lambda rng, o: marble(rng, "box", o),
+    "cylinder": lambda rng, o: marble(rng, "cylinder", o),
+    "mesh": lambda rng, o: marble(rng, "mesh", o),
     "pool": pool,
     "blade": blade,
 }
@@ -102,7 +104,9 @@ CASES = {
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("case", CASES)
 def test_thin_or_fast_bodies_meet_where_they_must(case, seed):
-    CASES[case](np.random.default_rng([seed, len(case)]))
+    """In any units."""
+    rng = np.random.default_rng([seed, len(case)])
+    CASES[case](rng, Units(*(2.0 ** rng.integers(-20, 21, 3))))
 
 
 @pytest.mark.parametrize("method", [None, mbs.GeneralizedAlpha(), mbs.RadauIIA()])

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import AWAY, EVERYTHING, HOME, METHODS, build
 from meshes import brick
+from units import Units
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -50,30 +51,6 @@ from fem_mbs.elements import (
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
 from fem_mbs.solution.channels import named_parts, parse, quantities
-
-
-class Units(NamedTuple):
-    """How many of the user's units a metre, a kilogram and a second are."""
-
-    m: float = 1.0
-    kg: float = 1.0
-    s: float = 1.0
-
-    @property
-    def N(self) -> float:  # noqa: N802
-        """A newton."""
-        return self.kg * self.m / self.s**2
-
-    @property
-    def g(self) -> Array:
-        """What falls accelerates by."""
-        return np.array([0.0, 0.0, -9.81 * self.m / self.s**2])
-
-    def of(self, unit: str) -> float:
-        """As ``N m`` or ``m/s^2``."""
-        known = {"m": self.m, "kg": self.kg, "s": self.s, "rad": 1.0, "N": self.N, "J": self.N * self.m}
-        return float(eval(unit.replace(" ", "*").replace("^", "**") or "1.0", {}, known))
-
 
 UNITS = Units(2.0**20), Units(2.0**-20, 2.0**30, 2.0**7)
 """Powers of four, but for that of time: they round nothing, nor do their roots."""
