@@ -116,7 +116,6 @@ from fem_mbs.contracts.functions import Jumping as Jumping
 from fem_mbs.contracts.functions import answer as answer
 from fem_mbs.contracts.functions import derivatives as derivatives
 from fem_mbs.contracts.functions import evaluate as evaluate
-from fem_mbs.contracts.functions import next_jump as next_jump
 from fem_mbs.contracts.functions import returned as returned
 from fem_mbs.contracts.method import FrozenModel as FrozenModel
 from fem_mbs.contracts.method import Limit as Limit
@@ -171,7 +170,6 @@ from fem_mbs.contracts.signal import Signal as Signal
 from fem_mbs.contracts.signal import SignalSource as SignalSource
 from fem_mbs.contracts.signal import WiredBatch as WiredBatch
 from fem_mbs.contracts.signal import signal as signal
-from fem_mbs.contracts.signal import signals as signals
 from fem_mbs.contracts.signal import sources as sources
 from fem_mbs.contracts.time_law import Constant as Constant
 from fem_mbs.contracts.time_law import Delayed as Delayed

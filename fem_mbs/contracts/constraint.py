@@ -179,13 +179,6 @@ class ConstraintBatch(Batch):
        (m, b) in body increments, and a context for the functions below.
     5. ``second(context)`` returns ``H = DB`` (m, b, b): ``H[i, j, k]`` is the derivative of ``B[i, j]`` against
        increment ``k``.
-    6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
-    7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
-    8. ``accept(context)``, for internal variables of kind "history", returns the values ``(n, s)`` of ``own`` after an
-       accepted step; only those of history are taken.
-
-    9. Where constraints have many nodes, of which few are coupled with each other, ``geometric_blocks`` says which, and
-       ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
 
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the two
     functions below; where a closed form is cheaper, write it.
@@ -196,6 +189,8 @@ class ConstraintBatch(Batch):
     length: BoolArray
     velocity: BoolArray | None = None
     geometric_blocks: GeometricStiffnessBlocks | None = None
+    """Which of many nodes are coupled, where few are: ``stiffness`` then returns these blocks ``(r, c, c)`` in place of
+    ``(n, b, b)``."""
     driven: ClassVar[bool] = False
     """Whether ``rates`` is written."""
     strays = True
@@ -233,7 +228,7 @@ class ConstraintBatch(Batch):
         return ""
 
     def rates(self, context: Any) -> Rates | None:
-        """Partial derivatives against time."""
+        """Partial derivatives against time; None if nothing depends on it."""
         return None
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:

@@ -150,65 +150,36 @@ class ElementBatch(Batch):
        the others held; None stands for no damping, no mass. Inertia forces take their velocities from
        ``motion.momentum or motion`` and ``gyroscopic(context)`` returns their share of the damping; where all damping
        is theirs, ``damps`` is False.
-    5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
-       accelerations follow the increments (:class:`RateSensitivities`). It follows from the three; where
-       all are wanted and a closed form is cheaper, write it.
-    6. ``energy(motion)`` returns the energies stored in the cells of the batch.
-    7. ``accept(context)``, for internal variables of kind "history", returns the values ``(n, s)`` of ``own`` after an
-       accepted step; only those of history are taken. ``history_rates(context)`` returns the rates at which they go
-       on in the next step, where they do.
-    8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
-       not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
-    9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
-       ``motion.multipliers`` that each depends on, from ``number.multipliers(joint)``; ``by_multipliers(context)``
-       returns the derivatives ``(n, b, r)`` of the contribution against them.
-    10. ``next_jump(t, u)``, of a batch in which something jumps at known instants (a load that is switched on, a
-        sampled controller), returns the first one after ``t``; steps end there, and what follows starts anew. An
-        instant up to ``t`` is one that is due now. ``jump(context)`` returns the values ``(n, s)`` of ``own`` after a
-        jump, of which those of kind "history" are taken. ``at(t)`` is asked just before and just after.
-    11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
-        statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
-        linearly, the second the context of a stiffness with these stresses in place of its own. Linear buckling asks
-        for ``stressed(context, d)``, which is both; what carries forces and has no law of stress for statics, as
-        springs do, defines that alone.
-    12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
-        ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
-        which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
-        are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
-        ``crosses(context, change)`` tells cheaply whether a small :class:`SmallChange` may lead across a kink: Newton's
-        method then looks at what its correction has left. Where it is not defined, it always looks.
-    13. ``coarse(motion)`` returns how much more each cell carries ``(n,)`` than what a mesh of such cells can follow,
-        and what to say of one that carries more: a run asks for it now and then, and says it once.
-    14. ``turning(spins)``, of bodies whose internal variables are amplitudes of shapes, returns how fast these turn
-        into each other: a body that is alike all round is then the same from axes that do not turn with it.
-    15. ``passes`` is True of contacts whose bodies may come out on the other side of each other:
-        ``approach(motion)`` returns gaps, and how surfaces move against each other
-        (:class:`~fem_mbs.elements.contact.pairs.Approach`).
-    16. ``gaps(motion)``, of what pushes where they are negative and never pulls, returns them ``(n, r)``: models that
-        begin deep are told of. They are angles if ``angle``.
-    17. ``waves(R, turns)``, of cells that are to be smaller than the waves of what they bend into, returns how much
-        they turn, and how much of it changes within them: modes with short waves are told of.
+
+    All else is optional: each method below says what it returns, and where it is worth writing.
     """
 
     owners: Sequence[Element]
     angle: bool = False
     """Whether gaps are angles."""
     reads: IntArray | None = None
+    """Rows ``(n, r)`` of the multipliers in ``motion.multipliers`` that each depends on, as friction does, from
+    ``number.multipliers(joint)``."""
     terms: int = 1
     kinked: bool = False
+    """Whether the law has kinks: a stop that is met, a limit, friction that reverses."""
     passes: bool = False
+    """Whether bodies may come out on the other side of each other: ``approach(motion)`` then returns gaps, and how
+    surfaces move against each other (:class:`~fem_mbs.elements.contact.pairs.Approach`)."""
     asks: bool = False
+    """Whether functions of users are asked for more than the time, which tell no kinks: steps whose error is large all
+    at once are taken in parts."""
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
 
     def gaps(self, motion: Motion) -> Array:
-        """Gaps ``(n, r)``; none of what may pull."""
+        """Gaps ``(n, r)`` of what pushes where they are negative, and never pulls: who begins deep is told of."""
         return np.empty((len(self.nodes), 0))
 
     def scaled(self, prescribed: Any, factor: float) -> Any:
-        """What ``at`` returned, with constant loads multiplied by ``factor``."""
+        """What ``at`` returned, with constant loads multiplied by ``factor``, as equilibria are followed from none."""
         return prescribed
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
@@ -238,7 +209,8 @@ class ElementBatch(Batch):
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``.
 
-        The share of an element in the iteration matrix (Bruels, Cardona, Arnold 2012, eq. 34).
+        The share of an element in the iteration matrix (Bruels, Cardona, Arnold 2012, eq. 34). Where a closed form is
+        cheaper, write it.
         """
         result = self.stiffness(context)
         for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
@@ -262,33 +234,41 @@ class ElementBatch(Batch):
     def turning(self, spins: Array) -> Array | None:
         """How fast internal variables turn into each other ``(n, s, s)``, None for not at all.
 
+        Of amplitudes of shapes: a body that is alike all round is then the same from axes that do not turn with it.
         ``spins`` (n, 3) are angular velocities of the first nodes, in their own axes.
         """
         return None
 
     def next_jump(self, t: float, u: Array) -> float:
-        """The next instant at which something jumps, with the internal variables ``u`` (k,) of the model at ``t``."""
+        """The next instant at which something jumps, with the internal variables ``u`` (k,) of the model at ``t``.
+
+        As a load that is switched on, a sampled controller. Steps end there, and what follows starts anew; one up to
+        ``t`` is due now. ``at(t)`` is asked just before and just after.
+        """
         return inf
 
     def stress_ahead(self, context: Any, d: Array) -> Any:
-        """Stresses after increments, extrapolated linearly."""
+        """Stresses after increments ``d`` (n, b), extrapolated linearly, where it has a law of stress."""
         return None
 
     def with_stress(self, context: Any, stress: Any) -> Any:
-        """The context of a stiffness with other stresses."""
+        """The context of a stiffness with these stresses in place of its own, on which statics iterates."""
         return context
 
     def stressed(self, context: Any, d: Array) -> Any:
-        """The context of a stiffness at the same place, with the stresses after increments."""
+        """The context of a stiffness at the same place, with the stresses after increments, for linear buckling.
+
+        What carries forces and has no law of stress for statics, as springs do, defines this alone.
+        """
         stress = self.stress_ahead(context, d)
         return context if stress is None else self.with_stress(context, stress)
 
     def branches(self, context: Any) -> Array:
-        """On which side of each kink of the law the cells are, ``(n, j)``."""
+        """Small whole numbers ``(n, j)`` that differ on the two sides of each kink of the law: steps are cut there."""
         raise MissingMethodError(f"{type(self).__name__} has kinks and must define branches(context)")
 
     def crosses(self, context: Any, change: SmallChange) -> bool:
-        """Whether a small change may lead across a kink."""
+        """Whether a small change may lead across a kink: Newton's method then looks at what its correction has left."""
         return True
 
     def coarse(self, motion: Motion) -> tuple[Array, str]:

@@ -90,22 +90,10 @@ class Limit(NamedTuple):
 
 
 class FrozenModel(Public):
-    """What a method sees of a model: the part of :class:`fem_mbs.System` that the contract of methods itself needs."""
+    """Base of :class:`fem_mbs.System`, what a method sees of a model."""
 
     x0: Array
     __setattr__ = object.__setattr__  # type: ignore[assignment]  # what a step sets is not looked at
-
-    def to_user(self, state: State) -> State:
-        """A state as users see it."""
-        raise NotImplementedError
-
-    def from_user(self, state: State, label: str, joints: bool = True) -> State:
-        """The state that a user gives, if it can be one of the model."""
-        raise NotImplementedError
-
-    def interpolate(self, first: State, second: State, share: float) -> State:
-        """The state at a share from 0 to 1 of the time from one state to another."""
-        raise NotImplementedError
 
 
 class Step(NamedTuple):
@@ -159,24 +147,8 @@ class Method(Public):
        internal variables of kind "history", and raises one of ``fem_mbs.newton.FAILURES`` where a shorter step may have
        a solution.
     5. ``check(system)`` refuses models that it cannot integrate.
-    6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
-    7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to; it is
-       asked of methods that leave velocities open.
-    8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
-    9. ``after_jump(system, before, state, h, memory)`` returns the memory for a first step after loads have jumped,
-       where that is not what ``init`` returns.
-    10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
-        method does not say better.
-    11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
-    12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
-    13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
-        or to rounding: "position", "velocity", "acceleration".
 
-    14. ``impacts`` is True of a method that finds the forces of rigid contacts; its ``settle(system, state)`` returns a
-        consistent state with them.
-    15. ``warning(system, state, memory)`` says at the end of a run what was wrong of it.
-    16. ``carrying(system, state, memory)`` returns the memory with which steps carry the error of the run along;
-        ``carried(system, memory)`` says how large it is, by length and angle, if they do.
+    All else is optional, and says itself what it is.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -200,8 +172,12 @@ class Method(Public):
     deadband: ClassVar[float] = 1.2
     quadratic: ClassVar[bool] = True
     invariant: ClassVar[bool] = True
+    """False of coordinates that depend on the axes of the world or of the bodies."""
     impacts: ClassVar[bool] = False
+    """Whether it finds the forces of rigid contacts."""
     levels: ClassVar[tuple[str, ...]] = ()
+    """Levels on which joints are closed at the end of a step, to the tolerance of Newton's method or to rounding:
+    "position", "velocity", "acceleration"."""
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:
@@ -236,15 +212,15 @@ class Method(Public):
         return self
 
     def doubt(self, system: System, state: State, h: float) -> str:
-        """Why the method may have become unstable, of a state that a step of ``h`` has led to; empty if it has not."""
+        """Why it may have become unstable where a step of ``h`` has led to, if it leaves velocities open; or empty."""
         return ""
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
-        """The state at a share from 0 to 1 of the step that led from one state to the next."""
+        """The state at a share from 0 to 1 of the step from one state to the next: of third order or better."""
         return system.interpolate(first, second, share)
 
     def limit(self, system: System, state: State, h: float) -> Limit | None:
-        """What stability allows of steps of about ``h`` s from a state; None of a method without such a limit."""
+        """What stability allows of steps of about ``h`` s from a state, asked seldom; None without such a limit."""
         return None
 
     def carrying(self, system: System, state: State, memory: Any) -> Any:
