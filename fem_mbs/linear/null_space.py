@@ -44,8 +44,6 @@ WORK = 1e8
 """Equations times the square of vectors that are looked for."""
 LONG = 1e6
 """Solutions with random forces are longer where a motion has nearly no mass, by its share of these over that mass."""
-WELL_CONDITIONED = 1e6
-"""Of the products of vectors that are made orthonormal by these."""
 ALMOST = 1e-13
 """Square of the relative size below which combinations are counted as vanishing."""
 
@@ -91,7 +89,7 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
     for count in [count for count in COUNTS if count == COUNTS[0] or (n + m) * count**2 <= WORK]:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
-            vectors = _orthonormal(solve(vectors))
+            vectors = np.linalg.qr(solve(vectors))[0]
         if definite:
             motions = _null_vectors(_blocks([[M], [B]]), vectors[:n], MASSLESS)
         else:
@@ -177,21 +175,10 @@ def _null_vectors(matrix: Matrix, candidates: Array, tolerance: float) -> Array:
     """Combinations of the candidates that the matrix takes to zero."""
     if not len(candidates):
         return candidates[:, :0]
-    basis = _orthonormal(candidates)
+    basis = np.linalg.qr(candidates)[0]
     _, sizes, combinations = np.linalg.svd(np.linalg.qr(matrix @ basis, mode="r"))
     null = np.pad(sizes, (0, len(combinations) - len(sizes))) < tolerance
     return np.asarray(basis @ combinations[null].T)
-
-
-def _orthonormal(vectors: Array) -> Array:
-    """Orthonormal vectors of the same span; far from dependent ones by their products, much faster than a QR."""
-    result: Array = vectors / np.maximum(np.linalg.norm(vectors, axis=0), np.finfo(float).tiny)
-    for _ in range(2):  # the first leaves the square of the condition times rounding
-        products = result.T @ result
-        if not np.linalg.cond(products) < WELL_CONDITIONED:
-            return np.asarray(np.linalg.qr(vectors)[0])
-        result = result @ np.linalg.inv(np.linalg.cholesky(products)).T
-    return result
 
 
 def _span(vectors: Array) -> Array:
