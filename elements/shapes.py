@@ -80,12 +80,7 @@ class Cylinder(Shape):
     """
 
     def __init__(
-        self,
-        radius: Positive,
-        length: Positive,
-        axis: Direction | None = None,
-        *,
-        center: Vector3 | None = None,
+        self, radius: Positive, length: Positive, axis: Direction | None = None, *, center: Vector3 | None = None
     ) -> None:
         self.radius, self.length = radius, length
         self.center, self.rotation = _array(center), None if axis is None else about(np.asarray(axis))
@@ -204,12 +199,7 @@ class Surface(Shape):
     """
 
     def __init__(
-        self,
-        mesh: Mesh,
-        *,
-        scale: Positive = 1.0,
-        center: Vector3 | None = None,
-        rotation: RotationLike | None = None,
+        self, mesh: Mesh, *, scale: Positive = 1.0, center: Vector3 | None = None, rotation: RotationLike | None = None
     ) -> None:
         points = array(mesh.points, "Surface: points of the mesh", (None, 3), what="points of three finite coordinates")
         blocks = {kind: _of_kind(mesh, kind) for kind in CORNERS}

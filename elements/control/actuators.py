@@ -88,13 +88,7 @@ class LineActuator(LineElement):
     sign = -1.0
 
     def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        input: Input,
-        *,
-        point_a: Vector3 | None = None,
-        point_b: Vector3 | None = None,
+        self, a: NodeLike, b: NodeLike, input: Input, *, point_a: Vector3 | None = None, point_b: Vector3 | None = None
     ) -> None:
         super().__init__(a, b, point_a, point_b)
         self.inputs = (input,)

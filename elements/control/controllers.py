@@ -88,13 +88,7 @@ class TransferFunction(LinearBlock):
     """
 
     def __init__(
-        self,
-        input: Input,
-        num: ArrayLike,
-        den: ArrayLike,
-        *,
-        limits: Limits | None = None,
-        nominal: Positive = 1.0,
+        self, input: Input, num: ArrayLike, den: ArrayLike, *, limits: Limits | None = None, nominal: Positive = 1.0
     ) -> None:
         A, B, C, D = of_transfer_function(num, den, type(self).__name__)
         n = len(A)

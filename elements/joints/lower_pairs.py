@@ -202,13 +202,7 @@ class PointOnLineJoint(AxisJoint):
     closes = ("translation x", "translation y")
 
     def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        axis: Direction,
-        point: Vector3 | None = None,
-        *,
-        point_b: Vector3 | None = None,
+        self, a: NodeLike, b: NodeLike, axis: Direction, point: Vector3 | None = None, *, point_b: Vector3 | None = None
     ) -> None:
         """As :class:`RevoluteJoint`; there is no axis on node b."""
         super().__init__(a, b, axis, point, point_b=point_b)

@@ -52,13 +52,7 @@ class PointToPoint(TimeLaw):
     """
 
     def __init__(
-        self,
-        initial: float,
-        final: float,
-        duration: Positive,
-        *,
-        begin: float = 0.0,
-        order: Annotated[int, _order] = 5,
+        self, initial: float, final: float, duration: Positive, *, begin: float = 0.0, order: Annotated[int, _order] = 5
     ) -> None:
         self.initial, self.final, self.duration, self.begin, self.order = initial, final, duration, begin, order
         self._rows = POLYNOMIALS[order]

@@ -332,10 +332,7 @@ def points(name: str) -> Array:
 
 
 def table(
-    built: Built,
-    components: Sequence[tuple[str, int, int, float, float]],
-    published: str,
-    arc_length: bool = False,
+    built: Built, components: Sequence[tuple[str, int, int, float, float]], published: str, arc_length: bool = False
 ) -> Iterator[Quantity]:
     """Displacements beside published ones.
 

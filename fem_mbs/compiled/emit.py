@@ -60,11 +60,7 @@ class Sink(NamedTuple):
 
 
 def function(
-    name: str,
-    tape: Tape,
-    inputs: dict[int, tuple[CellRows, int]],
-    sinks: Sequence[Sink],
-    guards: Sequence[Guard],
+    name: str, tape: Tape, inputs: dict[int, tuple[CellRows, int]], sinks: Sequence[Sink], guards: Sequence[Guard]
 ) -> tuple[str, set[str]]:
     """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
 

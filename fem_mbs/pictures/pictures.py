@@ -102,12 +102,7 @@ class Film(Public):
     """
 
     def __init__(
-        self,
-        drawing: Drawing,
-        frames: Sequence[Frame],
-        titles: Sequence[str],
-        fps: float,
-        size: Size,
+        self, drawing: Drawing, frames: Sequence[Frame], titles: Sequence[str], fps: float, size: Size
     ) -> None:
         self._drawing, self._frames, self._titles = drawing, frames, titles
         self.fps, self._size = fps, size
@@ -195,13 +190,7 @@ def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: S
     return View(drawing, frames, title, size)
 
 
-def of_states(
-    history: History,
-    states: Sequence[State],
-    titles: Sequence[str],
-    fps: float,
-    size: Size,
-) -> Film:
+def of_states(history: History, states: Sequence[State], titles: Sequence[str], fps: float, size: Size) -> Film:
     """A film of states of a run."""
     with history.system.as_frozen():
         drawing = Drawing(history.system)

@@ -201,11 +201,7 @@ NEVER: Any = _Never()
 
 
 def over_time(
-    history: History,
-    parts: Sequence[Element | Constraint],
-    ask: Ask,
-    reduce: Reduce | None = None,
-    met: bool = False,
+    history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None, met: bool = False
 ) -> Array:
     """What ``ask`` says at all times of parts that share a batch, ``(nt, ...)``.
 

@@ -188,11 +188,7 @@ class Solution(Queries):
 
     @checked
     def plot(
-        self,
-        *channels: str | Sequence[str],
-        t: float | None = None,
-        file: Path | None = None,
-        size: Size = SIZE,
+        self, *channels: str | Sequence[str], t: float | None = None, file: Path | None = None, size: Size = SIZE
     ) -> Any:
         """Curves of channels over time, or without channels a picture of the model.
 
@@ -232,12 +228,7 @@ class Solution(Queries):
 
     @checked
     def animate(
-        self,
-        file: Path | None = None,
-        *,
-        duration: Positive | None = None,
-        fps: Positive = 25.0,
-        size: Size = SIZE,
+        self, file: Path | None = None, *, duration: Positive | None = None, fps: Positive = 25.0, size: Size = SIZE
     ) -> Film:
         """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
 

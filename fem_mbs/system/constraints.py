@@ -96,11 +96,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]
     """Batches of constraints with their contexts, what they returned as ``Phi``, and their rows."""
     return zip(
-        system.constraint_batches,
-        evaluation.constraint_contexts,
-        evaluation.phi,
-        system.constraint_slices,
-        strict=True,
+        system.constraint_batches, evaluation.constraint_contexts, evaluation.phi, system.constraint_slices, strict=True
     )
 
 

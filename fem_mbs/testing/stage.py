@@ -431,12 +431,7 @@ def signals_are_its_internal_variables(trial: LawTrial) -> None:
     near("shape of signal_values", np.shape(values), (2,) if count == 1 else (2, count), 0.0)
     for k, one in enumerate(part):
         own = one.signal_values(t, u, number)
-        near(
-            f"its output {k}, against column {k} of signal_values",
-            np.reshape(values, (2, -1))[:, k],
-            own,
-            0.0,
-        )
+        near(f"its output {k}, against column {k} of signal_values", np.reshape(values, (2, -1))[:, k], own, 0.0)
 
 
 def it_can_be_made_again(trial: LawTrial) -> None:
