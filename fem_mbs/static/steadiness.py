@@ -60,7 +60,7 @@ class TurningEquations(Equations):
         self.axes = np.where(turning[:, None], omega, 0.0)
         """Angular velocities ``(n, 3)`` of the axes in which all stays as it is, world frame."""
         self._springs = np.empty(0, np.intp)
-        self._stiffest, self._spring = 0.0, np.empty(0)
+        self._spring, self.stiffest = np.empty(0), 0.0  # the largest, as a moment
         self.free_motions = np.empty((0, system.N))
         """Along the axis and about it that nothing resists, ``(0, 1 or 2, N)``."""
         super().__init__(system, Loading(lambda load: (t, 1.0), 0.0, 1.0), near)
@@ -117,7 +117,7 @@ class TurningEquations(Equations):
         rows, columns = self.system.pattern.rows, self.system.pattern.columns
         places = [(rows == k) & (columns == k) for k in self.system.equation[held]]
         self._springs = np.array([np.flatnonzero(place)[0] for place in places], np.intp)
-        self._spring = self._stiffest * self.system.weight[held] ** 2
+        self._spring = self.stiffest * self.system.weight[held] ** 2
 
     def _free_motions(self, point: Point) -> Array:
         system, free = self.system, self.system.free_rows
@@ -128,7 +128,7 @@ class TurningEquations(Equations):
         motions = self._along_and_about(point) * (system.equation >= 0)
         units = 1.0 / system.weight[free]
         left, size = matrix @ motions[:, free].T, abs(matrix) @ units
-        self._stiffest = float((units * size[: system.n_free]).max(initial=0.0)) or 1.0
+        self.stiffest = float((units * size[: system.n_free]).max(initial=0.0)) or 1.0
         left[: system.n_free] += self._carried(motions, evaluation.force)[:, free].T
         left = np.abs(left)
         resisted: BoolArray = (left > UNRESISTED * size[:, None]).any(axis=0)
@@ -322,8 +322,8 @@ def _check_forces(
         units = np.tile(np.repeat([system.length, 1.0], 3), of_nodes // 6)
         change = np.abs(units * (after - before)[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         size = np.abs(units * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
-        rounding = ROUNDING * np.abs(stiffness).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
-        rounding += SAME * size + unresolved
+        moments = np.abs(stiffness[:, :of_nodes, :of_nodes]) * np.outer(units, units)
+        rounding = ROUNDING * moments.max(axis=(1, 2)) + SAME * size + unresolved
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
@@ -342,7 +342,7 @@ def _check_reactions(equations: TurningEquations, here: Motion, there: Motion, Q
     system, scale = equations.system, equations.scale(equations.evaluate_at(here))
     before = _unborne(equations, here)
     turned = np.where(equations.turning[:, None, None], before @ Q.T, before)
-    rounding = ROUNDING * max(system.length, 1.0) / equations.force_factor
+    rounding = ROUNDING * equations.stiffest / np.array([system.length, 1.0])
     sizes = np.abs(_unborne(equations, there) - turned).max(axis=2) / (SAME * scale + rounding)
     if sizes.max() <= 1.0:
         return

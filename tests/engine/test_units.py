@@ -26,6 +26,7 @@ from fem_mbs.elements import (
     Bushing,
     Contact,
     CylindricalJoint,
+    FixedJoint,
     FlexibleBody,
     Force,
     Interface,
@@ -452,3 +453,17 @@ def test_words_of_what_changed_have_no_units() -> None:
         system = mbs.System(model)
         texts.append(what_changed(system, mbs.start(system), 1.0))
     assert texts[0] == texts[1] and "open by 0.5" in texts[0][0]
+
+
+def test_words_of_what_does_not_turn_have_no_units() -> None:
+    """A soft spring beside the axis of a stiff shaft."""
+    texts = []
+    for o in UNITS:
+        model = rotor(o)
+        aside = body(model, (0.5, 0.01, 0), o)
+        model.add(FixedJoint(model.nodes[2], aside))
+        model.add(SpringDamper(model.ground, aside, 3.0 * o.N / o.m, point_a=(0.5 * o.m, 0.3 * o.m, 0)))
+        with pytest.raises(mbs.ModelError, match="SpringDamper 1' does not act alike all round") as refused:
+            mbs.steady_rotation(model, (30.0 / o.s, 0, 0))
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
