@@ -306,4 +306,4 @@ class LoadBatch(TimedBatch):
     """Loads, which equilibria follow from none to the full ones where they are constant."""
 
     def scaled(self, prescribed: Array, factor: float) -> Array:
-        return prescribed - (1.0 - factor) * self.given.constant
+        return np.where(self.given.constant, factor * self.given.constant, prescribed)

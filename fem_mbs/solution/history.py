@@ -79,7 +79,7 @@ class History:
         return cls(system, np.array([state.t for state in states]), arrays, instant, before)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in ARRAYS:
+        if name not in ARRAYS:
             raise AttributeError(name)
         return self._arrays[name]
 
@@ -137,7 +137,7 @@ class ChannelHistory(History):
         self.columns, self._path = dict(columns), path
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in ARRAYS:
+        if name not in ARRAYS:
             raise AttributeError(name)
         raise ModelError(
             f"'{self._path}' holds no states but the channels {', '.join(self.columns)}; ask for them with "

@@ -323,7 +323,7 @@ def _check_forces(
         change = np.abs(units * (after - before)[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         size = np.abs(units * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
         moments = np.abs(stiffness[:, :of_nodes, :of_nodes]) * np.outer(units, units)
-        rounding = ROUNDING * moments.max(axis=(1, 2)) + SAME * size + unresolved
+        rounding = ROUNDING * moments.max(axis=(1, 2), initial=0.0) + SAME * size + unresolved
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)

@@ -268,3 +268,17 @@ def test_a_path_goes_on_past_a_kink(beyond: float, arc_length: bool) -> None:
 def test_what_bends_is_named_where_no_equilibrium_is() -> None:
     with pytest.raises(mbs.ConvergenceError, match="Laws pass kinks there: FrictionSpring 'FrictionSpring 1'"):
         mbs.statics(sliding(20.0))
+
+
+@pytest.mark.parametrize("arc_length", [False, True])
+def test_a_path_does_not_depend_on_the_unit_of_loads(arc_length: bool) -> None:
+    """A strip that is pushed along and aside: to the bit."""
+    paths = []
+    for unit in (1.0, 2.0**20, 2.0**-30):
+        model, tip = cantilever((-4.0 / unit, 0.1 / unit, 0.03 / unit), elements=2)
+        model.add(Moment(tip, lambda t, unit=unit: (0.0, 0.05 * (t / unit) ** 2, 0.0)))
+        path = mbs.statics(model, load_end=unit, arc_length=arc_length)
+        paths.append((path.t / unit, path.x, path.R, path.unstable, path.stats.newton_iterations))
+    for other in paths[1:]:
+        for one, same in zip(paths[0], other, strict=True):
+            np.testing.assert_array_equal(same, one)
