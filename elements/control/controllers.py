@@ -240,7 +240,8 @@ class Junction(LinearBlock):
     def connect(self, input: Input) -> None:
         """Say what it passes on."""
         if self.inputs:
-            raise ModelError(f"{self}: it is connected already, to {self.inputs[0]}")
+            given = "" if "connected" in vars(self) else "; one that is connected later is made without: Junction()"
+            raise ModelError(f"{self}: it is connected already, to {self.inputs[0]}{given}")
         whole = vars(Junction(input))
         vars(self).update({name: whole[name] for name in ("inputs", "internal_variables")}, connected=input)
 

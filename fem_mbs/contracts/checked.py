@@ -322,7 +322,7 @@ def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
     others = [rule_of(hint)[0] for hint, alone in zip(hints, plain, strict=True) if not alone]
     if None in others:
         return FREE
-    wanted = ["a dict" if kind is Mapping else called(kind) for kind in kinds if kind is not NoneType]
+    wanted = ["a dict, as {name: value}" if kind is Mapping else called(kind) for kind in kinds if kind is not NoneType]
 
     def rule(value: Any, label: Any) -> Any:
         if isinstance(value, kinds):

@@ -156,7 +156,13 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
             alone = [each.name for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
             byname = f"; by name alone {', '.join(alone)}" if alone else ""
             return f"{error}; it takes {', '.join(known[: len(known) - len(alone)])}{byname}"
-        return renamed(other, known) or f"has no argument '{other}'; {nearest(other, known, 'it takes')}"
+        makers = [
+            f"{own.__func__.__qualname__}(...)"
+            for own in vars(type(next(iter(given), None))).values()
+            if method and isinstance(own, classmethod) and other in inspect.signature(own.__func__).parameters
+        ]
+        hint = f"{listed(makers, ' or ')} takes one" if makers else nearest(other, known, "it takes")
+        return renamed(other, known) or f"has no argument '{other}'; {hint}"
     return ""
 
 
@@ -366,8 +372,14 @@ def received(value: object, kinds: tuple[type, ...]) -> str:
         return f"{shown(value)}; give {'its node' if len(fit) == 1 else 'one of its nodes'}, {listed(fit, most=3)}"
     if isinstance(value, type) and issubclass(value, kinds):
         return f"the class {value.__name__}; give an object of it, {value.__name__}(...)"
-    own = next((name.lstrip("_") for name, own in attributes_of(value).items() if isinstance(own, kinds)), "")
-    return shown(value) + (f"; give its {own}" if own in dir(value) else "")
+    kinds = tuple(kind for kind in kinds if kind is not type(None))
+    names = (name.lstrip("_") for name, own in attributes_of(value).items() if isinstance(own, kinds))
+    has = [name for name in names if name in dir(value)]
+    wanted = [kind.__name__ for kind in kinds]
+    for base in type(value).__mro__ if isinstance(value, Public) else ():
+        methods = [(name, own) for name, own in vars(base).items() if name[0] != "_" and inspect.isfunction(own)]
+        has += [f"{name}(...)" for name, own in methods if own.__annotations__.get("return") in wanted]
+    return shown(value) + (f"; give its {has[0]}" if has else "")
 
 
 def called(kind: type) -> str:

@@ -63,9 +63,9 @@ many: an error of the order of the motion is nothing in the first ones, from res
 class CoSimulation:
     """A model under way, which goes on from one communication point to the next.
 
-    Inputs go linearly from one value to the next, over the communication step after it was set. Where one changes its
-    way, accelerations are solved for anew, as at a jump; else it goes on as :func:`simulate` does. Results are of first
-    order in the communication step.
+    An input is set by its ``value`` and goes there linearly over the communication step that follows. Where one changes
+    its way, accelerations are solved for anew, as at a jump; else it goes on as :func:`simulate` does. Results are of
+    first order in the communication step.
 
     What a run says at its end is said once, after as many steps as tell of it, or at the :meth:`end`.
 

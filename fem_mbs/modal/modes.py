@@ -281,7 +281,7 @@ class Modes(ShapesOfMotion):
         return float(np.abs(self.eigenvalues[mode].imag)) or 2.0 * np.pi
 
     def __str__(self) -> str:
-        rows = zip(self.frequencies, self.damping, strict=True)
+        rows = zip(self.frequencies, np.round(self.damping, 4) + 0.0, strict=True)
         lines = [
             "mode     frequency     damping",
             *(f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)),
@@ -304,7 +304,7 @@ class Modes(ShapesOfMotion):
         rows: list[tuple[object, ...]] = [("mode", "frequency", "damping")]
         rows += [
             (k + 1, f"{f:.6g} Hz", f"{z:.4f}")
-            for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True))
+            for k, (f, z) in enumerate(zip(self.frequencies, np.round(self.damping, 4) + 0.0, strict=True))
         ]
         rows = [(*row, *more) for row, more in zip(rows, self._from_other_axes(), strict=False)] or rows
         return page(rows, ", ".join(["Modes", *self._left_out()]), self.plot)

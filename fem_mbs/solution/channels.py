@@ -1,7 +1,8 @@
 """Channels: columns of numbers over time under the names of a model, as ``"tip.position.x"`` or ``"energy.total"``.
 
 A channel is the name of a node, a joint or an element, a quantity, and, where only some of its columns are wanted, what
-these are called: ``name.quantity.column``. Quantities of the whole model have no name before them.
+these are called: ``name.quantity.column``. Of columns that are counted, as those of the elements of a beam, a name
+without the number is all of them. Quantities of the whole model have no name before them.
 """
 
 from __future__ import annotations
@@ -253,9 +254,13 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
 
 def _channel(name: str, owner: str, part: Part, quantity: str, wanted: str, label: str) -> Channel:
     whole, columns = f"{owner}.{quantity}".lstrip("."), quantities(part)[quantity](part)
-    chosen = [k for k, own in enumerate(columns) if not wanted or own == wanted or own.startswith(f"{wanted}.")]
+    asked = f"{wanted}." * bool(wanted)
+    everywhere = [own.split(".", 1)[-1] if own[:1].isdigit() else own for own in columns]
+    chosen = [k for k, own in enumerate(columns) if f"{own}.".startswith(asked)]
+    chosen = chosen or [k for k, own in enumerate(everywhere) if f"{own}.".startswith(asked)]
     if not chosen:
-        raise ModelError(f"{label} '{name}': {whole} has no '{wanted}'; it has {', '.join(columns) or 'one column'}")
+        known = ", ".join(filter(None, dict.fromkeys(everywhere))) or "one column"
+        raise ModelError(f"{label} '{name}': {whole} has no '{wanted}'; it has {known}")
     named = [(f"{whole}.{own}".rstrip("."), unit) for own, unit in columns.items()]
     full, units = zip(*(named[k] for k in chosen), strict=True)
     return Channel(name, full, units, part, quantity, tuple(chosen))

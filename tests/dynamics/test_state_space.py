@@ -113,7 +113,7 @@ def test_what_is_no_state_space_is_refused() -> None:
         ({"force": 2.0 * force}, outputs, r"inputs\['force'\] must be a block or a sensor with one output"),
         ({"force": force}, {"place": "plaze"}, r"outputs\['place'\]: nothing in the model is called 'plaze'"),
         ({"force": force}, {"place": "hinge"}, r"outputs\['place'\] must be a sensor, a block or a sum"),
-        ([force], outputs, "inputs must be a dict, received"),
+        ([force], outputs, r"inputs must be a dict, as \{name: value\}, received"),
         ({"force": Junction(0.0)}, {"place": place}, "is not part of this model|not in a model"),
     ]
     for inputs, given, words in refusals:

@@ -241,6 +241,10 @@ SECTIONS: dict[str, Case] = {
     "mass zero": (lambda w: BeamSection(1, 1, 1, 1, 0, J), "BeamSection: mass must be a positive number, received 0"),
     "inertia zero": (lambda w: BeamSection(1, 1, 1, 1, 1, (1, 0, 0)), "inertia must be 3 positive numbers per length"),
     "inertia text": (lambda w: BeamSection(1, 1, 1, 1, 1, "J"), "inertia must be 3 positive numbers per length"),
+    "sizes of another constructor": (
+        lambda w: BeamSection(width=0.1, height=0.1, E=1, nu=0.3, rho=1),  # type: ignore[call-arg]
+        "BeamSection: has no argument 'width'; BeamSection.rectangle(...) takes one",
+    ),
     "width zero": (lambda w: BeamSection.rectangle(0, 1, 1, 0.3, 1), "width must be a positive number, received 0"),
     "nu text": (
         lambda w: BeamSection.circle(1, 1, "0.3", 1),

@@ -85,6 +85,14 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def test_an_equilibrium_has_states_and_no_checkpoint() -> None:
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 2e11, 0.3, 7850), elements=1)
+    model.fix(beam.nodes[0])
+    with pytest.raises(mbs.ModelError, match=r"; give its state\(\.\.\.\)"):
+        mbs.modes(model, state=mbs.statics(model))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_arguments_of_simulate(name: str) -> None:
     changes, words = ARGUMENTS[name]

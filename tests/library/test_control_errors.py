@@ -156,6 +156,8 @@ def test_loop_of_blocks_without_a_solution_is_named():
         mbs.simulate(model, 0.1, 0.01)
     with pytest.raises(mbs.ModelError, match="connected already"):
         back.connect(place)
+    with pytest.raises(mbs.ModelError, match=r"is made without: Junction\(\)"):
+        Junction(0.0).connect(place)
 
 
 def test_loop_that_takes_away_all_inertia_is_named():

@@ -99,6 +99,15 @@ def test_tables_have_the_same_numbers(run: mbs.Solution) -> None:
     assert data["energy.total"].attrs["units"] == "J" and np.array_equal(data["t"], run.t)
 
 
+def test_a_column_without_its_number_is_that_of_all_places(run: mbs.Solution) -> None:
+    names = ["beam.section_forces.bending_y", "beam.nodal_forces.moment"]
+    forces, nodal = (parse(run.system, name).values(run) for name in names)
+    assert np.array_equal(forces, run.section_forces("beam")[..., 4])
+    assert np.array_equal(nodal.reshape(len(run.t), -1, 3), run.nodal_forces("beam")[1])
+    with pytest.raises(mbs.ModelError, match="has no 'bending'; it has axial, shear_y, shear_z, torsion, bending_y"):
+        parse(run.system, "beam.section_forces.bending")
+
+
 def test_what_is_given_out_by_default() -> None:
     run = mbs.simulate(double_pendulum(), 0.1, 0.02)
     columns = tables.columns(run, None)[0]
