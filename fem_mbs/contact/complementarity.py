@@ -13,6 +13,7 @@ Newton's method on the equations does the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
@@ -23,15 +24,15 @@ from scipy.linalg import lapack
 from scipy.sparse import eye_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contact.many import Matrix, block, diagonal, free_part, islands, soft_inverse
+from fem_mbs.contact.many import Matrix, block, connected, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
 FEW, SOME, MORE, MANY = 5, 50, 250, 4000
 """Sweeps of Gauss-Seidel before Newton's method: without a guess, and each time that it goes round."""
 NEWTON = 12
 """Iterations of Newton's method."""
-TOLERANCE, ROUNDING = 1e-12, 1e-9
-"""Largest error of a rate against the largest: aimed at, and of what falls no further."""
+TOLERANCE, ROUNDING, FALLS = 1e-12, 1e-9, 0.5
+"""Largest error of a rate against the largest: aimed at, and of what falls no further; share that it falls to."""
 SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
 STEADY, FARTHEST = 1e-3, 1e6
@@ -166,40 +167,13 @@ def push(
     sweeps : int
         Of Gauss-Seidel at most, where Newton's method goes round.
     """
-    k = len(c)
-    P, solved = np.zeros((k, 3)) if guess is None else guess.copy(), True
-    last = P.copy() if last is None else last
-    if not (np.isfinite(G.data if issparse(G) else G).all() and np.isfinite(c).all()):
-        return Pushes(P, False)
-    for own in islands(G, k) if k else ():
-        laws = Laws(block(G, own), c[own], friction[own], None if slides is None else slides[own])
-        laws.size = float(np.abs(c).max()) or laws.size  # what others move by has roundings, of which an island may be
-        with np.errstate(over="ignore", invalid="ignore"):
-            P[own], found = _of_island(laws, P[own], held(last[own], friction[own]), guess is not None, sweeps)
-        solved = solved and found
-    return Pushes(P, solved)
+    return Laws(G, c, friction, slides).pushes(guess, last, sweeps) if len(c) else Pushes(c.copy(), True)
 
 
 def held(P: Array, friction: Array) -> Array:
     """Of forces ``(k, 3)`` the friction of what sticks: what lasts of them where no law says what they are."""
     sticks = np.linalg.norm(P[:, 1:], axis=1) < STUCK * friction * P[:, 0]
     return np.where(sticks[:, None] & [False, True, True], P, 0.0)
-
-
-def _of_island(laws: Laws, P: Array, reference: Array, guessed: bool, sweeps: int) -> Pushes:
-    """Of contacts that are all connected."""
-    error = np.inf
-    for count in (0, FEW, SOME, MORE, MANY):
-        if count > sweeps or count == 0 and not guessed:
-            continue
-        P, error = laws.newton(laws.sweep(P, count))
-        if error <= TOLERANCE * laws.size:
-            if count == 0 and laws.k > 1:
-                near = laws.alike(P, reference)
-                plain = laws.error(near) <= TOLERANCE * laws.size and not laws.idle(near)
-                P = near if plain else laws.nearest(P, reference, guessed=True)
-            return Pushes(P if count == 0 or laws.unique(P) else laws.nearest(P, reference), True)
-    return Pushes(P, bool(error <= ROUNDING * laws.size))
 
 
 class Laws:
@@ -210,6 +184,7 @@ class Laws:
         self.G, self.c, self.mu = G, c.copy(), friction
         slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
+        self._any_slides = bool(self.sliding.any())
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = _own_blocks(G, k)
         normal = own[:, 0, 0].copy()
@@ -217,14 +192,63 @@ class Laws:
         least = SINGULAR * (largest if largest > 0.0 else 1.0)
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
-        self.r_N = 1.0 / np.maximum(np.where(self.normal > least, self.normal, normal), least)
+        r_N = 1.0 / np.maximum(np.where(self.normal > least, self.normal, normal), least)
         (a, b), (c2, d) = own[:, 1:, 1:].transpose(1, 2, 0)
         largest_across = 0.5 * (a + d) + np.hypot(0.5 * (a - d), 0.5 * (b + c2))  # eigenvalue
-        self.r_T = 1.0 / np.maximum(largest_across, least)
-        self.size = self.own = float(np.abs(c).max()) or 1e-300
+        r_T = 1.0 / np.maximum(largest_across, least)
+        self.r = np.stack([r_N, r_T, r_T], axis=1)
+        self._inert, self._finite = normal == 0.0, bool(np.isfinite(G.data if issparse(G) else G).all())
         self._known: tuple[tuple[BoolArray, Array, Array], Branch] | None = None
         """The last branch, on which forces are found again as a rule."""
-        self.c[normal == 0.0, 0] = self.size  # what joints hold, and no push moves, is none that pushes
+        self._about(c)
+
+    def _about(self, c: Array) -> None:
+        self.given, self.c = c, c.copy()
+        self.size = self.own = float(np.abs(c).max()) or 1e-300
+        self.c[self._inert, 0] = self.size  # what joints hold, and no push moves, is none that pushes
+
+    def at(self, c: Array) -> Laws:
+        """Those of the same contacts with other rates ``c`` (k, 3)."""
+        result = copy(self)
+        result._about(c)
+        return result
+
+    def pushes(self, guess: Array | None = None, last: Array | None = None, sweeps: int = MANY) -> Pushes:
+        """A solution; arguments are those of :func:`push`."""
+        P = np.zeros((self.k, 3)) if guess is None else guess.copy()
+        solved = self._finite and bool(np.isfinite(self.given).all())
+        reference = held(P if last is None else last, self.mu)
+        parts = islands(self.G, self.k) if solved else []
+        if guess is None:  # where nothing closes there are no forces
+            label = connected(self.G, self.k)
+            closes = np.bincount(label, self.given[:, 0] < -TOLERANCE * self.size)[label] > 0.0
+            parts = [hit for own in parts if len(hit := own[closes[own]])]
+        for own in parts:
+            laws = self
+            if len(own) < self.k:
+                laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
+                laws.size = self.size  # what others move by has roundings, of which an island may be
+            with np.errstate(over="ignore", invalid="ignore"):
+                P[own], found = laws._pushes(P[own], reference[own], guess is not None, sweeps)
+            solved = solved and found
+        return Pushes(P, solved)
+
+    def _pushes(self, P: Array, reference: Array, guessed: bool, sweeps: int) -> Pushes:
+        """Of contacts that are all connected."""
+        error = np.inf
+        for count in (0, FEW, SOME, MORE, MANY):
+            if count > sweeps or count == 0 and not guessed:
+                continue
+            (P, error), before = self.newton(self.sweep(P, count)), error
+            if error <= TOLERANCE * self.size:
+                if count == 0 and self.k > 1:
+                    near = self.alike(P, reference)
+                    plain = self.error(near) <= TOLERANCE * self.size and not self.idle(near)
+                    P = near if plain else self.nearest(P, reference, guessed=True)
+                return Pushes(P if count == 0 or self.unique(P) else self.nearest(P, reference), True)
+            if count >= SOME and FALLS * before < error <= ROUNDING * self.size:
+                break
+        return Pushes(P, bool(error <= ROUNDING * self.size))
 
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""
@@ -234,7 +258,7 @@ class Laws:
         """Projected Gauss-Seidel: the law of one contact after the other."""
         if not count:
             return P
-        numbers = self.c, self.mu, self.r_N, self.r_T, self.sliding, self.slides
+        numbers = self.c, self.mu, *self.r.T[:2], self.sliding, self.slides
         laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
         flat, rows = P.ravel().copy(), _rows(self.G, self.k)
         before = np.zeros_like(flat)
@@ -282,9 +306,10 @@ class Laws:
 
     def missed(self, P: Array, xi: Array) -> float:
         """The same of any forces and rates ``(k, 3)``."""
-        off = P - projected(P, xi, self.mu, self.r_N, self.r_T)
-        off[self.sliding, 1:] = (P[:, 1:] + (self.mu * P[:, 0])[:, None] * self.slides)[self.sliding]
-        return float((np.abs(off) / np.column_stack([self.r_N, self.r_T, self.r_T])).max())
+        off = P - projected(P, xi, self.mu, self.r)
+        if self._any_slides:
+            off[self.sliding, 1:] = (P[:, 1:] + (self.mu * P[:, 0])[:, None] * self.slides)[self.sliding]
+        return float((np.abs(off) / self.r).max())
 
     def newton(self, P: Array) -> tuple[Array, float]:
         """Newton's method on the laws, whose derivative is that of the branch on which each contact is."""
@@ -313,7 +338,7 @@ class Laws:
         where friction is large there is one of these, wherever it is sought from, with the symmetries of the contacts.
         A guessed ``P`` is near enough for the stiffest of them.
         """
-        stiff = max(1.0 / float(self.r_N.max()), INERT / float(self.r_N.min()))
+        stiff = max(1.0 / float(self.r[:, 0].max()), INERT / float(self.r[:, 0].min()))
         best, one = P, eye_array(3 * self.k, format="csr") if issparse(self.G) else np.eye(3 * self.k)
         for near, compliances in ((P, COMPLIANCE[-1:]), (reference, COMPLIANCE))[not guessed :]:
             for compliance in stiff * compliances:
@@ -345,7 +370,7 @@ class Laws:
     def idle(self, P: Array) -> bool:
         """Whether one that touches bears nothing: of contacts of equal compliance it might."""
         normal, near = P[:, 0], EDGE * float(np.abs(P).max(initial=0.0))
-        return bool(((normal <= near) & (normal - self.r_N * self.rates(P)[:, 0] > -near)).any())
+        return bool(((normal <= near) & (normal - self.r[:, 0] * self.rates(P)[:, 0] > -near)).any())
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""
@@ -370,10 +395,9 @@ class Laws:
         What is as near to pushing or sticking as an ``edge``, over the largest force, does.
         """
         k, near = self.k, edge * float(np.abs(P).max(initial=0.0)) if edge else 0.0
-        pushes = P[:, 0] - self.r_N * xi[:, 0] > -near
-        radius = self.mu * P[:, 0]
-        z = P[:, 1:] - self.r_T[:, None] * xi[:, 1:]
-        size = np.sqrt(np.vecdot(z, z))
+        ahead = P - self.r * xi
+        pushes, z = ahead[:, 0] > -near, ahead[:, 1:]
+        radius, size = self.mu * P[:, 0], np.sqrt(np.vecdot(z, z))
         along = pushes & (self.sliding | (radius + self.mu * near <= 0.0))
         sticks = pushes & ~along & (size <= radius + near)
         slips = pushes & ~along & ~sticks
@@ -382,8 +406,8 @@ class Laws:
         d = np.where(slips[:, None], z / unit[:, None], np.where(along[:, None], -self.slides, 0.0))
         held = sticks[:, None, None] * SAME
         held = held + (slips * radius / unit)[:, None, None] * (SAME - d[:, :, None] * d[:, None])
-        K[:, 0, 0], own[:, 0, 0] = pushes * self.r_N, ~pushes
-        K[:, 1:, 1:], own[:, 1:, 1:] = self.r_T[:, None, None] * held, SAME - held
+        K[:, 0, 0], own[:, 0, 0] = pushes * self.r[:, 0], ~pushes
+        K[:, 1:, 1:], own[:, 1:, 1:] = self.r[:, 1, None, None] * held, SAME - held
         own[:, 1:, 0] = -self.mu[:, None] * d
         return pushes, own, K
 
@@ -430,10 +454,11 @@ def _obeying(
     return normal, share * first, share * second
 
 
-def projected(P: Array, xi: Array, friction: Array, r_N: Array, r_T: Array) -> Array:  # noqa: N803
+def projected(P: Array, xi: Array, friction: Array, r: Array | float) -> Array:
     """The right-hand sides of the laws: ``P - r xi`` on what pushes, and on the disc of friction, ``(k, 3)``."""
-    normal = np.maximum(0.0, P[:, 0] - r_N * xi[:, 0])
-    z = P[:, 1:] - r_T[:, None] * xi[:, 1:]
-    size, radius = np.linalg.norm(z, axis=1), friction * normal
-    share = np.where(size > radius, radius / np.maximum(size, 1e-300), 1.0)
-    return np.column_stack([normal, z * share[:, None]])
+    ahead = P - r * xi
+    ahead[:, 0] = normal = np.maximum(0.0, ahead[:, 0])
+    z = ahead[:, 1:]
+    size, radius = np.sqrt(np.vecdot(z, z)), friction * normal
+    z *= np.where(size > radius, radius / np.maximum(size, 1e-300), 1.0)[:, None]
+    return ahead

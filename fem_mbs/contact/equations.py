@@ -33,7 +33,7 @@ from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import SOME, Branch, Laws, Pushes, inverse, projected, push
+from fem_mbs.contact.complementarity import SOME, Branch, Laws, Pushes, inverse, projected
 from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
@@ -84,7 +84,6 @@ class ContactLinearization:
     velocity_gradients: list[Array]
     residual: ContactResidual
     """Where it is made."""
-    friction: Array
     E: Matrix
     """Derivatives of gaps, and of slips in the step, ``(3k, N)``."""
     opening: Matrix
@@ -95,8 +94,8 @@ class ContactLinearization:
     """The same of the multipliers of joints, ``(m, 3k)``."""
     first: ContactLinearization | None
     """The first of the step, by which forces along the constraints act, if not this."""
-    mobility: Matrix
-    """``E W``."""
+    laws: Laws
+    """With ``E W``, between these forces and what they move."""
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
 
@@ -106,16 +105,16 @@ class ContactLinearization:
         Friction of what sticks goes on from the ``last`` forces, where the step begins.
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
-        found = push(self.mobility, c, self.friction, guess=guess, last=last, sweeps=SOME)
-        self.branch = Laws(self.mobility, c, self.friction).branch(found.P)
+        self.laws = self.laws.at(c)
+        found = self.laws.pushes(guess, last, SOME)
+        self.branch = self.laws.branch(found.P)
         return found, self.branch.pushes
 
     def along(self, d: Array) -> Array:
         """Forces ``(3k,)`` that go with places, while no contact changes its branch."""
         if self.branch is None:  # nothing was to be corrected
             P = self.residual.P
-            c = self.residual.rates - (self.mobility @ P.ravel()).reshape(-1, 3)
-            self.branch = Laws(self.mobility, c, self.friction).branch(P)
+            self.branch = self.laws.at(self.residual.rates - (self.laws.G @ P.ravel()).reshape(-1, 3)).branch(P)
         return self.branch.forces(-(self.E @ d).reshape(-1, 3)).ravel()
 
     @property
@@ -162,7 +161,7 @@ class ContactEquations(StabilizedEquations):
         """Relative residuals; what the laws miss counts as a gap and as a force, like what joints miss."""
         force, gap = super().size(residual) if self.system.m else (residual.evaluation.relative, 0.0)
         P, xi, r = residual.P, residual.rates, self._forces_per_rate(residual.G)
-        missed = np.abs(P - projected(P, xi, self.friction, r[:, 0], r[:, 1]))
+        missed = np.abs(P - projected(P, xi, self.friction, r))
         opening = np.where(P[:, 0] > r[:, 0] * xi[:, 0], np.abs(residual.opening), 0.0)
         size = self.touching.contacts.size[self.touching.numbers, None]  # of stops of angles forces are moments
         missed_force = (missed * size).max() / self.system.length / residual.evaluation.scale[0]
@@ -192,9 +191,8 @@ class ContactEquations(StabilizedEquations):
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
         mobility = without_held(E @ moves, 1.0 / self._forces_per_rate(residual.G)[:, 0])
-        return ContactLinearization(
-            system, free, T_inv, R, joints, residual, self.friction, E, opening, moves, reacts, first, mobility
-        )
+        laws = Laws(mobility, residual.rates, self.friction)
+        return ContactLinearization(system, free, T_inv, R, joints, residual, E, opening, moves, reacts, first, laws)
 
     # correct
 

@@ -40,7 +40,7 @@ ACTS = 1e-6
 NO_GAIN, HALVINGS = 1e-10, 32
 """Energy that impulses bring, over what they exchange, that is rounding; halvings of the share that keeps it."""
 NO_HIT = 1e-12
-"""Impulse, over the largest, of what rests and is not hit itself."""
+"""Impulse, and energy that it exchanges, over the largest, of what rests and is not hit itself."""
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
 
@@ -96,7 +96,7 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
     share = np.ones(len(now))
     (P, solved), brings = obeying(share)
     exchanged = np.abs(P * now).sum(axis=1)
-    rounding = NO_GAIN * np.maximum(exchanged, NO_HIT * exchanged.max(initial=0.0))
+    rounding = np.maximum(NO_GAIN * exchanged, NO_HIT * exchanged.max(initial=0.0))  # of what is hit beside none
     if not solved or (brings <= rounding).all():
         return Pushes(P, solved)
     label = connected(G, len(now))

@@ -70,8 +70,11 @@ def without_held(G: Matrix, free: Array) -> Matrix:
 
 def connected(G: Matrix, k: int) -> IntArray:
     """Labels ``(k,)``, the same of contacts that a matrix ``(3k, 3k)`` connects."""
-    rows, columns = G.nonzero()
-    graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
+    if issparse(G):
+        rows, columns = G.nonzero()
+        graph = csr_array((np.ones(len(rows)), (rows // 3, columns // 3)), (k, k))
+    else:
+        graph = csr_array((G.reshape(k, 3, k, 3) != 0.0).any(axis=(1, 3)))
     return np.asarray(connected_components(graph, directed=False)[1])
 
 

@@ -127,8 +127,8 @@ class ContactPathProblem(StepProblem):
     def missed(self, trial: Any) -> tuple[float, float]:
         """By how much forces of contacts, and gaps that are closed, miss the laws of contact, relative."""
         system, evaluation, P = self.equations.system, trial.evaluation, trial.P
-        r = np.full(len(P), evaluation.scale[0] / system.length)
-        missed = np.abs(P - projected(P, trial.rates, self.touching.friction, r, r)).max(initial=0.0)
+        r = evaluation.scale[0] / system.length
+        missed = np.abs(P - projected(P, trial.rates, self.touching.friction, r)).max(initial=0.0)
         closed = np.abs(trial.rates[P[:, 0] > r * trial.rates[:, 0], 0]).max(initial=0.0)
         return float(missed / evaluation.scale[0]), float(closed / system.length)
 

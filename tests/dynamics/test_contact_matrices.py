@@ -12,7 +12,7 @@ from catalogue import ELEMENTS, GROUPS, build
 import fem_mbs as mbs
 from fem_mbs.alpha.step import Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contact.complementarity import Laws, projected
+from fem_mbs.contact.complementarity import projected
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization, relative_force
 from fem_mbs.contact.smooth import in_touch
@@ -166,15 +166,13 @@ def test_forces_follow_their_laws(group: str) -> None:
     free = lin.free.solve(right)
     d, P = equations.system.spread(d), lin.along(equations.system.spread(free[: equations.system.n_free]))
     np.testing.assert_allclose(d + lin.moves @ P, equations.system.spread(free[: -len(reactions)]), rtol=0, atol=1e-9)
-    laws = Laws(lin.mobility, residual.rates - (lin.mobility @ residual.P.ravel()).reshape(-1, 3), lin.friction)
     shift = 1e-7 / np.abs(P).max()
     ends = [
         projected(
             residual.P + s * P.reshape(-1, 3),
             residual.rates - s * (lin.E @ d).reshape(-1, 3),
-            laws.mu,
-            laws.r_N,
-            laws.r_T,
+            lin.laws.mu,
+            lin.laws.r,
         )
         for s in (-shift, shift)
     ]

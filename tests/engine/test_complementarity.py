@@ -343,10 +343,21 @@ def test_impulses_bring_no_energy() -> None:
     assert gains >= 3, gains
 
 
-def test_energy_of_what_bears_nothing_is_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("back", [1e-17, 1e-9])
+def test_energy_of_what_bears_nothing_is_rounding(monkeypatch: pytest.MonkeyPatch, back: float) -> None:
     """It is not sought anew with what share of restitutions energy is kept."""
     asked = list[Array]()
     monkeypatch.setattr(impact, "push", lambda G, c, *law, **given: asked.append(c) or push(G, c, *law, **given))
-    found = impulses(np.eye(6), np.array([[-1.0, 0, 0], [0, 0, 0]]), np.array([0.5, 1e-17]), np.zeros(2))
+    found = impulses(np.eye(6), np.array([[-1.0, 0, 0], [0, 0, 0]]), np.array([0.5, back]), np.zeros(2))
     assert found.solved and len(asked) == 1
-    np.testing.assert_allclose(found.P[:, 0], [1.5, 0.0], rtol=0, atol=1e-16)
+    np.testing.assert_allclose(found.P[:, 0], [1.5, back], rtol=0, atol=1e-16)
+
+
+def test_what_nothing_closes_has_no_forces() -> None:
+    """Two boxes on four corners each: of the one that stands, and slides, no force is even rounding."""
+    (one, c), G, rates = box(-9.81), np.zeros((24, 24)), np.zeros((8, 3))
+    G[:12, :12] = G[12:, 12:] = one
+    rates[:4], rates[4:] = c, [-1e-17, 0.1, 0.0]
+    P, solved = push(G, rates, np.full(8, 0.4))
+    assert solved and not P[4:].any()
+    np.testing.assert_allclose(P[:4], push(one, c, np.full(4, 0.4)).P, rtol=0, atol=1e-14)
