@@ -41,7 +41,7 @@ GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
 NOTHING = 1e-10
-"""A local error of what rests, over the extent of the model or in rad."""
+"""A local error, or a way in a step, of what rests, over the extent of the model or in rad."""
 EARLY, UNSEEN = 0.25, 0.1
 """About where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola,
 over how much they change, they are such that a step does not see."""
@@ -325,8 +325,9 @@ def carried_on(
         largest = np.maximum(errors.largest, [np.zeros(2), worst(system, ends[0])])
         along = weight * flow[:2]
         (moved, sped), (ahead, faster) = np.vecdot(along, along).tolist(), np.vecdot(along, weight * ends[:2]).tolist()
-        late = 0.5 * (ahead / (moved + TINY) + faster / (sped + TINY))
-        if np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
+        moves = path > NOTHING  # rounding of what rests is neither late nor turns
+        late = 0.5 * (ahead / (moved + TINY) + faster / (sped + TINY)) if moves else 0.0
+        if moves and np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
             turned += bent / h * (new.t - min(errors.t, errors.until))
         if new.t - errors.began >= 2.0 * (since - errors.began):
             largest, since = np.array([largest[1], np.zeros(2)]), new.t

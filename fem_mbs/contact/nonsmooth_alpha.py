@@ -297,7 +297,7 @@ class NonsmoothAlpha(Method):
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
             values = errors_after(before, state, touches, back, errors.values)
-            alpha = alpha._replace(errors=errors._replace(values=values))
+            alpha = alpha._replace(errors=errors._replace(values=values, turned=0.0))  # rounds are between impacts
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 
 

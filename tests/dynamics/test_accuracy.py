@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.alpha import local_error
@@ -21,6 +22,7 @@ from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     PID,
     Ball,
+    Box,
     Contact,
     Force,
     JointActuator,
@@ -294,6 +296,18 @@ def test_errors_of_what_bounces_on_a_rigid_stop() -> None:
     off = np.linalg.norm(run.x[-1, 1] - [np.sin(y[0]), 0, -np.cos(y[0])])
     told = run.stats.error
     assert told is not None and 0.5 < told.length / off < 2.5
+
+
+@pytest.mark.parametrize("mass", [1e-3, 10.0])
+def test_errors_of_what_has_come_to_rest_on_a_floor(mass: float) -> None:
+    """Rounding is what is left of velocities then, and no lateness follows from it."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    box = model.add_node((0, 0, 0.1), rotation=Rotation.from_rotvec((0.1, 0, 0)))
+    model.add(RigidBody(box, mass, mass * np.array([0.01, 0.012, 0.014])))
+    model.add(Contact(model.ground, box, Plane(), Box((0.2, 0.3, 0.1)), friction=0.4))
+    solution = mbs.simulate(model, 0.6, 0.01)
+    assert np.abs(solution.velocity(box)[-1]).max() < 1e-12
+    assert solution.stats.error.length < 1e-4
 
 
 @pytest.mark.parametrize("spin", [(0.1, 0.1, 10.0), (0.1, 10.0, 0.1)])
