@@ -235,6 +235,8 @@ SAMPLES, FEW, TOGETHER = 50, 9, 2_000_000
 UNTOLD, ROUNDING = 1e-6, 1e-13
 """Share of a change that is not told by components, and rounding of a signal, above which it depends on more."""
 POINTWISE = 1e-9
+SLOW = 1e-3
+"""Least speed that is varied, in units of places over the time of the run, and likewise of accelerations."""
 
 
 class GoalSlopes:
@@ -256,13 +258,15 @@ class GoalSlopes:
         system, some = self.system, np.unique(np.linspace(0, count - 1, SAMPLES).astype(int))
         n, k, sizes = system.n, system.k, {name: np.abs(own) for name, own in self._states(some).items()}
 
-        def size(nodes: str, own: str) -> Array:
-            largest = sizes[nodes].reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0) + 1e-3
-            return np.append(np.tile(np.repeat(largest, 3), n), sizes[own].max(axis=0, initial=0.0) + 1e-3)
+        units, rate = 1.0 / system.weight, 1.0 / (float(solution.t[-1] - solution.t[0]) or 1.0)
 
-        units = np.append(np.tile(np.repeat([system.length, 1.0], 3), n), 1.0 / system.weight[6 * n :])
+        def size(nodes: str, own: str, least: float) -> Array:
+            largest = sizes[nodes].reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0)
+            moves = np.append(np.tile(np.repeat(largest, 3), n), sizes[own].max(axis=0, initial=0.0))
+            return np.asarray(moves + SLOW * least * units)
+
         push = np.full(system.m, sizes["multipliers"].max(initial=0.0) or 1.0)
-        self._steps = STEP * np.concatenate([units, size("v", "udot"), size("vdot", "uddot"), push])
+        self._steps = STEP * np.concatenate([units, size("v", "udot", rate), size("vdot", "uddot", rate**2), push])
         nodes, rest = np.repeat(np.arange(n), 6), n + np.arange(k)
         blocks = [np.concatenate([nodes, rest]) + (n + k) * kind for kind in range(3)]
         self._blocks = np.concatenate([*blocks, 3 * (n + k) + np.arange(system.m)])

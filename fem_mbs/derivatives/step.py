@@ -304,8 +304,8 @@ def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     if not isinstance(equations, StabilizedEquations):  # bodies may have turned by more than half a turn
         return Unknowns(Newmarks, after.multipliers)
     Z = D - Newmarks
-    rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
-    return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
+    moved, own = np.abs(system.weight * [D, Z]).max(axis=1, initial=0.0)
+    return Unknowns(D, after.multipliers, Z=Z if own > 1e-14 * (moved + 1.0) else np.zeros(system.N))
 
 
 def taken_increment(system: System, state: State, after: State) -> Array:

@@ -26,7 +26,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node, move_node
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.consistent_start import project_velocities
-from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, largest_speed, without_accelerations
+from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, pace, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import matrices as tangent
@@ -50,7 +50,7 @@ NAMED = 12
 LISTED = 12
 """Nodes that a table shows."""
 CONSISTENT = 1e-9
-"""Rate of a gap against the largest speed that is no violation."""
+"""Rate of a gap against the pace of the model that is no violation."""
 
 
 class Closing:
@@ -304,4 +304,4 @@ def _inconsistent(system: System) -> bool:
     """Whether initial velocities violate a joint or a drive."""
     evaluation = without_accelerations(system, as_built(system))
     rate = largest_gap(system, tangent.velocity_residual(system, evaluation))
-    return rate > CONSISTENT * max(1.0, largest_speed(system, evaluation.motion))
+    return rate > CONSISTENT * pace(system, evaluation)

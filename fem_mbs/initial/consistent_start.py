@@ -37,6 +37,7 @@ from fem_mbs.initial.state_point import (
     closed,
     largest_gap,
     largest_speed,
+    pace,
     place_of,
     without_accelerations,
     worst_joint,
@@ -176,12 +177,12 @@ OF_STATICS = (
     ". An equilibrium has its load factor for time: drives may begin then, or give mbs.statics load_end=0, ramp=False"
 )
 REST = 1e-10
-"""Rate in 1/s that counts as rest: what differences make of a drive that starts smoothly."""
-DIFFERENCE_TIME = 1e-5
-"""Time in s by which differences may misjudge the rate of a drive that accelerates."""
+"""Rate against the pace of the model that counts as rest: what differences make of a drive that starts smoothly."""
+DIFFERENCE = 1e-5
+"""Rate against the root of its acceleration that differences may make of a drive that accelerates."""
 ITERATIONS = 20
 ACCURATE = 1e-12
-"""Largest correction, against 1 plus what is corrected, of unknowns that stand in the equations nonlinearly."""
+"""Largest correction, against what is corrected and the pace, of unknowns that stand in the equations nonlinearly."""
 SETTLED = 1e-7
 """The same of corrections that do not fall any more."""
 
@@ -237,9 +238,8 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than rounding, and than a run leaves their violation."""
-    if system.blown or change <= max(
-        REST, BLOW * max(largest_speed(system, state.motion) for state in (before, after))
-    ):
+    fastest = max(largest_speed(system, state.motion) for state in (before, after))
+    if system.blown or change <= max(REST * pace(system, after), BLOW * fastest):
         return
     if worst := worst_joint(system, velocity_residual(system, before), 0.0):
         system.blown = True
@@ -258,7 +258,7 @@ def _check_velocities(system: System, evaluation: Evaluation) -> None:
     rest = replace(motion, V=still, A=still, udot=none, uddot=none)
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
     acceleration = largest_gap(system, constraints.acceleration_residual(system, resting))
-    limit = REST + SPEED * largest_speed(system, motion) + DIFFERENCE_TIME * acceleration
+    limit = REST * pace(system, evaluation) + SPEED * largest_speed(system, motion) + DIFFERENCE * acceleration**0.5
     if worst := worst_joint(system, velocity_residual(system, evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
@@ -288,7 +288,7 @@ def accelerations(
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
     highest, multipliers = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
-    size = np.inf
+    size, units = np.inf, system.weight * pace(system, evaluation) ** -system.orders.astype(float)
     for k in range(ITERATIONS if nonlinear else 0):
         motion = evaluation.motion
         u, udot, uddot = _sorted(system, place.u, motion.udot, highest)
@@ -301,7 +301,7 @@ def accelerations(
         )
         change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
         highest, multipliers = highest + change, multipliers + more
-        rest = np.abs(change) / (1.0 + np.abs(highest))
+        rest = units * np.abs(change) / (1.0 + units * np.abs(highest))
         last, size = size, float(rest.max(initial=0.0))
         # large accelerations, of what is light, leave their rounding in the other unknowns
         if size <= ACCURATE or (size <= SETTLED and size > 0.5 * last):

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, Element, Motion, listed
 from fem_mbs.errors import LOG, ModelError, SingularSystemError
-from fem_mbs.initial.state_point import by_joint, worst_joint
+from fem_mbs.initial.state_point import by_joint, pace, worst_joint
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.null_space import count_repeated
 from fem_mbs.system import constraints
@@ -30,7 +30,8 @@ SMALL = 1e-6
 CONTRADICTS = 1e-6
 """Share of the largest rate or acceleration that no motion can have; differences of drives make less."""
 REST = 1e-8
-"""Rates in 1/s and accelerations in 1/s^2 that count as rest: what differences make of a drive that starts smoothly."""
+"""Rates against the pace of the model, and accelerations against its square, that count as rest: what differences make
+of a drive that starts smoothly."""
 RULE = (
     "the sums of their reactions; single reactions are not: of all that do the same, those with the least sum of "
     "squares of forces and of moments over the extent of the model are given"
@@ -143,7 +144,7 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
         count = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
     system.regularize(Redundant(count, sharing, basis[sharing], text))
     rates = tangent.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
-    _refuse(system, evaluation.motion, rates, "rates", when)
+    _refuse(system, evaluation, rates, "rates", when)
     if worst := _branching(system, evaluation):
         raise SingularSystemError(
             f"the position {when} is singular: {text}\nThey do so at this position alone ({worst}), where joints jam "
@@ -163,7 +164,7 @@ def say_redundant(system: System, resting: Evaluation | None = None) -> None:
 def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> None:
     """Raise :class:`ModelError` if joints that repeat each other ask for accelerations that contradict each other."""
     if system.redundant is not None:
-        _refuse(system, evaluation.motion, constraints.acceleration_residual(system, evaluation), "accelerations", when)
+        _refuse(system, evaluation, constraints.acceleration_residual(system, evaluation), "accelerations", when)
 
 
 def independent(system: System) -> IntArray:
@@ -179,9 +180,10 @@ def independent(system: System) -> IntArray:
     return np.setdiff1d(np.arange(system.m), system.redundant.sharing[order[: system.redundant.surplus]])
 
 
-def _refuse(system: System, motion: Motion, values: Array, what: str, when: str) -> None:
-    limit = REST + CONTRADICTS * float(np.abs(values * system.constraint_weight).max())
-    if worst := _worst(system, motion, values, limit):
+def _refuse(system: System, evaluation: Evaluation, values: Array, what: str, when: str) -> None:
+    rest = REST * pace(system, evaluation) ** (1 if what == "rates" else 2)
+    limit = rest + CONTRADICTS * float(np.abs(values * system.constraint_weight).max())
+    if worst := _worst(system, evaluation.motion, values, limit):
         assert system.redundant is not None
         raise ModelError(
             f"joints that repeat each other contradict each other: no motion has the {what} that they prescribe "

@@ -28,7 +28,7 @@ from fem_mbs.initial.redundant import (
 )
 from fem_mbs.initial.state_point import largest_gap
 from fem_mbs.lie import so3
-from fem_mbs.linear.null_space import Matrix, lengths, null_spaces, scaled
+from fem_mbs.linear.null_space import BARE, Matrix, lengths, null_spaces, scaled
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.batch_checks import not_finite
@@ -37,6 +37,8 @@ from fem_mbs.system.system import Evaluation, System
 
 DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
+BALANCED = 8
+"""How often rows and columns are scaled: each time takes the root of what they differ by."""
 
 
 def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> Array:
@@ -113,7 +115,9 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
     matrix = system.solver.matrix(system.solver.stored(tangent.stiffness_entries(system, evaluation)))
     # an integrator that nothing holds goes along with its input
-    free = np.intersect1d(_unfixed(matrix, _first_order(system)), system.equation[6 * system.n :][system.order == 1])
+    free = np.intersect1d(
+        _unfixed(system, matrix, _first_order(system)), system.equation[6 * system.n :][system.order == 1]
+    )
     matrix = csc_array(matrix + coo_array((np.ones(len(free)), (free, free)), matrix.shape))
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
@@ -126,7 +130,7 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     """States and algebraic variables that their own equations do not determine, in words."""
     rows = _first_order(system)
-    loose = _unfixed(matrix, rows)
+    loose = _unfixed(system, matrix, rows)
     if not len(loose):
         return ""
     names = listed(_variables(system, system.free_rows[loose]))
@@ -156,13 +160,16 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     return ""
 
 
-def _unfixed(matrix: csc_array, rows: IntArray) -> IntArray:
+def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:
     """Those of the unknowns that the equations of the same ``rows`` do not determine."""
     if not len(rows):
         return rows
-    block = matrix[rows][:, rows].toarray()
-    size = np.abs(matrix[rows]).max(axis=1).toarray().ravel()
-    _, values, vectors = np.linalg.svd(block / np.where(size > 0.0, size, 1.0)[:, None])
+    units = np.append(1.0 / system.weight[system.free_rows], np.zeros(system.m))
+    block = (matrix[rows] @ diags_array(units)).toarray()
+    block = np.where(np.abs(block) > BARE * np.abs(block).max(axis=1, keepdims=True), block, 0.0)[:, rows]
+    for axis in BALANCED * (0, 1):  # each is in its own unit
+        block /= np.sqrt(np.where(block.any(axis, keepdims=True), np.abs(block).max(axis, keepdims=True), 1.0))
+    _, values, vectors = np.linalg.svd(block)
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
     return np.asarray(rows[loose])
 
@@ -176,7 +183,7 @@ def _first_order(system: System) -> IntArray:
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic variables follow from the others, but for integrators at rest
     lower = _first_order(system)
-    if not definite and len(_unfixed(matrix, lower)):
+    if not definite and len(_unfixed(system, matrix, lower)):
         lower = lower[:0]
     rest = np.delete(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]

@@ -13,6 +13,7 @@ from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import GAP, Evaluation, System
 
 
@@ -167,6 +168,17 @@ def largest_gap(system: System, values: Array) -> float:
 def largest_speed(system: System, motion: Motion) -> float:
     """In extents of the model, rad and sizes of internal variables a second."""
     return float(np.abs(constraints.body_velocity(motion) * system.weight).max(initial=0.0))
+
+
+def pace(system: System, evaluation: Evaluation) -> float:
+    """How fast the model moves, or its largest forces would move all of it, rates in 1/s as above; 1 if neither does.
+
+    What has a unit of time is judged by it.
+    """
+    (force, moment), masses = evaluation.scale, system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).sum(axis=(0, 2))
+    inertia, acts = masses @ (system.length**2, 1.0), max(force, moment) > TINY
+    push = float(np.sqrt(max(force * system.length, moment) / inertia)) if acts and inertia > 0.0 else 0.0
+    return max(push, largest_speed(system, evaluation.motion)) or 1.0
 
 
 def by_joint(system: System, equations: Mapping[int, str]) -> list[str]:

@@ -48,7 +48,8 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     order = system.orders[system.free_rows]
     base, q, s = _basis(linear, order)
     # equations without the multipliers
-    free = null_space(linear.L.toarray().T) if system.readers else base
+    units = 1.0 / system.weight[system.free_rows]
+    free = null_space(linear.L.toarray().T * units) * units[:, None] if system.readers else base
     if free.shape != base.shape:
         raise ModelError(f"{LABEL}: forces depend on reactions of joints that repeat each other, which are not unique")
     M, C, K = (free.T @ (matrix @ base) for matrix in (linear.M, linear.C, linear.K))
@@ -91,7 +92,9 @@ def _basis(linear: LinearModel, order: IntArray) -> tuple[Array, int, int]:
             f"{LABEL}: joints that act on velocities or on internal variables, such as rolling or sliding, have no "
             "state space yet; linearize has their matrices"
         )
-    N = null_space(B[:, second] / np.maximum(np.abs(B[:, second]).max(axis=1, initial=0.0, keepdims=True), 1e-300))
+    units = 1.0 / system.weight[system.free_rows][second]
+    B = B[:, second] * units
+    N = null_space(B / np.maximum(np.abs(B).max(axis=1, initial=0.0, keepdims=True), 1e-300)) * units[:, None]
     q, s, a = N.shape[1], len(first), len(closed)
     if q + s == 0:
         raise ModelError(f"{LABEL}: nothing can move, and no element has a state")

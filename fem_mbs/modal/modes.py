@@ -15,7 +15,7 @@ from fem_mbs.contracts import PositiveInt, State, Vector3, checked
 from fem_mbs.errors import LOG, ModelError
 from fem_mbs.initial.redundant import dependent_elements, describe_dependent, independent
 from fem_mbs.initial.singular import explain_singular
-from fem_mbs.initial.state_point import worst_joint
+from fem_mbs.initial.state_point import pace, worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linear_model import LinearModel, linearize, second_order
 from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_meshes
@@ -29,7 +29,7 @@ OPEN = 1e-4
 DRIFT = 1e-3
 """Lengths, against the extent of the model, and angles by which a state may miss its equilibrium unnoticed."""
 ROUNDING = 1e-9
-"""Acceleration, extents per s^2, that may be one of rounding, where nothing swings that it could be compared with."""
+"""Acceleration against the square of the pace that may be rounding, where nothing swings that it is compared with."""
 RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
 SEEN, SAME = 1e-6, 1e-9
@@ -164,7 +164,9 @@ def _warn(modes: Modes) -> None:
     largest, lowest = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max()), _lowest(modes)
     swings = np.isfinite(lowest)
     weight = float(np.linalg.norm(system.gravity)) / system.length
-    if largest > (DRIFT * lowest**2 if swings else max(DRIFT * weight, ROUNDING)):
+    if largest > (
+        DRIFT * lowest**2 if swings else max(DRIFT * weight, ROUNDING * pace(system, system.evaluate_at(state)) ** 2)
+    ):
         LOG.warning(
             "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates%s. The frequencies "
             "are those of the equations at this instant; take the state from an equilibrium, or leave out the loads "
@@ -248,7 +250,7 @@ class Modes(ShapesOfMotion):
         weights = self._weights(parts)
         seen = np.abs(self.eigenvalues.imag[:, None, None] + np.array([-1.0, 1.0, 0.0])[:, None, None, None] * speeds)
         return [
-            _distinct(of[weight > SEEN * weight.sum()])
+            _distinct(of[weight > SEEN * weight.sum()], SAME * float(of.max(initial=0.0)))
             for of, weight in zip(seen.swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
         ]
 
@@ -316,7 +318,7 @@ def _listed_frequencies(values: Array) -> str:
     return (", ".join(told) if len(told) <= FEW else f"{len(told)} from {told[0]} to {told[-1]}") + " Hz"
 
 
-def _distinct(values: Array) -> Array:
+def _distinct(values: Array, rounding: float) -> Array:
     """Values that differ, ascending."""
-    values = np.sort(np.where(values > SAME * max(values.max(initial=0.0), 1.0), values, 0.0))
-    return values[np.diff(values, prepend=-np.inf) > SAME * max(values.max(initial=0.0), 1.0)]
+    values = np.sort(np.where(values > rounding, values, 0.0))
+    return values[np.diff(values, prepend=-np.inf) > rounding]

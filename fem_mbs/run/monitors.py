@@ -154,8 +154,8 @@ class DrivesWithinSteps:
                 instants = [replace(motion, t=t) for t in times]
                 found = [joints.rates(joints.evaluate(at, joints.met(at))[2]) for at in instants]
                 seconds = np.stack([np.zeros(rows.stop - rows.start) if own is None else own.second for own in found])
-                least = ROUNDING * max(1.0, self._system.length) / (after.t - before.t) ** 2
-                least = max(least, LARGE * np.abs(seconds).max())
+                seconds = seconds * self._system.constraint_weight[rows]
+                least = max(ROUNDING / (after.t - before.t) ** 2, LARGE * np.abs(seconds).max())
                 unlike = unlike_parabola(seconds, share) & (np.ptp(seconds, axis=0) > least)
                 lasting, self._unlike[number] = unlike & self._unlike[number], unlike
                 if lasting.any():

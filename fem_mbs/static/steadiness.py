@@ -316,19 +316,18 @@ def _check_forces(
 ) -> None:
     """Refuse elements whose forces do not turn with the model, by more than equations are solved to."""
     system = equations.system
-    parts = zip(system.batches, start.forces, there.forces, start.of_cells, strict=False)
-    for batch, before, after, (stiffness, _, _) in parts:
-        of_nodes = 6 * batch.nodes.shape[1]
-        units = np.tile(np.repeat([system.length, 1.0], 3), of_nodes // 6)
-        change = np.abs(units * (after - before)[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
-        size = np.abs(units * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
-        moments = np.abs(stiffness[:, :of_nodes, :of_nodes]) * np.outer(units, units)
-        rounding = ROUNDING * moments.max(axis=(1, 2), initial=0.0) + SAME * size + unresolved
+    parts = zip(system.batches, system.components, start.forces, there.forces, start.of_cells, strict=False)
+    for batch, rows, before, after, (stiffness, _, _) in parts:
+        of_nodes, units = 6 * batch.nodes.shape[1], 1.0 / system.weight[rows]
+        felt, moments = np.abs(stiffness * units[:, None]).max(axis=2), units[:, :of_nodes]
+        own, change = before[..., of_nodes:], after - before
+        size = np.abs(moments[:, None] * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
+        rounding = ROUNDING * (moments * felt[:, :of_nodes]).max(axis=1) + SAME * size + unresolved
+        differs = (np.abs(change[..., of_nodes:]) > SAME * (np.abs(own) + felt[:, None, of_nodes:])).any(axis=(1, 2))
+        change = np.abs(moments[:, None] * change[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
-        own = before[..., of_nodes:]
-        differs = (np.abs(after[..., of_nodes:] - own) > SAME * (np.abs(own) + 1.0)).any(axis=(1, 2))
         if differs.any():
             raise ModelError(
                 f"{equations.label}: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay "

@@ -227,12 +227,14 @@ class System(Layout, FrozenModel):
 
         The first row has those of equations in units of length, whose reactions are forces; the second the others.
         """
-        mass, motion = self.diagonal_mass, self.at_rest()
-        mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, LIGHT * mass.max(initial=TINY)))
+        mass, motion, metric = self.diagonal_mass, self.at_rest(), self.weight**2
+        light = LIGHT * metric * (mass / metric).max(initial=TINY)
+        mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, light))
         joints = zip(self.constraint_batches, self.prescribe(0.0).constraints, self.gradient_components, strict=True)
         parts = [np.vecdot(own.evaluate(motion, data)[1] ** 2, mobility[rows]) for own, data, rows in joints]
-        result = 1.0 / np.maximum(flat(parts), 1.0 / HEAVY)
-        return np.stack([np.where(self.of_length, result, 0.0), np.where(self.of_length, 0.0, result)])
+        kinds = np.stack([np.where(own, flat(parts), 0.0) for own in (self.of_length, ~self.of_length)])
+        heavy = kinds.max(axis=1, keepdims=True, initial=TINY) / HEAVY
+        return np.divide(1.0, np.maximum(kinds, heavy), out=np.zeros_like(kinds), where=kinds > 0.0)
 
     def to_user(self, state: State) -> State:
         x = state.x + self.origin if self.far else state.x

@@ -18,6 +18,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import move_node
 from fem_mbs.elements import (
+    PID,
     Ball,
     Beam,
     BeamSection,
@@ -35,6 +36,7 @@ from fem_mbs.elements import (
     JointSensor,
     JointSpring,
     JointStop,
+    LowPass,
     Maxwell,
     Moment,
     Plane,
@@ -295,6 +297,25 @@ def swings(model: mbs.Model, o: Units) -> list[Any]:
     ]
 
 
+def governed(o: Units) -> mbs.Model:
+    """A pole on a cart that a controller with a filter moves through a lag."""
+    model = mbs.Model("SE3", gravity=o.g)
+    cart, pole = body(model, (0, 0, 0), o), body(model, (0.1, 0, 0.5), o)
+    rail = model.add(PrismaticJoint(model.ground, cart, (1, 0, 0)))
+    angle = model.add(JointSensor(model.add(RevoluteJoint(cart, pole, (0, 1, 0), point=(0, 0, 0)))), name="angle")
+    gains = np.multiply(-o.N, (60.0, 20.0 / o.s, 8.0 * o.s))
+    control = model.add(PID(angle, *gains, filter=0.02 * o.s, nominal=50.0 * o.N))
+    model.add(JointActuator(rail, model.add(LowPass(control, 0.01 * o.s, nominal=o.N))))
+    return model
+
+
+def loop(model: mbs.Model, o: Units) -> list[Any]:
+    """How it moves, and what goes on in it about its start."""
+    plant = mbs.linearize(model).state_space({"angle": model["angle"]}, {"angle": model["angle"]})
+    found = mbs.simulate(model, 0.1 * o.s, 0.01 * o.s)
+    return [found.x / o.m, found.R, np.sort_complex(np.linalg.eigvals(plant.A)) * o.s, len(found.t)]
+
+
 def fixed(o: Units) -> float:
     return 0.01 * o.s
 
@@ -312,6 +333,7 @@ CASES: dict[str, tuple[Callable[[Units], mbs.Model], Any]] = {
     "derivatives": (swing, varied),
     "rotor": (rotor, turning),
     "meshed body": (meshed, swings),
+    "control": (lambda o: governed(o._replace(s=1.0 / o.s)), lambda m, o: loop(m, o._replace(s=1.0 / o.s))),
 }
 
 
