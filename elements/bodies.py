@@ -79,7 +79,8 @@ class RigidBody(Element):
     mass : float
         Mass, positive.
     inertia : (3,) or (3, 3)
-        Rotational inertia about the mass centre in the node frame: principal values or a symmetric matrix.
+        Rotational inertia about the mass centre in the node frame: principal values or a symmetric matrix, with minus
+        the integral of x y dm at 12: drawing programs often list products of inertia with the other sign.
     center_of_mass : (3,)
         Mass centre in the node frame.
     shape : Box, Cylinder, Ball or Surface, optional

@@ -267,7 +267,8 @@ def contacts_between(
     parts : sequence of RigidBody, Beam, Shell or (Node, Shape)
         Bodies have the shape that they were given. Beams are as round as the circle around their section; they meet
         balls, capsules and each other anywhere, other shapes with their nodes. Shells meet all with their nodes, as
-        thick as they are, but for other shells. What shares a node does not meet.
+        thick as they are, but for other shells. What shares a node does not meet. Bodies that a joint connects do, and
+        jam where their shapes touch at the joint: let these end before it.
     restitution : float
         Share of the speed of approach that comes back; at beams and shells, of that of the nodes: leave it at 0 there.
     friction : float

@@ -180,7 +180,7 @@ def _rates(state: State) -> Array:
 def _no_impulses(
     contacts: Contacts, state: State, touching: Selection, mobility: Mobility, P: Array, after: Array
 ) -> str:
-    """Words for the contact that closes most whatever the impulses ``P``, and the drives on which these act."""
+    """Words for the contact that closes most whatever the impulses ``P``, and drives and joints on which these act."""
     system, worst = mobility.system, int(after.argmin())
     part, place = contacts.named(int(touching.numbers[worst]))
     P[worst, 0] += 1.0  # that of what joints hold is none
@@ -189,7 +189,11 @@ def _no_impulses(
     drives = [str(own) for own in dict.fromkeys(system.constraint_owner[k][0] for k in acts) if own.drives()[1]]
     text = f"no impulses obey the laws of contact at t = {state.t:.6g} s: {part}: its {part.contacts[place]} "
     if not drives:
-        return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts"
+        held = dict.fromkeys(str(own) for own, _ in system.constraint_owner if set(own.nodes) == set(part.nodes))
+        hint = (
+            f"; {listed(held)} holds its bodies together: leave this pair out, or let the shapes end before the joint"
+        )
+        return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts{hint * bool(held)}"
     return (
         f"{text}is closed by the drives of {listed(drives)}, whatever acts: let these end where bodies touch, "
         "or use motors, which have a force"

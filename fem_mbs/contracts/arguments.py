@@ -360,7 +360,9 @@ def rotation_matrix(value: Any, label: object) -> Array:
     ``R R^T = I``, ``det R = 1`` (Holzinger, Arnold, Gerstmayr 2024, eq. 16).
     """
     given = value.as_matrix() if is_rotation(value) else value
-    result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
+    result = array(
+        given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation, as .from_euler('z', 90, degrees=True)"
+    )
     # plain numbers are faster here than arrays
     (a, b, c), (d, e, f), (g, h, i) = result.tolist()
     lengths = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0

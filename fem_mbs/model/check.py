@@ -32,7 +32,9 @@ from fem_mbs.contracts import (
     listed,
     same,
 )
+from fem_mbs.contracts.unilateral import TOUCHING, UnilateralBatch
 from fem_mbs.elements.bodies import RigidBody
+from fem_mbs.elements.contact.contact import Contact
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
@@ -312,6 +314,19 @@ def look_at_contacts(system: System) -> Iterator[Finding]:
         yield Finding(f"{text}; {PLACED}", (part,), refused=True)
     for part, text in pressed(system):
         yield Finding(text, (part,))
+    jointed = {frozenset(own.nodes) for own in system.number.equations if system.nodes[0] not in own.nodes}
+    jams = []
+    for batch in system.batches if jointed else ():
+        if isinstance(batch, UnilateralBatch) and isinstance(batch.owners[0], Contact):
+            near = batch.whole.gaps(system.at_rest()).min(axis=1, initial=np.inf) < TOUCHING * system.length
+            parts = (batch.part(row) for row in np.flatnonzero(near).tolist())
+            jams += [str(part) for part in parts if frozenset(part.nodes) in jointed]
+    if jams:
+        yield Finding(
+            "its bodies touch where a joint holds them together, and jam as they turn; leave this pair out, or let the "
+            "shapes end before the joint",
+            tuple(jams),
+        )
 
 
 def look_at_gravity(system: System) -> Iterator[Finding]:

@@ -155,7 +155,7 @@ NODE: dict[str, Case] = {
     "rotation mirrored": (lambda w: w.model.add_node((0, 0, 0), np.diag([1, 1, -1])), "its determinant is -1"),
     "rotations": (
         lambda w: w.model.add_node((0, 0, 0), Rotation.from_rotvec(np.eye(3)), name="n"),
-        "Model.add_node 'n': rotation must be a 3x3 matrix or one scipy Rotation, received",
+        "Model.add_node 'n': rotation must be a 3x3 matrix or one scipy Rotation, as",
     ),
     "velocity nan": (lambda w: w.model.add_node((0, 0, 0), velocity=(0, 0, NAN)), "velocity must be finite"),
     "spin a number": (

@@ -18,6 +18,7 @@ from fem_mbs.elements import (
     Ball,
     Beam,
     BeamSection,
+    Capsule,
     Contact,
     FixedJoint,
     Force,
@@ -42,6 +43,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
     TorqueMotor,
+    contacts_between,
 )
 from fem_mbs.initial.singular import explain_failure
 from fem_mbs.model.check import Check
@@ -105,6 +107,19 @@ def test_what_begins_deep_and_pushes_is_told(caplog: pytest.LogCaptureFixture) -
         FrictionSpring(pressed.ground, pressed.nodes[1], 1.0, 1.0, free_length=500.0, point_a=(0, 0, 9))
     )
     assert slips.free_length == 500.0 and said(pressed.check(), "'FrictionSpring 1'", "free length is 500", "units")
+
+
+def test_links_whose_ends_touch_at_their_joints_jam() -> None:
+    for ends_before in (0.0, 0.015):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        shape = Capsule(0.01, 0.08 - 2 * ends_before, (1, 0, 0))
+        nodes = [model.add_node((0.05 + 0.1 * k, 0, 0)) for k in range(6)]
+        links = [model.add(RigidBody(node, 0.05, (5e-6, 4e-5, 4e-5), shape=shape)) for node in nodes]
+        model.add(RevoluteJoint(model.ground, nodes[0], (0, 1, 0), point=(0, 0, 0)))
+        for k in range(1, 6):
+            model.add(SphericalJoint(nodes[k - 1], nodes[k], point=(0.1 * k, 0, 0)))
+        model.add(contacts_between(links))
+        assert said(model.check(), "Contact 1", "jam") is not model.check().ok is bool(ends_before)
 
 
 def test_angles_in_degrees_are_asked_about() -> None:
