@@ -27,7 +27,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.alpha.local_error import defect
 from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
@@ -37,7 +36,7 @@ from fem_mbs.contact.complementarity import SOME, Branch, Laws, Pushes, inverse,
 from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
-from fem_mbs.contracts import State, Step
+from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
@@ -305,20 +304,6 @@ class StepInContact(GeneralizedAlpha):
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """Those with contacts."""
         return ContactEquations(super().equations(system, state, h, memory), self.touching)
-
-    def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
-        """With how far what sticks creeps: it is held by its velocity, and no equation takes back a wrong way."""
-        taken = super().step(system, state, h, memory)
-        estimate, accelerations = taken.report.error_estimate, taken.memory.accelerations
-        if estimate is not None and accelerations.t_older < taken.state.t:
-            new, t = taken.state, accelerations.t_older
-            slope = (accelerations.now - accelerations.older) / (new.t - t)
-            left = h**3 * defect(self.scheme(system), new, slope, np.zeros(system.k))
-            at, sticks = self._touched(system, new)
-            ways = (at.gradients @ system.to_body(new.R, left)).reshape(-1, 3)[sticks, 1:]
-            creep = self.coefficients.both_defects * np.linalg.norm(ways, axis=1).max(initial=0.0)
-            taken.report.error_estimate = estimate._replace(lasting=estimate.lasting + (creep, 0.0))
-        return taken
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory, tolerance: float = 0.0) -> State:
         """One of Euler's method, where steps begin anew, tells how accelerations go on only where nothing lifts off.

@@ -158,7 +158,7 @@ class SettleProblem(StepProblem):
         for _ in range(TRIALS):
             solve = system.solver.factorized(entries).solve
             d = equations.response(solve, right)[: system.N]
-            if not np.abs(d * weight).max() > self.move or shift == 0.0:
+            if not np.abs(d * weight).max() > self.move:
                 break
             entries[forces] += (MORE - 1.0) * shift * mass
             shift *= MORE

@@ -14,7 +14,7 @@ from models import CHARTS, FORMULATIONS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
-from fem_mbs.elements import RigidBody, SpringDamper
+from fem_mbs.elements import Force, Moment, RigidBody, SpringDamper
 from fem_mbs.testing import METHOD_LAWS, Bench
 from fem_mbs.testing.differences import hold
 
@@ -55,6 +55,7 @@ def bench(name: str) -> Bench:
     return Bench(METHODS[name])
 
 
+BY_STAGES = (mbs.RungeKuttaMuntheKaas, mbs.ClassicalRungeKutta, mbs.RadauIIA)
 STAGES = {"Runge-Kutta-Munthe-Kaas": 4, "Dormand": 6, "Bogacki": 3, "Butcher": 7, "Radau IIA": 3}
 
 
@@ -172,3 +173,19 @@ def test_constraints_hold(name: str, formulation: str, group: str) -> None:
         assert (STEPS * velocity <= tolerance).all()
     else:
         assert fitted_order(STEPS, velocity) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("name", [name for name, own in METHODS.items() if type(own) in BY_STAGES])
+def test_pushes_over_time_are_summed_by_the_order_of_the_stages(name: str) -> None:
+    """A polynomial of one degree less, to rounding, of a force and of a moment about an axis that stays."""
+    method = METHODS[name]
+    p = method.order
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1.0, 1.0, 1.0)))
+    model.add(Force(node, lambda t: (p * (t - 0.1) ** (p - 1), 0, 0)))
+    model.add(Moment(node, lambda t: (0, 0, p * (t - 0.1) ** (p - 1))))
+    run = mbs.simulate(model, 0.4, 0.2, method)
+    expected = (run.t - 0.1) ** p - (-0.1) ** p
+    np.testing.assert_allclose(run.velocity(node)[:, 0], expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(run.angular_velocity(node)[:, 2], expected, rtol=0, atol=1e-11)

@@ -15,6 +15,7 @@ from fem_mbs.contact.complementarity import Laws, Pushes, held, inverse
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
+from fem_mbs.static.contacts import obeying
 
 
 def push(G: Any, c: Array, friction: Array, slides: Array | None = None, **forces: Array) -> Pushes:
@@ -361,3 +362,20 @@ def test_what_nothing_closes_has_no_forces() -> None:
     P, solved = push(G, rates, np.full(8, 0.4))
     assert solved and not P[4:].any()
     np.testing.assert_allclose(P[:4], push(one, c, np.full(4, 0.4)).P, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_forces_of_statics_obey_the_same_laws(seed: int) -> None:
+    """Of stiff contacts, in any units; from branches that are right, and where these lead nowhere."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    B = rng.normal(size=(3 * k, 4 * k))
+    G, c, mu, one = B @ B.T, rng.normal(size=(k, 3)), np.full(k, 0.3), np.eye(3 * k)
+    right = complementarity.push(G, c, mu).P
+    for P in (right, rng.normal(size=(k, 3))):
+        xi, found = (G @ P.ravel()).reshape(k, 3) + c, []
+        for force, rate in ((1.0, 1.0), (2.0**30, 2.0**-20)):
+            forces, rates = (one, np.zeros(3 * k)), (G * rate / force, rate * c.ravel())
+            found.append(obeying(forces, rates, mu, force * P, rate * xi, small=0.0) / force)
+        np.testing.assert_allclose(found[0].reshape(k, 3), right, rtol=0, atol=1e-9 * np.abs(right).max())
+        np.testing.assert_array_equal(found[1], found[0])
