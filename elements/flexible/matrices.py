@@ -1,4 +1,4 @@
-"""Matrices of other programs as text: Matrix Market, Abaqus, CalculiX, Ansys; and a mesh as any source gives it.
+"""Matrices of other programs as text: Abaqus, CalculiX, Ansys; and a mesh as any source gives it.
 
 Abaqus, ``*MATRIX GENERATE``, writes a line for each entry, ``node, dof, node, dof, value`` (``FORMAT=MATRIX INPUT``),
 or ``row, column, value`` with rows counted over the unknowns that are active (``FORMAT=COORDINATE``); CalculiX,
@@ -147,16 +147,6 @@ def lines_of(path: Path, label: str) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise ModelError(f"{label}: '{path}' cannot be read: {error.strerror or error}") from error
-
-
-def matrix_market(path: Path) -> csr_array:
-    """A matrix of a file ``.mtx`` of Matrix Market, whose symmetry is followed."""
-    from scipy.io import mmread  # which takes long to import
-
-    try:
-        return csr_array(mmread(path))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"Reduction.matrix_market: '{path}' cannot be read: {error}") from error
 
 
 def read_deck(path: Path, label: str) -> Deck:

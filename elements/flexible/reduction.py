@@ -388,15 +388,6 @@ class Reduction(Public):
 
     @classmethod
     @checked
-    def matrix_market(
-        cls, stiffness: Path, mass: Path, points: Points, interfaces: Interfaces, **options: Any
-    ) -> Reduction:
-        """A body of two files ``.mtx`` of Matrix Market; ``options`` are those of the class."""
-        K, M = matrices.matrix_market(FilePath(stiffness)), matrices.matrix_market(FilePath(mass))
-        return cls._of(SourceMesh(np.asarray(points), K, M), interfaces, options)
-
-    @classmethod
-    @checked
     def model(cls, linear: Linear, interfaces: Interfaces, **options: Any) -> Reduction:
         """A part of a model at rest, beams, shells and bodies with joints between them, as one body.
 

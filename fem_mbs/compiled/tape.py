@@ -196,9 +196,6 @@ class Number:
             return Number(self.tape, operands[0])
         return Number(self.tape, self.tape.add("fneg", self.place, sample=-self.sample))
 
-    def __pos__(self) -> Number:
-        return self
-
     def __mul__(self, other: Any) -> Any:
         if _is(other, 0.0):
             return 0.0
@@ -240,9 +237,6 @@ class Number:
         outcome = tape.outcome(outcomes, isinstance(other, Number))
         tape.guards[Guard(comparison, tape.number_of(self), tape.number_of(other), outcome)] = None
         return outcome
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
 
     def __bool__(self) -> bool:
         return not self._compare("oeq", 0.0, self.sample == 0.0)

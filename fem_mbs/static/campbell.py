@@ -126,14 +126,12 @@ class Rotor:
         self._last = found.state(-1)
         return self._last
 
-    def vibrations(self, speed: float, count: int, damped: bool, floquet: bool) -> list[Vibration]:
+    def vibrations(self, speed: float, count: int, floquet: bool) -> list[Vibration]:
         """The lowest modes that swing."""
         linear = self._about(speed) if floquet else self.at(speed)
         most = min(count + MORE, degrees_of_freedom(linear))
         modes: Modes | FloquetModes
         if linear.varies or self._turn(linear, speed):
-            if not damped:
-                raise ModelError(f"{self.label}: floquet=True has damping; leave it out of the model")
             modes = floquet_modes(linear, most, self.label)
             if len(modes.eigenvalues) < min(count, most):
                 raise ModelError(
@@ -141,7 +139,7 @@ class Rotor:
                     "others swing many times in a turn; take fewer by count=, or a higher speed"
                 )
         else:
-            modes = solve_modes(linear, most, damped)
+            modes = solve_modes(linear, most, damped=True)
         swing = np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max()
         pairs = zip(modes.eigenvalues[swing][:count], modes.shapes[swing], strict=False)
         mass, sense = node_masses(linear.system), self.axis * (-1.0 if speed < 0.0 else 1.0)
@@ -213,7 +211,6 @@ def campbell(
     turning: Iterable[NodeOrName] | None = None,
     axis: Direction = (1.0, 0.0, 0.0),
     count: PositiveInt = 8,
-    damped: bool = True,
     floquet: bool = False,
 ) -> Campbell:
     """Frequencies, damping and whirl of a rotor over its speed, from the ground.
@@ -230,8 +227,6 @@ def campbell(
         Of rotation, world frame, through the origin.
     count : int
         How many modes, the lowest.
-    damped : bool
-        With the damping of the model.
     floquet : bool
         Also of rotors that are not alike all round, on any supports, at the price of some hundred small steps a speed.
 
@@ -248,7 +243,7 @@ def campbell(
     their shapes; where none is alike a curve ends, and another begins.
     """
     rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
-    vibrations = partial(rotor.vibrations, damped=damped, floquet=floquet)
+    vibrations = partial(rotor.vibrations, floquet=floquet)
     order = np.argsort(given, kind="stable")  # modes are like those at speeds beside
     curves = _curves([vibrations(float(speed), count) for speed in given[order]])
     return Campbell(given, tuple({int(order[k]): own for k, own in curve.items()} for curve in curves), vibrations)

@@ -235,18 +235,7 @@ JOINT_LAWS = laws(
 def check_joint(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold a joint, or any constraint, to the laws of its contract; says which of them were checked.
 
-    Parameters
-    ----------
-    make : function
-        Makes the joint on the nodes of a :class:`Stage`; what it gives in world components goes through
-        ``stage.point`` or ``stage.vector``.
-    seeds : sequence of int
-        Of the random motions.
-
-    Raises
-    ------
-    ContractError
-        If a law does not hold; says which, and what that looks like.
+    Parameters and errors are those of :func:`check_element`.
 
     Examples
     --------

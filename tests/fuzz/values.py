@@ -15,7 +15,6 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 from meshes import brick, calculated, dumped, punched
 from numpy.random import Generator
-from scipy.io import mmwrite
 
 import fem_mbs as mbs
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert
@@ -181,15 +180,7 @@ REDUCED = Reduction(
 
 
 ROTORS = ("campbell", "unbalance_response", "steady_spin")
-SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys", "matrix_market")
-
-
-def matrices(w: SimpleNamespace) -> tuple[Path, Path]:
-    """Files of a brick."""
-    files = w.folder / "K.mtx", w.folder / "M.mtx"
-    for path, matrix in zip(files, BRICK[1:], strict=True):
-        mmwrite(path, matrix)
-    return files
+SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys")
 
 
 def spun() -> mbs.Model:
@@ -343,9 +334,6 @@ SPECIAL: dict[str, Any] = {
         f"Reduction.{call}.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}
         for call in SOURCES
     },
-    "Reduction.matrix_market.points": lambda w: BRICK[0],
-    "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
-    "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
     **{f"Reduction.abaqus.{name}": lambda w: w.folder / "none.mtx" for name in ("stiffness", "mass", "deck")},
     **{
         f"Reduction.calculix.{name}": lambda w, k=k: calculated(w.folder, BRICK)[k]
