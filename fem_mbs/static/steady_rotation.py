@@ -3,23 +3,29 @@
 It is sought near a given one, at the end of the path from rest, or where the model sinks to. A node at ``r`` from a
 point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``, and ``omega`` is its own
 angular velocity; docs/theory.md, "Steady rotation".
+
+Whether that motion solves the equations at all times is looked at by some angles, at the times at which the model would
+be there: joints have to stay closed at that speed, and the forces of every element have to turn with the model.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import NoReturn
 
 import numpy as np
 
-from fem_mbs.arrays import BoolArray
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Direction as Axis
-from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
+from fem_mbs.contracts import Element, Motion, Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linear_model import linear_equations
 from fem_mbs.modal.modes import growing, solve_modes
+from fem_mbs.modal.steady_axes import ANGLES
+from fem_mbs.modal.turned import TurnedMatrices, TurnedModel
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import Outcome, Stats
@@ -28,7 +34,9 @@ from fem_mbs.solution.turns import nearest
 from fem_mbs.static.equations import Point, StepProblem, unstable_motions
 from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.start import settle, start
-from fem_mbs.static.steadiness import SpinningEquations, TurningEquations, refuse_unsteady, refuse_unsteady_start
+from fem_mbs.static.turning_equations import SpinningEquations, TurningEquations
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.pattern import flat
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
@@ -37,6 +45,24 @@ STEPS = 200
 """Steps from rest to the speed."""
 LOOSE = 1e-8
 """Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
+UPRIGHT = 1e-9
+"""Part of gravity across the axis, and speed of a held node, that are rounding."""
+GAP, RATE = 1e-7, 1e-6
+"""Gap of a joint against the extent, and its rate against that and the speed: drives may be differentiated."""
+SAME, ROUNDING = 1e-6, 1e3 * float(np.finfo(float).eps)
+"""Change of a force against its size, and of a stiff element against its stiffness, that is none."""
+DRIVE = (
+    "; a joint that drives the rotation must do so at this speed, drive=lambda t: speed * t, of b against a. Without a "
+    "drive, a joint with the axis of rotation leaves it free"
+)
+CLAMP = (
+    "to clamp a root in the frame that turns, hold it by RevoluteJoint(model.ground, node, axis, point, drive=lambda "
+    "t: speed * t)"
+)
+REST = (
+    ". What does not turn may touch what does only through joints and forces that are the same all round; name the "
+    "nodes that do as turning=[...]"
+)
 
 
 @checked
@@ -300,3 +326,141 @@ def _otherwise(
     if path is not None:
         ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun, None)
     raise ended from near
+
+
+def refuse_unsteady_start(equations: TurningEquations) -> None:
+    """Raise :class:`ModelError` if gravity acts across the axis, or nodes that turn are held."""
+    system, omega, gravity = equations.system, equations.omega, equations.system.gravity
+    if not omega.any():
+        return
+    axis = omega / np.linalg.norm(omega)
+    if np.linalg.norm(across := gravity - (axis @ gravity) * axis) > UPRIGHT * np.linalg.norm(gravity):
+        raise ModelError(
+            f"steady_rotation: gravity ({_shown(gravity)}) has the part ({_shown(across)}) across the axis of rotation "
+            f"({_shown(axis)}), which bends what turns anew in every turn: no rotation is steady. Leave it out with "
+            "mbs.Model(gravity=(0, 0, 0)), or let mbs.simulate follow the motion"
+        )
+    motion = equations.motion(equations.as_built()._replace(load=1.0))
+    speed = np.abs(np.where(system.free[:, :3], 0.0, motion.V[:, :3])).max(axis=1)
+    if speed.max() > UPRIGHT * np.linalg.norm(omega) * system.length:
+        raise ModelError(
+            f"steady_rotation: the model holds {system.nodes[int(np.argmax(speed))]} off the axis, where it cannot turn"
+            f": what model.fix holds rests; {CLAMP}"
+        )
+
+
+def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
+    """Raise :class:`ModelError` that names the joint or the element that does not let the model turn steadily."""
+    system, speed = equations.system, float(np.linalg.norm(equations.omega))
+    if speed == 0.0:
+        return
+    here = equations.motion(point)
+    open_by = system.joints(here, system.prescribe(here.t)).constraint
+    _check_joints(equations, here, open_by, speed)
+    seen = TurnedModel(system, here, equations.axes)
+    start = seen.at(0.0)
+    force, moment = Newton().force_tolerance * equations.scale(equations.evaluate_at(here))
+    unresolved = max(force * system.length, moment)
+    for angle in ANGLES:
+        Q = equations.turned(angle)
+        there = seen.ahead(angle / speed)
+        _check_joints(equations, there, open_by, speed)
+        _check_forces(equations, start, seen.at(angle / speed), angle, unresolved)
+        _check_reactions(equations, here, there, Q, angle)
+
+
+def _check_joints(equations: TurningEquations, motion: Motion, open_by: Array, speed: float) -> None:
+    system = equations.system
+    evaluation = system.joints(motion, system.prescribe(motion.t))
+    for values, limit, rate in (
+        (evaluation.constraint - open_by, GAP, ""),
+        (tangent.velocity_residual(system, evaluation), RATE * speed, "/s"),
+    ):
+        sizes = np.abs(values * system.constraint_weight)
+        if sizes.max(initial=0.0) > limit:
+            row = int(np.argmax(sizes))
+            owner, equation = system.constraint_owner[row]
+            length = system.of_length[row]
+            unit, advice = ("m" if length else "rad") + rate, DRIVE if owner.driven and not length else REST
+            raise ModelError(
+                f"{equations.label}: {owner} does not turn with the model at {speed:g} rad/s: at t = {motion.t:.3g} s "
+                f"it opens by {values[row]:.3g} {unit} ({equation}){advice}"
+            )
+
+
+def _check_forces(
+    equations: TurningEquations, start: TurnedMatrices, there: TurnedMatrices, angle: float, unresolved: float
+) -> None:
+    """Refuse elements whose forces do not turn with the model, by more than equations are solved to."""
+    system = equations.system
+    parts = zip(system.batches, system.components, start.forces, there.forces, start.of_cells, strict=False)
+    for batch, rows, before, after, (stiffness, _, _) in parts:
+        of_nodes, units = 6 * batch.nodes.shape[1], 1.0 / system.weight[rows]
+        felt, moments = np.abs(stiffness * units[:, None]).max(axis=2), units[:, :of_nodes]
+        own, change = before[..., of_nodes:], after - before
+        size = np.abs(moments[:, None] * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
+        rounding = ROUNDING * (moments * felt[:, :of_nodes]).max(axis=1) + SAME * size + unresolved
+        differs = (np.abs(change[..., of_nodes:]) > SAME * (np.abs(own) + felt[:, None, of_nodes:])).any(axis=(1, 2))
+        change = np.abs(moments[:, None] * change[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
+        if (change > rounding).any():
+            worst = int(np.argmax(change - rounding))
+            _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
+        if differs.any():
+            raise ModelError(
+                f"{equations.label}: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay "
+                f"as they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out "
+                "or let it depend on rates, or on what turns alone"
+            )
+
+
+def _check_reactions(equations: TurningEquations, here: Motion, there: Motion, Q: Array, angle: float) -> None:
+    """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
+    system, scale = equations.system, equations.scale(equations.evaluate_at(here))
+    before = _unborne(equations, here)
+    turned = np.where(equations.turning[:, None, None], before @ Q.T, before)
+    rounding = ROUNDING * equations.stiffest / np.array([system.length, 1.0])
+    sizes = np.abs(_unborne(equations, there) - turned).max(axis=2) / (SAME * scale + rounding)
+    if sizes.max() <= 1.0:
+        return
+    # what is left over spreads from the joint
+    joints = dict.fromkeys(owner for owner, _ in system.constraint_owner)
+    worst = max(joints, key=lambda joint: max(sizes[system.number(node)].max() for node in joint.nodes))
+    raise ModelError(
+        f"{equations.label}: the reaction of {worst} is not steady: when the model has turned by {angle:g} rad, it "
+        f"would have to act in a direction in which the joint bears nothing, or acts on what does not turn{REST}"
+    )
+
+
+def _unborne(equations: TurningEquations, motion: Motion) -> Array:
+    """Forces and moments ``(n, 2, 3)``, world frame, that no reactions can bear: the best ones are taken away."""
+    system, evaluation = equations.system, equations.evaluate_at(motion)
+    rows, columns = system.pattern.rows, system.pattern.columns
+    diagonal, first = np.unique(np.where(rows == columns, rows, -1), return_index=True)
+    diagonal, first = (part[diagonal >= 0] for part in (diagonal, first))
+    metric = system.weight[system.free_rows] ** 2
+    values = system.pattern.of_gradients(flat(evaluation.gradients))
+    values[first] = metric[diagonal]
+    solve = system.solver.factorized(values).solve
+    d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
+    left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
+    return np.matvec(motion.R[:, None], left)
+
+
+def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:
+    text = (
+        f"{equations.label}: {element} does not act alike all round: when the model has turned by {angle:g} rad, its "
+        f"force has changed by {change:.2g} of its size"
+    )
+    if element.external:
+        raise ModelError(
+            f'{text}. A load that is constant in the world bends what turns anew in every turn; frame="body" turns it '
+            "with its node"
+        )
+    resting = [node for node in element.nodes if not equations.turning[equations.system.number(node)]]
+    if resting and len(resting) < len(element.nodes):
+        text += f". It holds on to {resting[0]}, which rests; {CLAMP}"
+    raise ModelError(text + REST)
+
+
+def _shown(vector: Array) -> str:
+    return ", ".join(f"{value:.4g}" for value in vector)

@@ -7,7 +7,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import EdgeLoad, Shell, ShellSection
-from fem_mbs.elements.shells.looks import SHARE, compression
+from fem_mbs.elements.shells.batch import SHARE, compression
 
 E, NU = 2e9, 0.3
 

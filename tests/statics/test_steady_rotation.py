@@ -28,7 +28,7 @@ from fem_mbs.elements import (
     Truss,
 )
 from fem_mbs.static.equations import Point
-from fem_mbs.static.steadiness import TurningEquations
+from fem_mbs.static.turning_equations import TurningEquations
 
 GROUPS = ("R3xSO3", "SE3")
 EA, MU, LENGTH, SPIN = 1e5, 2.0, 1.0, 60.0
