@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fem_mbs
-from fem_mbs.contracts.arguments import USUAL
+from fem_mbs.contracts.arguments import OURS
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -111,7 +111,7 @@ def test_names_that_a_module_does_not_have(module: str, name: str, said: str) ->
 
 
 def test_names_of_other_programs_lead_to_ours() -> None:
-    for other, own in USUAL.items():
+    for other, own in OURS.items():
         if own[0].isupper():
             with pytest.raises(ImportError, match=f"is it '{own}'"):
                 exec(f"from fem_mbs.elements import {other}")

@@ -58,50 +58,21 @@ def listed(items: Iterable[object], separator: str = ", ", *, most: int = 8) -> 
 
 ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
-USUAL = {
-    other: own
-    for own, others in {
-        "t": "time times",
-        "step": "dt h timestep step_size",
-        "gravity": "potential",
-        "tube": "pipe",
-        "from_file": "read load",
-        "after": "delayed",
-        "add": "add_body add_element add_joint add_load add_rigid_body",
-        "check": "dof dofs degrees_of_freedom",
-        "constraints": "joints",
-        "elements": "bodies loads",
-        "simulate": "solve integrate",
-        "modes": "eigenvalues eigenmodes",
-        "reaction": "torque force forces",
-        "point": "at location",
-        "to_csv": "to_excel",
-        "to_pandas": "to_dataframe",
-        "RevoluteJoint": "Hinge HingeJoint PinJoint",
-        "FixedJoint": "Weld WeldJoint ClampJoint LockJoint RigidJoint",
-        "SphericalJoint": "BallJoint",
-        "PrismaticJoint": "SliderJoint TranslationalJoint",
-        "UniversalJoint": "CardanJoint HookeJoint",
-        "GeneralJoint": "GenericJoint",
-        "PointOnLineJoint": "InLineJoint",
-        "PointOnPlaneJoint": "InPlaneJoint",
-        "Coupling": "Gear GearJoint RackAndPinion",
-        "JointSpring": "TorsionSpring TorsionalSpring TorsionalSpringDamper RotationalSpringDamper",
-        "Moment": "Torque",
-        "PointMass": "Mass ConcentratedMass",
-        "Ball": "Sphere",
-        "Box": "Brick Cuboid",
-        "Plane": "Floor Wall",
-        "Beam": "Cable TimoshenkoBeam",
-        "Shell": "Plate",
-        "NodeSensor": "Accelerometer Sensor",
-        "SmoothStep": "Step",
-        "Harmonic": "Cosine Sine",
-        "Table": "Spline",
-    }.items()
-    for other in others.split()
-}
-"""What others call it."""
+USUAL = (
+    "t=time,times step=dt,timestep,step_size gravity=potential tube=pipe from_file=read,load after=delayed "
+    "to_csv=to_excel to_pandas=to_dataframe add=add_body,add_element,add_joint,add_load,add_rigid_body "
+    "check=dof,dofs,degrees_of_freedom constraints=joints elements=bodies,loads simulate=solve,integrate "
+    "modes=eigenvalues,eigenmodes reaction=torque,force,forces point=at,location "
+    "RevoluteJoint=Hinge,HingeJoint,PinJoint FixedJoint=Weld,WeldJoint,ClampJoint,LockJoint,RigidJoint "
+    "SphericalJoint=BallJoint PrismaticJoint=SliderJoint,TranslationalJoint UniversalJoint=CardanJoint,HookeJoint "
+    "GeneralJoint=GenericJoint PointOnLineJoint=InLineJoint PointOnPlaneJoint=InPlaneJoint Moment=Torque "
+    "Coupling=Gear,GearJoint,RackAndPinion JointSpring=TorsionSpring,TorsionalSpring,TorsionalSpringDamper "
+    "PointMass=Mass,ConcentratedMass Ball=Sphere Box=Brick,Cuboid Plane=Floor,Wall Beam=Cable,TimoshenkoBeam "
+    "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
+)
+"""Names, and what others call it."""
+OURS = {other: own for own, others in (pair.split("=") for pair in USUAL.split()) for other in others.split(",")}
+"""Names by those of others."""
 
 
 def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
@@ -111,7 +82,7 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     """
     known = list(known)
     begun = [own for own in known if len(name) > 2 and own.lower().startswith(name.lower())]
-    near = [own for own in (USUAL.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
+    near = [own for own in (OURS.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
     if near:
         return f"is it {' or '.join(map(repr, near))}?"
     return f"{else_} {listed(known, most=16)}" if else_ else ""

@@ -68,7 +68,8 @@ def project_velocities(model: ModelDescription) -> None:
 
     Closest means the least kinetic energy ``w.M w/2`` of the change ``w`` (Arnold, Cardona, Bruels, *Order reduction in
     time integration caused by velocity projection*, 2015, eq. 7, here with drives). Driven joints get the rate of their
-    drive; velocities that satisfy all joints stay as they are.
+    drive; velocities that satisfy all joints stay as they are. A spin that is given without the velocity of its node is
+    not kept: of a pendulum a part of it is left.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from fem_mbs.initial.redundant import (
     sharing_equations,
     surplus,
 )
-from fem_mbs.initial.state_point import largest_gap
+from fem_mbs.initial.state_point import as_built, largest_gap, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.linear.null_space import BARE, Matrix, lengths, null_spaces, scaled
 from fem_mbs.newton import NotConvergedError
@@ -335,6 +335,7 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         lines.append(_controlled(system))
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate_at(last)
+        lines.append(_locked(system, evaluation))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
 
@@ -348,6 +349,31 @@ def _jammed(system: System) -> str:
         f"{listed(jammed)}: reactions that friction makes press on it; where they press more than it takes to "
         "make them it jams, and no motion goes on: it would stop at once, as by a blow. Where that is meant, go on "
         "from there with a joint that holds it; else look at coefficients and levers"
+    )
+
+
+LOCKED = 5.0
+"""Velocities at a rate of a drive over those as built, with which a mechanism is about to lock."""
+
+
+def _locked(system: System, last: Evaluation) -> str:
+    """Which drives lead a mechanism to where its joints cannot be closed any more: before, all moves ever faster."""
+    driven = [k for k, (own, equation) in enumerate(system.constraint_owner) if equation in own.driven]
+    if not driven:
+        return ""
+    speeds = np.zeros((2, len(driven)))
+    for own, place in zip(speeds, (without_accelerations(system, as_built(system)), last), strict=True):
+        factors = system.solver.factor(leading_matrix(system, place))
+        for j, k in enumerate(driven):
+            v, _ = tangent.solve_with_constraints(system, factors, None, np.eye(1, system.m, k)[0])
+            own[j] = np.abs(v * system.weight).max()
+    locks = np.compress(speeds[1] > LOCKED * speeds[0], driven)
+    if not len(locks):
+        return ""
+    names = listed(dict.fromkeys(system.constraint_owner[k][0] for k in locks))
+    return (
+        f"{names} drives the mechanism to where it locks: beyond, joints cannot be closed, and before it all else "
+        "moves ever faster. Look at lengths and at the range of the drive, or let a motor push, which gives way"
     )
 
 

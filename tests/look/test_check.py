@@ -20,6 +20,7 @@ from fem_mbs.elements import (
     BeamSection,
     Capsule,
     Contact,
+    DistanceJoint,
     FixedJoint,
     Force,
     FrictionSpring,
@@ -368,6 +369,23 @@ def blown() -> mbs.Model:
 
 
 BLOW = "with time alone, the forces of Force 'blow' (from 0 to 1e+09)"
+
+
+@pytest.mark.parametrize(("rod", "locks"), [(0.2, True), (0.4, False)])
+def test_a_drive_to_where_a_mechanism_locks_is_told(rod: float, locks: bool) -> None:
+    model = mbs.Model()
+    crank = model.add_node((0.3, 0, 0), name="crank")
+    slider = model.add_node((0.3 + rod, 0, 0), name="slider")
+    model.add(RigidBody(crank, 1.0, (0.01, 0.01, 0.01)))
+    model.add(RigidBody(slider, 1.0, (0.01, 0.01, 0.01)))
+    drive = SmoothStep(3.0, duration=1.0)
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0), drive=drive), name="motor")
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    model.add(DistanceJoint(crank, slider))
+    model.add(Force(slider, lambda t: (1e30 * (t > 0.5 and not locks), 0, 0)))
+    with pytest.raises(mbs.FemMbsError) as failed:
+        mbs.simulate(model, 1.0, 0.05)
+    assert ("RevoluteJoint 'motor' drives the mechanism to where it locks" in str(failed.value)) is locks
 
 
 def test_what_changed_last_is_part_of_a_failure() -> None:
