@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from fem_mbs.alpha.local_error import (
+    Over,
     begun,
     carried_on,
     errors_of_step,
@@ -234,8 +235,7 @@ class GeneralizedAlpha(Method):
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
         accelerations, carried = errors.accelerations, memory.errors
         if carried is not None and errors.defects is not None:
-            block = partial(equations.carried_over_block, solution, scheme.parameters, carried, errors.defects)
-            over: Array | partial[Array] = block
+            over: Over = partial(equations.carried_over_block, solution, scheme.parameters, carried, errors.defects)
             with np.errstate(over="ignore", invalid="ignore"):
                 if isclose(new.t - carried.t, h, rel_tol=SAME):
                     rates = newmark(scheme.parameters, h, carried.values[1:4], system.order).constants

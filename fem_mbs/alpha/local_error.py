@@ -10,7 +10,7 @@ limit").
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -287,16 +287,15 @@ def begun(system: System, state: State) -> CarriedErrors:
     return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t, late=late)
 
 
+Over: TypeAlias = "Array | Callable[[Array], Array]"
+"""What a step has made of errors, or a function of what one large step in the place of a block of steps makes."""
+
+
 def carried_on(
-    scheme: Scheme,
-    errors: CarriedErrors,
-    new: State,
-    accelerations: AccelerationHistory,
-    over: Array | Callable[[Array], Array],
+    scheme: Scheme, errors: CarriedErrors, new: State, accelerations: AccelerationHistory, over: Over
 ) -> CarriedErrors:
     """The errors at a new state, to which a single step or a block of steps has led, and how long the next block is.
 
-    ``over`` is what the step has made of them, or a function of what one large step in the place of the block makes;
     ``accelerations`` are those after the step of ``h`` that has led there. How long the next block may be tells its
     local error: in an oscillation it is ``C_q (w h)^2`` of the path ``h v``; what spins evenly, by none, turns with its
     errors. Their share along the motion is put aside, see :data:`IN_TIME`.

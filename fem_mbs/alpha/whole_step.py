@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, after_rest, carried_on, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import SUDDEN, Over, after_rest, carried_on, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.newmark import (
     PLAIN,
     SAME,
@@ -96,7 +96,7 @@ def _step(
             report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
         if carries and errors is not None:
             rows, after = solution.value.rows, solution.unknown
-            over: Array | partial[Array]
+            over: Over
             if isclose(new.t - errors.t, h, rel_tol=SAME):
                 over = lines.carry(rows, after, errors.values)
             else:
