@@ -47,6 +47,8 @@ COMPLIANCE = 1e-9
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""
 LIGHT = 1e-4
 """Unknowns count as at least so heavy as this share of the heaviest of their equation."""
+PASSES, SETTLED = 20, 1e-8
+"""Most times that multipliers are given back what compliance took of them, and a change that needs no more."""
 
 
 class Redundant(NamedTuple):
@@ -169,10 +171,13 @@ def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:
         right = right.copy()
         right[n:] += compliance * contradicts
         x = solve(right)
-        more = _without_effect(solve, n, compliance, x[n:])
-        again = _without_effect(solve, n, compliance, more[n:])
-        x += more + again
-        x[n:] -= 3.0 * again[n:]
+        rest, left = x[n:], np.inf
+        for count in range(2, PASSES):
+            more = _without_effect(solve, n, compliance, rest)
+            x, before, left, rest = x + more, left, np.abs(more[n:] - rest).max(initial=0.0), more[n:]
+            if count > 2 and not SETTLED * np.abs(x[n:]).max(initial=0.0) < left < before:
+                break  # what is left does nothing
+        x[n:] -= count * rest
         return x
 
     return solve_least

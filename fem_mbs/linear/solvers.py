@@ -158,6 +158,9 @@ class LinearSolver:
         """Factor the matrix with these stored values, real or complex."""
         raise NotImplementedError
 
+    def bound(self, values: Array) -> None:
+        """From now on nothing is added to a matrix that is large beside these values."""
+
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """The factorised matrix of which these are the ``arrays``; None if they are those of another solver."""
         raise NotImplementedError

@@ -21,7 +21,7 @@ from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Report, State
-from fem_mbs.initial.singular import describe_mechanism
+from fem_mbs.initial.singular import describe_mechanism, handle_repeated
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import Newton
@@ -131,6 +131,11 @@ class Equations:
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
         return self.system.solver.factor(self.stored(evaluation)).solve
+
+    def handle_repeated(self, evaluation: Evaluation, when: str) -> None:
+        """Have joints that repeat each other handled, by compliances that are small beside this stiffness."""
+        handle_repeated(self.system, evaluation, self.stored(evaluation), when)
+        self.system.solver.bound(self.stored(evaluation))  # small forces turn free bodies by hardly any
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from fem_mbs.contracts import State, listed
 from fem_mbs.errors import LOG, ConvergenceError, LawError, ModelError, SingularSystemError
-from fem_mbs.initial.singular import describe_singular, handle_repeated, moved_most, worst_equations
-from fem_mbs.linear.constrained import LeastNormSolver
+from fem_mbs.initial.singular import describe_singular, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.static.equations import (
@@ -53,9 +52,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     """
     point = equations.as_built() if initial is None else Point.of(initial)
     evaluation = equations.evaluate(point)
-    handle_repeated(equations.system, evaluation, equations.stored(evaluation), f"at load factor {point.load:g}")
-    if isinstance(equations.system.solver, LeastNormSolver):  # small forces turn free bodies by hardly any stiffness
-        equations.system.solver.bound(equations.stored(evaluation))
+    equations.handle_repeated(evaluation, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         if initial is not None:
             refuse_turning(equations.system, initial, caller)

@@ -20,7 +20,6 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Direction as Axis
 from fem_mbs.contracts import Element, Motion, Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
-from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linear_model import linear_equations
 from fem_mbs.modal.modes import growing, solve_modes
@@ -183,7 +182,7 @@ def steady(equations: TurningEquations, given: State | None, newton: Newton | No
     refuse_contacts(system, equations.label, "replace closed contacts by joints, and leave open ones out")
     first = (equations.as_built() if given is None else Point.of(given))._replace(load=1.0)
     evaluation = equations.evaluate(first)
-    handle_repeated(system, evaluation, equations.stored(evaluation), "at the start")
+    equations.handle_repeated(evaluation, "at the start")
     equations.hold_free_motions(first)
     _refuse_torque(equations, first)
     shape, report = _shape(equations, first, newton, begun)

@@ -17,6 +17,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
+    GeneralJoint,
     JointSpring,
     Moment,
     PrismaticJoint,
@@ -219,3 +220,21 @@ def test_a_toggle_of_rigid_bars_whose_hinges_repeat_each_other(k: float) -> None
     length, travel = np.hypot(1.0, height), solution.coordinate(guide)
     angle = np.arccos((1.0 + 0.5 * travel) / length)
     np.testing.assert_allclose(7e-4 * k * solution.t, 2.0 * k * travel * np.tan(angle), atol=1e-9 * k)
+
+
+def test_soft_bars_whose_hinges_repeat_each_other_take_the_steps_of_bars_whose_do_not() -> None:
+    """Under weights that their springs would not bear."""
+    places, found = ((0, 0, 0), (0.5, 0, 0.12), (1.35, 0, 0.38), (2.29, 0, 0.82)), []
+    for closed in (3 * (True,), (True, False, True)):
+        model, bars = mbs.Model(gravity=(0, 0, -9.81)), []
+        for one, other, mass in zip(places, places[1:], (1.84, 0.15, 0.93), strict=False):
+            bars.append(model.add_node(np.add(one, other) / 2))
+            model.add(RigidBody(bars[-1], mass, (0.1, 0.1, 0.1)))
+        for a, b, place, k in zip([model.ground, *bars], bars, places, (26.6, 0.2, 0.1), strict=False):
+            model.add(JointSpring(model.add(RevoluteJoint(a, b, (0, 1, 0), point=place)), k))
+        model.add(Force(bars[1], (0.32, 0, 0.035), point=(1.06, 0, 0.41)))
+        kept = {"translation": closed, "rotation": (closed[1], False, closed[1])}
+        model.add(GeneralJoint(bars[-1], model.ground, point=places[-1], **kept))
+        found.append(mbs.statics(model))
+    np.testing.assert_allclose(found[0].x[-1], found[1].x[-1], atol=1e-7)
+    assert len(found[0].t) <= len(found[1].t) + 2
