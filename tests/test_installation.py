@@ -115,6 +115,9 @@ def test_names_of_other_programs_lead_to_ours() -> None:
         if own[0].isupper():
             with pytest.raises(ImportError, match=f"is it '{own}'"):
                 exec(f"from fem_mbs.elements import {other}")
+    for name, said in {"solve": "fem_mbs.simulate", "modes": "fem_mbs.modes", "add_spring": "is it 'add'"}.items():
+        with pytest.raises(AttributeError, match=said):
+            getattr(fem_mbs.Model(), name)
     from fem_mbs.elements import beams  # a module whose name is much like "Beam"
 
     assert beams.__name__ == "fem_mbs.elements.beams"

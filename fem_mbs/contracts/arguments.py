@@ -60,9 +60,9 @@ ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
 USUAL = (
     "t=time,times step=dt,timestep,step_size gravity=potential tube=pipe from_file=read,load after=delayed "
-    "to_csv=to_excel to_pandas=to_dataframe add=add_body,add_element,add_joint,add_load,add_rigid_body "
-    "check=dof,dofs,degrees_of_freedom constraints=joints elements=bodies,loads simulate=solve,integrate "
-    "modes=eigenvalues,eigenmodes reaction=torque,force,forces point=at,location "
+    "to_pandas=to_dataframe add=add_body,add_element,add_joint,add_load,add_rigid_body "
+    "check=dof,dofs,degrees_of_freedom constraints=joints elements=bodies,loads simulate=solve,integrate,run "
+    "modes=eigenvalues,eigenmodes reaction=torque,force,forces point=location "
     "RevoluteJoint=Hinge,HingeJoint,PinJoint FixedJoint=Weld,WeldJoint,ClampJoint,LockJoint,RigidJoint "
     "SphericalJoint=BallJoint PrismaticJoint=SliderJoint,TranslationalJoint UniversalJoint=CardanJoint,HookeJoint "
     "GeneralJoint=GenericJoint PointOnLineJoint=InLineJoint PointOnPlaneJoint=InPlaneJoint Moment=Torque "
@@ -82,7 +82,10 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     """
     known = list(known)
     begun = [own for own in known if len(name) > 2 and own.lower().startswith(name.lower())]
-    near = [own for own in (OURS.get(name),) if own in known] or get_close_matches(name, known, 3, ALIKE) or begun[:3]
+    words = {*name.lower().split("_")}
+    alike = [own for own in known if words & {*own.lower().split("_")}]  # "energy" for "kinetic_energy"
+    near = [own for own in (OURS.get(name),) if own in known]
+    near = near or get_close_matches(name, known, 3, ALIKE) or begun[:3] or alike[:3]
     if near:
         return f"is it {' or '.join(map(repr, near))}?"
     return f"{else_} {listed(known, most=16)}" if else_ else ""

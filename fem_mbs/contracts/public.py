@@ -9,6 +9,7 @@ made again. What is never changed keeps nothing.
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import ABCMeta
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from weakref import WeakSet
 import numpy as np
 
 from fem_mbs.arrays import read_only
-from fem_mbs.contracts.arguments import article, listed, nearest, shown
+from fem_mbs.contracts.arguments import OURS, article, listed, nearest, shown
 from fem_mbs.errors import ModelError
 
 PAST = "_past"
@@ -303,6 +304,9 @@ def _unknown(kind: type, name: str, known: Iterable[str]) -> str:
     """What is said of a name that an object or a class does not have."""
     copies = name in ("copy", "clone") and not issubclass(kind, ModelPart)
     hint = "copy.deepcopy makes one" if copies else nearest(name, sorted(_shown(kind, known)))
+    functions = vars(sys.modules["fem_mbs"]).get("__all__", ())
+    if function := next((own for own in (name, OURS.get(name)) if own in functions), ""):
+        hint = f"it is a function, fem_mbs.{function}(...)"
     return f"{kind.__name__} has no attribute '{name}'; {hint}"
 
 

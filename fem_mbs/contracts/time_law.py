@@ -237,7 +237,7 @@ class Delayed(TimeLaw):
         return f"{self.law}.after({self.delay})"
 
 
-DEGREES = 45.0, 90.0, 180.0, 270.0, 360.0
+DEGREES = 30.0, 45.0, 60.0, 90.0, 120.0, 135.0, 180.0, 270.0, 360.0
 """Angles that are hardly meant in rad."""
 
 

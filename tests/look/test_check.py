@@ -125,7 +125,7 @@ def test_links_whose_ends_touch_at_their_joints_jam() -> None:
 
 def test_angles_in_degrees_are_asked_about() -> None:
     """At the ends of stops, laws and drives; the same numbers of a slide are lengths."""
-    for number, told in ((90.0, True), (1.5, False)):
+    for number, told in ((90.0, True), (120.0, True), (1.5, False)):
         parts = {
             "upper": JointStop("hinge", None, number, stiffness=1.0),
             "free": JointSpring("hinge", 1.0, free=-number),
