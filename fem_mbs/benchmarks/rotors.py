@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from scipy.integrate import simpson, solve_ivp
+from scipy.integrate import simpson
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, refined, rows, solve
@@ -210,31 +210,6 @@ def read(solution: Solution) -> Array:
 def driving_moment(t: float) -> tuple[float, float, float]:
     """Moment about the shaft in N m that runs the rotor up."""
     return (POLAR * SPIN / RUN_UP * (1 - np.cos(2 * np.pi * t / RUN_UP)) if t < RUN_UP else 0.0), 0.0, 0.0
-
-
-def exact(times: Sequence[float]) -> Array:
-    """The left end ``(nt, 3)`` of the rotor that spins from the start on, of eighth order in x, R and their rates."""
-    J, left = np.array([POLAR, ACROSS, ACROSS]), np.array([-LEFT, 0, 0])
-    points = np.array([place for place, _ in SUPPORTS])
-    anchors = points + ANCHOR * np.array([way for _, way in SUPPORTS])
-    applied = np.array([0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY])
-
-    def rates(_: float, y: Array) -> Array:
-        center, speed, R, turning = y[:3], y[3:6], y[6:15].reshape(3, 3), y[15:]
-        arms = (points - UNBALANCE) @ R.T
-        lines = anchors - center - arms
-        length = np.linalg.norm(lines, axis=1)
-        along = lines / length[:, None]
-        moving = speed + np.cross(R @ turning, arms)
-        pull = STIFFNESS * (length - ANCHOR) - DAMPING * np.vecdot(along, moving)
-        forces = pull[:, None] * along
-        moment = (applied + np.cross(arms, forces).sum(axis=0)) @ R
-        spinning_up = (moment - np.cross(turning, J * turning)) / J
-        return np.concatenate([speed, forces.sum(axis=0) / MASS, np.cross(R, turning).ravel(), spinning_up])
-
-    begin = np.concatenate([UNBALANCE, np.zeros(3), np.eye(3).ravel(), (SPIN, 0, 0)])
-    run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
-    return run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
 
 
 def _seen(run_up: bool, times: Sequence[float]) -> Array:
