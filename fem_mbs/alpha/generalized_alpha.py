@@ -206,7 +206,7 @@ class GeneralizedAlpha(Method):
             if (step := self._whole_step(self, system, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
-        D = None if memory.steps else equations.guess_after_start(state.multipliers)
+        D = None if memory.steps or memory.predictor else equations.guess_after_start(state.multipliers)
         scheme, plain = Scheme(system, equations.chart, self.coefficients, type(equations)), equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None

@@ -217,6 +217,11 @@ class PredictorHistory(NamedTuple):
     Z: Array = np.empty((2, 0))
     """What increments had beyond Newmark's, ``(2, N)``, of the default formulation."""
 
+    def alone(self) -> PredictorHistory:
+        """As if nothing was known of the step before."""
+        last = [0, 0]
+        return PredictorHistory(self.h, self.h, self.D[last], self.multipliers[last], CONSTANT, self.Z[last])
+
 
 class Guess(NamedTuple):
     """Increment and multipliers to begin with in a step of ``h``."""

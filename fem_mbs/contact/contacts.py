@@ -303,6 +303,7 @@ class Selection:
         """Of all contacts of the model, ``(k,)``."""
         self.k = len(self.numbers)
         self.friction = contacts.friction[self.numbers]
+        self._last: tuple[State, MeasuredContacts] | None = None
         place = places_in(self.numbers)
         self.parts: list[SelectedPart] = []
         """By kinds."""
@@ -325,8 +326,10 @@ class Selection:
         )
 
     def here(self, state: State) -> MeasuredContacts:
-        """The same at a state of the model."""
-        return self.at(self.contacts.system.motion(state))
+        """The same at a state of the model, measured once."""
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self.at(self.contacts.system.motion(state))
+        return self._last[1]
 
     def spread(self, values: list[Array]) -> Matrix:
         """Rows ``(dk, N)`` of what each part has of its contacts, ``(n, d, b)``; of many they are sparse."""

@@ -302,7 +302,7 @@ class NonsmoothAlpha(Method):
 
 
 def _met(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, smooth: Smooth, most: int
+    contacts: Contacts, part: Callable[[float, Smooth], Smooth], begin: Standing, smooth: Smooth, most: int
 ) -> tuple[Smooth, Array | None, bool]:
     """A part up to the first impact in it, what is hit, and whether it ends there: not of more than ``most``."""
     hit, there = hits(contacts, begin, smooth), None

@@ -37,24 +37,24 @@ INSTANT = 1e-5
 
 
 def smooth_part(
-    contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, damped: bool = False
+    contacts: Contacts, method: GeneralizedAlpha, point: Standing, h: float, near: Smooth | None = None
 ) -> Smooth:
-    """A part of ``h``; if ``damped``, or if it gains energy that nothing brought, one of Euler's implicit method.
+    """A part of ``h``; if it gains energy that nothing brought, one of Euler's implicit method.
 
     So, too, if it has no solution and has been halved already; where that has none either, all contacts are left to
-    impulses at its end.
+    impulses at its end. One that is ``near``, from the same point, tells where to begin, and to damp this one, too.
     """
-    memory = point.memory
+    memory, damped = point.memory, near is not None and near.damped
     if not damped:
         try:
-            smooth = part_of(contacts, method, point, h)
+            smooth = part_of(contacts, method, point, h, near)
             if not smooth.gains:
                 return smooth
         except FAILURES:
             if h > SHORTER * memory.longest or memory.watch.gap is None and not memory.touches.any():
                 raise
     try:
-        smooth = part_of(contacts, method, point, h, damped=True)
+        smooth = part_of(contacts, method, point, h, near if damped else None, damped=True)
     except FAILURES:
         smooth = part_of(contacts, method, point, h, damped=True, impulsive=True)
     state, memory = smooth.point
@@ -93,16 +93,21 @@ def part_of(
     method: GeneralizedAlpha,
     point: Standing,
     h: float,
+    near: Smooth | None = None,
     *,
     damped: bool = False,
     impulsive: bool = False,
 ) -> Smooth:
-    """A part in which contacts that touch obey their laws.
+    """A part in which contacts that touch obey their laws, whose first guess misses what that of one ``near`` missed.
 
     If ``damped``, one of Euler's implicit method: there the force of a contact is its impulse in the whole part. If
     ``impulsive``, all are open in it, whatever becomes of them.
     """
     memory = point.memory
+    if near is not None:
+        missed = near.point.memory.alpha.predictor
+        memory = memory._replace(alpha=memory.alpha._replace(predictor=missed and missed.alone()))
+        point = Standing(point.state, memory)
     touches = np.zeros_like(memory.touches) if impulsive else memory.touches
     step, state, anew, stops = _stepped(method, point, touching_of(contacts, touches), h, damped)
     state, watch = watched(contacts, memory.watch, point.state, state, step.report.speeds)

@@ -159,8 +159,10 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
             rests = contacts.touched(begins.touches) | contacts.touched(numbers[result])
             apart, own = contacts.touched(numbers[close]) & ~rests, Selection(contacts, numbers[close])
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
-            paths = _paths(h, before[own.numbers], end[close], r0, r1)
-            result[close] = (r0 < 0.0) & (r1 > 0.0) & (paths.min(0) < -DEEP * size[close])
+            dips = (r0 < 0.0) & (r1 > 0.0)
+            paths = _paths(h, *(part[dips] for part in (before[own.numbers], end[close], r0, r1)))
+            dips[dips] = paths.min(0) < -DEEP * size[close][dips]
+            result[close] = dips
             if apart.any():
                 path = h * max(fastest(system, state) for state in (first, last))
                 found = _passed(contacts, first, last, apart, max(TOUCHING * system.length, GRAZED * path))
@@ -179,7 +181,7 @@ def _passed(contacts: Contacts, first: State, last: State, apart: BoolArray, dep
 
 
 def located(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], first: State, last: Smooth, found: Array, *, most: int
+    contacts: Contacts, part: Callable[[float, Smooth], Smooth], first: State, last: Smooth, found: Array, *, most: int
 ) -> Smooth | None:
     """The smooth ``part`` of a step to where the first of the hits ``found`` happens; ``last`` is that to its end.
 
@@ -203,7 +205,7 @@ def located(
     tau = h * float((shares - sooner)[shares == instants[0]].min())
     low, high, smooth, known = 0.0, h, last, None
     for _ in range(ROOTS):
-        smooth = part(tau, smooth.damped)  # what is damped once stays so: between both, gaps would jump
+        smooth = part(tau, smooth)  # what is damped once stays so: between both, gaps would jump
         if smooth.impulsive:
             return None
         here = own.here(smooth.point.state)
@@ -244,7 +246,7 @@ def _ways(tau: float, gap: Array, rate: Array, known: tuple[float, Array, Array]
 
 
 def stopped(
-    contacts: Contacts, part: Callable[[float, bool], Smooth], begin: Standing, last: Smooth, which: BoolArray
+    contacts: Contacts, part: Callable[[float, Smooth], Smooth], begin: Standing, last: Smooth, which: BoolArray
 ) -> Smooth:
     """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
 
@@ -262,7 +264,7 @@ def stopped(
     for _ in range(ROOTS):
         tau = guess if low < guess < high else 0.5 * (low + high)
         try:
-            smooth = part(tau, last.damped)
+            smooth = part(tau, last)
         except FAILURES:
             break
         here = own.here(smooth.point.state)
@@ -287,7 +289,7 @@ def stopped(
     if nearest < 0.0:  # it has turned otherwise
         return last
     end = nearest - beside if nearest > 1.5 * beside else nearest + beside
-    return part(end, last.damped) if end < h else whole
+    return part(end, last) if end < h else whole
 
 
 def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
