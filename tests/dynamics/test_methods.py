@@ -14,7 +14,7 @@ from models import CHARTS, FORMULATIONS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
-from fem_mbs.elements import Force, Moment, RigidBody, SpringDamper
+from fem_mbs.elements import Force, ModalBody, Moment, RigidBody, SpringDamper
 from fem_mbs.testing import METHOD_LAWS, Bench
 from fem_mbs.testing.differences import hold
 
@@ -189,3 +189,20 @@ def test_pushes_over_time_are_summed_by_the_order_of_the_stages(name: str) -> No
     expected = (run.t - 0.1) ** p - (-0.1) ** p
     np.testing.assert_allclose(run.velocity(node)[:, 0], expected, rtol=0, atol=1e-11)
     np.testing.assert_allclose(run.angular_velocity(node)[:, 2], expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if not name.endswith("symplectic")])
+def test_coordinates_of_bodies_vibrate_beside_their_nodes(name: str) -> None:
+    """A force on a body with a mode along it, ``m x'' + p q'' = F``, ``p x'' + q'' + w^2 q = 0``, to the order."""
+    method, m, p, F, w, h = METHODS[name], 2.0, 0.8, 3.0, 20.0, 5e-3
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0))
+    body = model.add(ModalBody(node, m, (1.0, 1.0, 1.0), [1.0], [w * w], translation=[[p], [0], [0]]))
+    model.add(Force(node, (F, 0, 0)))
+    run = mbs.simulate(model, 0.1, h, method)
+    rate = w / np.sqrt(1.0 - p * p / m)
+    q = -p * F / (m * w * w) * (1.0 - np.cos(rate * run.t))
+    found, allowed = run.internal_variables(body)[:, 0], 0.6 * (rate * h) ** method.order
+    np.testing.assert_allclose(found, q, rtol=0, atol=allowed * np.abs(q).max())
+    x = (0.5 * F * run.t**2 - p * q) / m
+    np.testing.assert_allclose(run.position(node)[:, 0], x, rtol=0, atol=allowed * np.abs(x).max())

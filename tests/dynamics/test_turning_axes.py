@@ -57,8 +57,12 @@ def disc_on_springs(J: tuple[float, float, float], kx: float, ky: float, spin: f
 
 @pytest.mark.parametrize("J", [(1, 1, 1), (1, 1, 2), (1, 2, 3)])
 def test_a_mass_on_unequal_springs(J: tuple[float, float, float]) -> None:
-    """Turned or not, 1 kg on 100 and 400 N/m swings with 10 and 20 rad/s."""
-    found = mbs.modes(disc_on_springs(J, 100.0, 400.0))
+    """Turned or not, 1 kg on 100 and 400 N/m swings with 10 and 20 rad/s, and with 30 along the axis, seen by all."""
+    model = disc_on_springs(J, 100.0, 400.0)
+    spring(model, model.ground, model["disc"], np.zeros(3), np.array([0, 0, 1.0]), 900.0)
+    found = mbs.modes(model)
+    along = found.seen_from((0, 0, 5.0))[int(np.abs(found.angular - 30.0).argmin())]
+    assert along == pytest.approx([30.0], rel=1e-9)
     for omega in (10.0, 20.0):
         row = int(np.abs(found.angular - omega).argmin())
         assert found.angular[row] == pytest.approx(omega, rel=1e-9)

@@ -12,6 +12,7 @@ from motions import random_motion, residual
 import fem_mbs as mbs
 from fem_mbs.contracts import Element
 from fem_mbs.elements import Gravity, PointMass, RevoluteJoint, RigidBody, SpringDamper, Truss
+from fem_mbs.system.matrices import stiffness_entries
 from fem_mbs.testing import Stage
 
 OWN = np.array([1.0, -2.0, 3.0])
@@ -29,7 +30,7 @@ PARTS: dict[str, Callable[[Stage], Element]] = {
 
 @pytest.mark.parametrize("name", PARTS)
 def test_weight_is_that_of_a_model_with_this_gravity(name: str) -> None:
-    """Forces and energies in any motion, to the last digits."""
+    """Forces, how they change with displacements, and energies in any motion, to the last digits."""
     found = []
     for own in (True, False):
         model, (part,) = build(PARTS[name])
@@ -39,9 +40,11 @@ def test_weight_is_that_of_a_model_with_this_gravity(name: str) -> None:
             model.gravity = OWN
         system = mbs.System(model)
         motion = random_motion(system, 3)
-        found.append((residual(system, motion), system.energy(motion).gravity))
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=0, atol=1e-12 * np.abs(found[1][0]).max())
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
+        evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
+        K = system.solver.matrix(system.solver.stored(stiffness_entries(system, evaluation))).toarray()
+        found.append((residual(system, motion), K, np.array(system.energy(motion).gravity)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * np.abs(other).max())
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])

@@ -317,6 +317,12 @@ def test_runs_join_with_their_turns() -> None:
         mbs.join([second, first])
     with pytest.raises(mbs.ModelError, match="different models"):
         mbs.join([first, mbs.simulate(machine(), 0.1, 0.02)])
+    held = mbs.Model()
+    held.add(Bushing(held.ground, held.add_node((0, 0, 0)), np.ones(6)))
+    path = mbs.statics(held)
+    for runs in ([first, path], [path, first]):
+        with pytest.raises(mbs.ModelError, match="load paths"):
+            mbs.join(runs)
 
 
 def test_runs_of_a_model_that_was_changed_between_are_not_one() -> None:
