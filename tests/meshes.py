@@ -162,14 +162,20 @@ def dumped(folder: Path, mesh: Matrices) -> tuple[Path, Path, Path, Path]:
 def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
     """Matrices as ``OUTPUT4`` of Nastran writes them: ``text`` or ``little`` or ``big`` ended, sparse, or full text.
 
-    Numbers of ``short`` text are of one word, others of two.
+    Numbers of ``short`` text are of one word, others of two; ``packed`` text, or records, have rows and lengths of
+    strings in one word.
     """
     order, size = ">" if kind == "big" else "<", 1 if kind == "short" else 2
+    packed = kind.startswith("packed")
     records: list[bytes] = []
     lines: list[str] = []
 
     def told(*numbers: int) -> None:
         lines.append("".join(f"{own:8d}" for own in numbers))
+
+    def head(own: Array) -> list[int]:
+        length, row = size * len(own) + 1, own[0] + 1
+        return [row + 65536 * length] if packed else [length, row]
 
     def valued(values: Array) -> None:
         texts = [f"{own:23.16E}" for own in values]
@@ -177,8 +183,9 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
 
     for name, matrix in matrices.items():
         columns, n = csr_array(matrix).tocsc(), matrix.shape[0]
-        lines.append(f"{n:8d}{n if kind == 'full' else -n:8d}{6:8d}{size:8d}{name:8s}1P,3E23.16")
-        records.append(np.array([n, -n, 6, 2], f"{order}i4").tobytes() + f"{name:8s}".encode())
+        long = n if kind == "full" or packed else -n
+        lines.append(f"{n:8d}{long:8d}{6:8d}{size:8d}{name:8s}1P,3E23.16")
+        records.append(np.array([n, long, 6, 2], f"{order}i4").tobytes() + f"{name:8s}".encode())
         for j in range(n):
             rows, dense = np.sort(columns.indices[columns.indptr[j] : columns.indptr[j + 1]]), columns[:, [j]].toarray()
             if not len(rows):
@@ -188,13 +195,13 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
                 valued(dense[rows[0] : rows[-1] + 1, 0])
                 continue
             strings = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
-            words = sum(2 + size * len(own) for own in strings)
+            words = sum(len(head(own)) + size * len(own) for own in strings)
             told(j + 1, 0, words)
             record = np.array([j + 1, 0, words], f"{order}i4").tobytes()
             for own in strings:
-                told(size * len(own) + 1, own[0] + 1)
+                told(*head(own))
                 valued(dense[own, 0])
-                record += np.array([2 * len(own) + 1, own[0] + 1], f"{order}i4").tobytes()
+                record += np.array(head(own), f"{order}i4").tobytes()
                 record += dense[own, 0].astype(f"{order}f8").tobytes()
             records.append(record)
         told(n + 1, 1, 1)
@@ -202,5 +209,5 @@ def output4(path: Path, matrices: dict[str, csr_array], kind: str) -> Path:
         records.append(np.array([n + 1, 1, 1], f"{order}i4").tobytes() + np.ones(1, f"{order}f8").tobytes())
     marks = [np.array([len(own)], f"{order}i4").tobytes() for own in records]
     binary = b"".join(mark + own + mark for mark, own in zip(marks, records, strict=True))
-    path.write_bytes("\n".join(lines).encode() if kind in ("full", "text", "short") else binary)
+    path.write_bytes("\n".join(lines).encode() if kind in ("full", "text", "short", "packed text") else binary)
     return path

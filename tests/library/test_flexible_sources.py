@@ -471,7 +471,7 @@ def test_files_of_ansys_give_the_same_body(tmp_path: Path) -> None:
     equals(Reduction.ansys(*files, sets, modes=3))
 
 
-@pytest.mark.parametrize("kind", ["text", "short", "full", "little", "big"])
+@pytest.mark.parametrize("kind", ["text", "short", "packed text", "full", "little", "big", "packed"])
 def test_files_of_output4_give_the_same_body(tmp_path: Path, kind: str) -> None:
     """Rows are those of all nodes by their numbers, or as told; places have the nine digits of the bulk."""
     mesh = solid_bar()
