@@ -376,7 +376,7 @@ def test_runs_go_on_from_checkpoints_and_states() -> None:
     for initial in (half.checkpoint, half.state(-1)):
         rest = mbs.simulate(model, 0.4, 0.01, initial=initial)
         assert len(rest.redundant) == 2
-        np.testing.assert_allclose(rest.position(leaf)[-1], whole.position(leaf)[-1], rtol=0, atol=1e-4)
+        np.testing.assert_allclose(rest.position(leaf)[-1], whole.position(leaf)[-1], rtol=0, atol=1e-7)
 
 
 def test_it_is_said_once_which_reactions_are_not_unique(caplog: pytest.LogCaptureFixture) -> None:

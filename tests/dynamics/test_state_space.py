@@ -91,7 +91,7 @@ def test_a_beam_in_time() -> None:
     modes = mbs.modes(model, 3).frequencies
     own = np.abs(np.linalg.eigvals(system.A)) / (2 * np.pi)
     for frequency in modes:
-        assert np.abs(own - frequency).min() < 1e-3 * frequency
+        assert np.abs(own - frequency).min() < 1e-7 * frequency
     model, _, outputs = build(push)
     t = np.linspace(0.0, 0.2, 2001)
     _, y, _ = lsim(system, [push(own) for own in t], t)

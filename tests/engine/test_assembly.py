@@ -94,7 +94,7 @@ def test_the_change_is_the_smallest() -> None:
     best = minimize(lambda a: change(a[0]), [0.0], tol=1e-14, method="Nelder-Mead")
     angle = float(so3.log(nodes[1].rotation)[2])
     assert change(angle) == pytest.approx(best.fun, rel=1e-7)
-    assert angle == pytest.approx(best.x[0], abs=1e-4)
+    assert angle == pytest.approx(best.x[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("beams", [0, 1])

@@ -171,7 +171,7 @@ def test_a_screw_driven_over_many_turns(group: str) -> None:
     np.testing.assert_allclose(solution.position(nut)[:, 2], 0.1 / (2 * np.pi) * 60.0 * solution.t**2, atol=1e-9)
     p = 0.1 / (2 * np.pi)
     torque = np.abs(solution.multipliers(drive)).reshape(-1)
-    np.testing.assert_allclose(torque[10:], 120.0 * (1.0 + p**2) + p * 9.81, rtol=1e-4)
+    np.testing.assert_allclose(torque[10:], 120.0 * (1.0 + p**2) + p * 9.81, rtol=1e-8)
 
 
 @pytest.mark.parametrize("group", GROUPS)
