@@ -33,7 +33,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
-from fem_mbs.modal.modes import _distinct
+from fem_mbs.modal.modes import SAME, _distinct
 from fem_mbs.modal.steady_axes import turning_speeds
 
 FAR = 1e4
@@ -82,7 +82,7 @@ def test_equal_springs_are_alike_all_round_together() -> None:
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
 def test_frequencies_that_differ_by_rounding_are_one(size: float) -> None:
-    found = _distinct(size * np.array([3.0, 1.0 + 1e-12, 1.0, 3.0 - 1e-12, 1e-15]))
+    found = _distinct(size * np.array([3.0, 1.0 + 1e-12, 1.0, 3.0 - 1e-12, 1e-15]), 3.0 * SAME * size)
     np.testing.assert_allclose(found, size * np.array([0.0, 1.0, 3.0]), rtol=1e-11)
 
 
