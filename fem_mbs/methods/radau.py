@@ -423,7 +423,7 @@ class RadauIIA(Method):
             new = closed(problem, new, factors, self.newton.constraint_tolerance)
         new = system.accept(settled(problem, new, factors))
         error = float(np.abs(embedded_error(problem, stages, trial, factors) * system.weight).max())
-        if self.allowed is not None:
+        if self.allowed is not None and report.iterations > 1:  # a single correction tells no contraction
             error = max(error, self.allowed * min(contraction / SLOW, 1.0) ** self.error_order)
         slope = np.where(problem.second, highest_derivatives(system, new), problem.slopes(rates)[2])
         memory = RadauMemory(h, contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)

@@ -10,7 +10,7 @@ from test_redundant import door, total
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass
+from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RigidBody
 from fem_mbs.methods.radau import NODES, ahead, following
 from fem_mbs.testing.method_laws import free
 
@@ -112,6 +112,14 @@ def test_steps_follow_a_tolerance_and_newton() -> None:
         assert solution.stats.failed_steps < 0.1 * len(solution.t)
     assert errors[0] < 1e-2
     assert errors[1] < 1e-6
+
+
+def test_steps_become_longer_where_one_correction_solves_them() -> None:
+    """Of a body that nothing acts on, as far as a step may be; without a contraction that could be measured."""
+    model = mbs.Model()
+    model.add(RigidBody(model.add_node((0, 0, 0), velocity=(1, 0, 0)), 1.0, (1, 1, 1)))
+    steps = np.diff(mbs.simulate(model, 1.0, mbs.VariableStep(1e-3, first=1e-3, largest=0.1), METHOD).t)
+    assert len(steps) < 20 and steps.max() == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("options", [{"matrix": "simplified"}, {"modified": True}, {"line_search": True}])
