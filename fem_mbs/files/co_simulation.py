@@ -26,6 +26,7 @@ from fem_mbs.contracts import (
     Method,
     Name,
     Path,
+    Public,
     Seconds,
     Signal,
     State,
@@ -60,7 +61,7 @@ many: an error of the order of the motion is nothing in the first ones, from res
 
 
 @checked
-class CoSimulation:
+class CoSimulation(Public):
     """A model under way, which goes on from one communication point to the next.
 
     An input is set by its ``value`` and goes there linearly over the communication step that follows. Where one changes
@@ -87,6 +88,8 @@ class CoSimulation:
     ModelError
         If the model, an input or an output is not valid.
     """
+
+    remembers = False
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node, move_node
+from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node, Public, move_node
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.consistent_start import project_velocities
 from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, pace, without_accelerations
@@ -216,7 +216,7 @@ def _is_solid(batch: ElementBatch, context: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class Assembly(Public):
     """What :meth:`Model.assemble` has moved; ``print`` shows a table.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Method, Seconds, checked, instance, number, real, shown
+from fem_mbs.contracts import Method, Public, Seconds, checked, instance, number, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
@@ -39,7 +39,7 @@ def _reference(value: Any, label: object) -> float | Solution:
 
 
 @dataclass(frozen=True)
-class ConvergenceStudy:
+class ConvergenceStudy(Public):
     """Largest errors over the steps, and the orders fitted to them; ``print`` shows them as a table.
 
     Attributes

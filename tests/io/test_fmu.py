@@ -345,3 +345,11 @@ def test_an_input_that_acts_on_nothing_is_refused() -> None:
     torque, model, outputs = spun()
     with pytest.raises(mbs.ModelError, match=r"inputs\['brake'\] acts on nothing in the model"):
         mbs.CoSimulation(model, {"torque": torque, "brake": ExternalInput()}, outputs, 0.01)
+
+
+def test_an_input_that_is_set_on_the_run_itself_is_refused() -> None:
+    push = ExternalInput(0.0)
+    model, outputs = arm(push, 0.0)
+    run = mbs.CoSimulation(model, {"push": push}, outputs, step=0.01)
+    with pytest.raises(mbs.ModelError, match="CoSimulation has no attribute 'push' that could be set"):
+        run.push = 3.0  # type: ignore[attr-defined]
