@@ -44,13 +44,13 @@ class Nearest(NamedTuple):
 
 def dot(a: Array, b: Array) -> Array:
     """Without complex conjugation."""
-    product: Array = (a * b).sum(-1)
+    product: Array = np.einsum("...i,...i->...", a, b)
     return product
 
 
 def cross(a: Array, b: Array) -> Array:
     """Of vectors along the last axis."""
-    product: Array = a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
+    product: Array = a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
     return product
 
 
@@ -238,17 +238,21 @@ class PairPlace(NamedTuple):
         return gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1])[:, 0]
 
     def bent(self, rows: IntArray, places: IntArray) -> Array:
-        """Derivatives ``(k, 3, 12, 12)`` of these."""
+        """Derivatives ``(k, 3, 12, 12)`` of these: node b is moved, as nothing changes where both move as one body."""
         own, cells = np.unique(rows, return_inverse=True)
         n, k = len(own), len(cells)
-        X, Q = increments(self.x[own], self.R[own])
-        X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
-        a, b = (picked(solid, np.tile(own, 12)) for solid in self.solids)
+        X, Q = (part[1].reshape(6 * n, 2, *part.shape[4:]) for part in increments(self.x[own], self.R[own]))
+        a, b = (picked(solid, np.tile(own, 6)) for solid in self.solids)
         near = nearest(self.pair, a, b, X, Q)
-        cells = (n * np.arange(12)[:, None] + cells).ravel()
-        near = picked(near, (cells[:, None], np.tile(places, 12)[:, None]))
+        cells = (n * np.arange(6)[:, None] + cells).ravel()
+        near = picked(near, (cells[:, None], np.tile(places, 6)[:, None]))
         G = gradients(near, X[cells, 1] - X[cells, 0], Q[cells, 0], Q[cells, 1]).imag / STEP
-        return np.moveaxis(G.reshape(12, k, 3, 12), 0, -1)
+        by_b = np.moveaxis(G.reshape(6, k, 3, 12), 0, -1)
+        (x_a, x_b), (R_a, R_b) = self.x[rows].swapaxes(0, 1), self.R[rows].swapaxes(0, 1)
+        together = np.zeros((k, 6, 6))  # what moves b as a body with a
+        together[:, :3, :3] = together[:, 3:, 3:] = R_b.mT @ R_a
+        together[:, :3, 3:] = R_b.mT @ so3.skew(x_a - x_b) @ R_a
+        return np.concatenate([-by_b @ together[:, None], by_b], axis=-1)
 
     def gap_rates(self, V: Array) -> Array:
         """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, 2, 6)."""
