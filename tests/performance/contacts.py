@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from statistics import median
+from typing import Any
 
 import numpy as np
 from measure import arguments, describe, table
 
 import fem_mbs as mbs
 from fem_mbs.compiled import accelerate
-from fem_mbs.contact import equations, impact
+from fem_mbs.contact.complementarity import Laws
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.elements import Ball, Contact, JointStop, Plane, RevoluteJoint, RigidBody, Rope, contacts_between
 from fem_mbs.run.fixed_step import FixedStep
@@ -93,17 +94,16 @@ def balls(count: int) -> mbs.Model:
 def fall(count: int, duration: float, h: float) -> None:
     """A line of the balls in their box."""
     spent, last = 0.0, 0.0
-    for room in (impact, equations):
-        solve = room.push
+    solve = Laws.pushes
 
-        def timed(*given: object, solve: object = solve, **named: object) -> object:
-            nonlocal spent
-            began = time.process_time()
-            result = solve(*given, **named)  # type: ignore[operator]
-            spent += time.process_time() - began
-            return result
+    def timed(*given: Any) -> Any:
+        nonlocal spent
+        began = time.process_time()
+        result = solve(*given)
+        spent += time.process_time() - began
+        return result
 
-        room.push = timed  # type: ignore[assignment]
+    Laws.pushes = timed  # type: ignore[method-assign]
     began = time.process_time()
     run = integration(balls(count), h, True)
     built, closed, steps, marks = time.process_time() - began, 0, 0, iter(np.linspace(0.1, 1.0, 10) * duration)
