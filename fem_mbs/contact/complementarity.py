@@ -243,7 +243,7 @@ class Laws:
             if error <= TOLERANCE * self.size:
                 if count == 0 and self.k > 1:
                     near = self.alike(P, reference)
-                    plain = self.error(near) <= TOLERANCE * self.size and not self.idle(near)
+                    plain = self.error(near) <= TOLERANCE * self.size and (not self.idle(near) or self.unique(near))
                     P = near if plain else self.nearest(P, reference, guessed=True)
                 return Pushes(P if count == 0 or self.unique(P) else self.nearest(P, reference), True)
             if count >= SOME and FALLS * before < error <= ROUNDING * self.size:

@@ -379,3 +379,11 @@ def test_forces_of_statics_obey_the_same_laws(seed: int) -> None:
             found.append(obeying(forces, rates, mu, force * P, rate * xi, small=0.0) / force)
         np.testing.assert_allclose(found[0].reshape(k, 3), right, rtol=0, atol=1e-9 * np.abs(right).max())
         np.testing.assert_array_equal(found[1], found[0])
+
+
+def test_forces_that_are_unique_are_not_sought_by_compliances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for one that touches without a force, either: it might bear a share where forces are not unique."""
+    monkeypatch.setattr(Laws, "nearest", None)
+    found = push(np.eye(6), np.array([[-1.0, 0, 0], [0, 0, 0]]), np.zeros(2), guess=np.eye(2, 3))
+    assert found.solved
+    np.testing.assert_array_equal(found.P, np.diag([1.0, 0.0, 0.0])[:2])
