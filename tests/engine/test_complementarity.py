@@ -11,18 +11,20 @@ from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact import complementarity, impact
-from fem_mbs.contact.complementarity import Laws, Pushes, held, inverse
+from fem_mbs.contact.complementarity import MANY, Laws, Pushes, held, inverse
 from fem_mbs.contact.impact import impulses
 from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.static.contacts import obeying
 
 
-def push(G: Any, c: Array, friction: Array, slides: Array | None = None, **forces: Array) -> Pushes:
+def push(
+    G: Any, c: Array, friction: Array, slides: Array | None = None, *, sweeps: int = MANY, **forces: Array
+) -> Pushes:
     """As it is, and to the bit the same in other units."""
-    found = complementarity.push(G, c, friction, slides, **forces)
+    found = complementarity.push(G, c, friction, slides, sweeps=sweeps, **forces)
     scaled = {name: 2.0**-11 * own for name, own in forces.items()}
-    other = complementarity.push(2.0**20 * G, 2.0**9 * c, friction, slides, **scaled)
+    other = complementarity.push(2.0**20 * G, 2.0**9 * c, friction, slides, sweeps=sweeps, **scaled)
     np.testing.assert_array_equal(2.0**11 * other.P, found.P)
     assert other.solved == found.solved
     return found
@@ -387,3 +389,21 @@ def test_forces_that_are_unique_are_not_sought_by_compliances(monkeypatch: pytes
     found = push(np.eye(6), np.array([[-1.0, 0, 0], [0, 0, 0]]), np.zeros(2), guess=np.eye(2, 3))
     assert found.solved
     np.testing.assert_array_equal(found.P, np.diag([1.0, 0.0, 0.0])[:2])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_slides_as_told_is_found_on_its_branch(seed: int) -> None:
+    """Friction is against the slip that is given; from near the solution no sweeps are needed."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    B, mu = rng.normal(size=(3 * k, 5 * k)), np.full(k, 0.2)
+    G, c = B @ B.T, rng.normal(size=(k, 3)) - [1.0, 0.0, 0.0]
+    angle = rng.uniform(0.0, 6.0, k)
+    slides = np.column_stack([np.cos(angle), np.sin(angle)])
+    slides[0] = np.nan  # which may stick
+    found = push(G, c, mu, slides)
+    assert found.solved and (found.P[:, 0] > 0.0).any()
+    np.testing.assert_allclose(found.P[1:, 1:], -0.2 * found.P[1:, :1] * slides[1:], rtol=0, atol=1e-12)
+    near = push(G, c, mu, slides, guess=1.1 * found.P, sweeps=0)
+    assert near.solved
+    np.testing.assert_allclose(near.P, found.P, rtol=0, atol=1e-9)
