@@ -97,7 +97,7 @@ def test_solution_is_asked_at_any_time_of_the_run() -> None:
     for t in (-0.1, 1.1):
         with pytest.raises(mbs.ModelError, match=f"t = {t} s is outside the run, which covers 0.0 s to 1.0 s"):
             solution(t)
-    with pytest.raises(mbs.ModelError):
+    with pytest.raises(mbs.ModelError, match="t must be a finite number"):
         solution(np.nan)
 
 

@@ -249,7 +249,7 @@ def test_line_search_comes_back_from_impossible_places() -> None:
         return float(np.log(x))
 
     problem = Scalar(logarithm, lambda x: 1.0 / x)
-    with pytest.raises(mbs.MotionError):
+    with pytest.raises(mbs.MotionError, match="there is no logarithm"):
         newton_solve(problem, 3.0, Newton())
     x, _ = solve(problem, 3.0, Newton(line_search=True))
     assert x == pytest.approx(1.0, abs=1e-8)
