@@ -145,7 +145,8 @@ class CamJoint(TrackJoint):
     -----
     The profiles touch as built, or :meth:`Model.assemble` moves the nodes until they do. The coordinates "place on a"
     and "place on b" are how far the contact has moved along the profiles; the internal variables "arc length on a" and
-    "arc length on b" count from the first points. :meth:`Solution.reaction` has the contact force on node b.
+    "arc length on b" count from the first points. :meth:`Solution.reaction` has the contact force on node b, and
+    its moment about that node.
     Where both profiles are equally curved they touch along a line, which the joint refuses.
     """
 

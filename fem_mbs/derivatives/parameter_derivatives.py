@@ -85,7 +85,7 @@ class ParameterDerivatives:
             for parts in grouped(own[0].part for own in of_parts.values()):
                 batch = type(parts[0]).batch(parts, number)
                 together = BatchCopies(batch, parts, number, (system.n, system.k, system.m), system.end)
-                own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], len(varied))
+                own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], self._steps)
                 self.cells += len(batch.nodes)
                 if isinstance(batch, ElementBatch):
                     self._elements.append((np.array(gravity), own))
@@ -131,10 +131,11 @@ class ParameterDerivatives:
         for gravity, own in self._elements:
             momentum = motion.momentum and replace(motion.momentum, gravity=gravity)
             here = replace(motion, gravity=gravity, momentum=momentum)
-            force = own.asked(of_force, here, times, none)[0]
-            add(own.slots, own.weights * force)
+            force, *sides = own.asked(_on_sides, here, times, none)
+            side = own.side_of_run(sides[0]) if sides else np.zeros((steps, len(own.cells)))
+            add(own.slots, (own.weights + side[:, :, None] * own.halves) * force)
             if look:
-                self._look(own, force, here, times)
+                self._look(own, force, here, times, side)
         motion = motion.momentum or motion
         for own in self._joints:
             phi, rate, gradient = own.asked(_joint, motion, times, none)
@@ -149,8 +150,8 @@ class ParameterDerivatives:
         rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
         return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma_prime)], axis=1)
 
-    def _look(self, own: _Differences, forces: Array, motion: Motion, times: Array) -> None:
-        """See whether the two halves of central differences agree; ``forces`` (s, entries, r).
+    def _look(self, own: _Differences, forces: Array, motion: Motion, times: Array, side: Array) -> None:
+        """See whether halves of central differences, which go to no ``side``, agree; ``forces`` are (s, entries, r).
 
         Of a stiff part in balance no more is left than rounding, which is that of what it has a little beside.
         """
@@ -166,6 +167,7 @@ class ParameterDerivatives:
         changes, noise = np.maximum(largest[0], np.finfo(float).tiny), 1e-9 * largest[1]
         bends = np.maximum(halves - noise[own.numbers], 0.0) / changes[own.numbers]
         bends[~own.central] = 0.0
+        bends[own.members @ np.abs(side).T > 0.0] = 0.0
         np.maximum.at(self.bends, own.numbers, bends.max(axis=1))
         for pair in np.flatnonzero((bends > KINK).any(axis=1)):
             k, element = own.pairs[pair]
@@ -176,7 +178,7 @@ class ParameterDerivatives:
         """Ask elements alone, and see whether halves of differences agree."""
         for gravity, own in self._elements:
             times, none, here = np.array([t]), np.empty((1, 0)), replace(motion, t=t, gravity=gravity)
-            self._look(own, own.asked(of_force, here, times, none)[0], here, times)
+            self._look(own, own.asked(of_force, here, times, none)[0], here, times, np.zeros((1, len(own.cells))))
 
     def notes(self) -> list[str]:
         """What the user is to know of them."""
@@ -223,6 +225,13 @@ def _start(system: System) -> tuple[Array, ...]:
     return system.x0 + system.origin, system.R0, system.velocities, system.u0
 
 
+def _on_sides(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+    """Forces, as :func:`of_force`, and on which sides of its kinks the law of each cell is, if it has any."""
+    force, context = batch.force(motion, prescribed)
+    found = [force, batch.branches(context)] if batch.kinked else [force]
+    return [own.reshape(len(force), -1) for own in found]
+
+
 def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
     """``Phi``, ``B V + Phi_t`` and ``B``."""
     phi, gradient, context = batch.evaluate(motion, prescribed)
@@ -232,8 +241,8 @@ def _joint(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array 
 class _Differences:
     """A batch of parts of several models, and what its cells, or equations, add to the differences."""
 
-    def __init__(self, system: System, together: BatchCopies, shares: Sequence[Sequence[_Term]], count: int) -> None:
-        self._together, batch = together, together.one
+    def __init__(self, system: System, together: BatchCopies, shares: Sequence[Sequence[_Term]], steps: Array) -> None:
+        self._together, batch, count = together, together.one, len(steps)
         self.inner: Array | None = None
         """Forces ``(entries, r)`` of nodes that are moved a little, where these are known."""
         joint = not isinstance(batch, ElementBatch)
@@ -245,6 +254,7 @@ class _Differences:
         self.cells = np.array([cell for cell, _ in entries], np.intp)
         numbers = np.array([share.k for _, share in entries], np.intp)
         self.weights, self.bends = np.array([share[3:] for _, share in entries]).T[:, :, None]
+        self.halves = 0.5 * self.bends / steps[numbers, None]
         places = rows[owner[self.cells]]
         if joint:
             within = self.cells - np.searchsorted(owner, owner[self.cells])
@@ -260,7 +270,20 @@ class _Differences:
         self.central = np.bincount(pair, self.bends[:, 0] < 0.0, len(self.pairs)) > 0.0
         place, shape = (pair, np.arange(len(pair))), (len(self.pairs), len(pair))
         self._of_pairs = [csr_array((own, place), shape) for own in (self.bends[:, 0], self.weights[:, 0])]
-        self._members = csr_array((np.ones(len(pair)), place), shape)
+        self.members = csr_array((np.ones(len(pair)), place), shape)
+        found = [np.flatnonzero(self.central[pair] & (np.sign(self.weights[:, 0]) == kind)) for kind in (-1, 0, 1)]
+        self._threes = np.array([own[np.argsort(pair[own], kind="stable")] for own in found], np.intp)
+        """Entries ``(3, c)`` of the models before, of the run and after, of which central differences are made."""
+
+    def side_of_run(self, sides: Array) -> Array:
+        """To which side ``(s, entries)`` differences go, 0 for both: not to where a model is beyond a kink of the run.
+
+        Matrices are those of the side of the run, too: a mean of both would push where nothing gives way.
+        """
+        before, here, after = (sides[:, own] for own in self._threes)
+        result = np.zeros(sides.shape[:2])
+        result[:, self._threes] = ((before != here).any(axis=-1) * 1.0 - (after != here).any(axis=-1))[:, None]
+        return result
 
     def asked(self, ask: Ask, motion: Motion, times: Array, none: Array) -> list[Array]:
         """What is asked of the cells that have a share, ``(s, entries, ...)``."""
@@ -270,7 +293,7 @@ class _Differences:
     def of_pairs(self, forces: Array) -> tuple[Array, Array, Array]:
         """Largest second and first differences of each parameter and part, and size of its forces, ``(pairs, s)``."""
         rows = forces.swapaxes(0, 1).reshape(forces.shape[1], -1)
-        sums = [own @ rows for own in self._of_pairs] + [self._members @ np.abs(rows)]
+        sums = [own @ rows for own in self._of_pairs] + [self.members @ np.abs(rows)]
         second, first, sizes = (np.abs(own).reshape(len(self.pairs), len(forces), -1).max(axis=2) for own in sums)
         return second, first, sizes
 

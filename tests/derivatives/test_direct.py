@@ -578,6 +578,21 @@ def test_a_kink_is_named() -> None:
     assert goal.notes == found.notes
 
 
+@pytest.mark.parametrize("gap", [0.1, 0.105])
+def test_a_stop_that_is_met_where_a_step_ends(gap: float) -> None:
+    """Matrices are those of one side of its kink, and so are differences against where it stands."""
+
+    def thrown(gap: float) -> mbs.Model:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(JointStop(model.add(PrismaticJoint(model.ground, body, (1, 0, 0))), None, gap, 1e4))
+        return model
+
+    found = mbs.sensitivities(thrown, {"gap": gap}, 0.2, 0.01, how="direct")
+    assert abs(found.of(lambda s: s.position("body")[-1, 0])["gap"] - 2.0) < 0.05
+
+
 def test_copies_on_both_sides_of_a_stop() -> None:
     """One run beside meets a stop, the other does not: their difference is no derivative, and says so.
 
