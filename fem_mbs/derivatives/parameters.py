@@ -66,11 +66,17 @@ class Variation(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
 
-    def bend(self, here: Any, values: Sequence[Any], noise: float) -> float:
-        """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values."""
+    def bend(self, here: Any, values: Sequence[Any], noise: float, *, lasting: bool = False) -> float:
+        """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values.
+
+        Of values over time, what is ``lasting``, or there at the end: at an instant that jumps move over they differ.
+        """
         before, middle, after = values if len(values) == 3 else (values[0], here, values[-1])
         half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
-        bend = np.abs(before - 2.0 * middle + after).max(initial=0.0)
+        beyond = np.abs(before - 2.0 * middle + after)
+        if lasting:
+            beyond[:-1] = np.minimum(beyond[:-1], beyond[1:])
+        bend = beyond.max(initial=0.0)
         return float(bend / half) if bend > noise * np.abs(here).max(initial=0.0) else 0.0
 
 

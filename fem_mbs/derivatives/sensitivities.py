@@ -316,7 +316,7 @@ def _unlike(solution: Solution, others: Sequence[Varied]) -> list[str]:
     notes = []
     for variation, runs in others:
         states = [[getattr(own.history, name) for own in (solution, *runs)] for name in ("x", "v")]
-        if (apart := max(variation.bend(here, own, OF_RESULTS) for here, *own in states)) > KINK:
+        if (apart := max(variation.bend(here, own, OF_RESULTS, lasting=True) for here, *own in states)) > KINK:
             notes.append(
                 f"the two sides of the difference against {variation.label} differ by {apart:.1g} of it, as where one "
                 "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"

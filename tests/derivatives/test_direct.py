@@ -593,6 +593,24 @@ def test_a_stop_that_is_met_where_a_step_ends(gap: float) -> None:
     assert abs(found.of(lambda s: s.position("body")[-1, 0])["gap"] - 2.0) < 0.05
 
 
+def test_copies_of_a_jump_whose_instant_is_a_parameter() -> None:
+    """At that instant alone the two sides differ, which is no reason to doubt the derivative."""
+
+    def pushed(begin: float) -> mbs.Model:
+        def force(t: float) -> tuple[float, float, float]:
+            return (1.0 if t >= begin else 0.0, 0.0, 0.0)
+
+        force.jumps = [begin]  # type: ignore[attr-defined]
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0), name="body")
+        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+        model.add(Force(body, force))
+        return model
+
+    found = mbs.sensitivities(pushed, {"begin": 0.31}, 1.0, 0.05)
+    assert abs(found.of(lambda s: s.position("body")[-1, 0])["begin"] + 0.69) < 1e-6 and not found.notes
+
+
 def test_copies_on_both_sides_of_a_stop() -> None:
     """One run beside meets a stop, the other does not: their difference is no derivative, and says so.
 
