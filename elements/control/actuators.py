@@ -59,7 +59,7 @@ class JointActuator(CoordinateElement):
         for (control, _), factor in self.inputs[0].terms.items():
             for (sensor, _), sign in control.inputs[0].terms.items() if isinstance(control, PID) else ():
                 if isinstance(sensor, JointSensor) and (sensor.joint, sensor.coordinate) == here:
-                    if factor * sign * (control.matrices.D[0, 0] or control.matrices.B[0, 0]) > 0.0:
+                    if factor * sign * (control.matrices.D[0, 0] or control.matrices.B[:1, 0].sum()) > 0.0:
                         yield (
                             f"the error of {control} grows with {sensor}, and so does its force, which drives it away: "
                             "the error is reference minus measured, as 0 - angle"

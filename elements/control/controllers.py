@@ -164,7 +164,8 @@ class PID(LinearBlock):
 
     Notes
     -----
-    Its internal variables are "integral", the integral part of the output, "filter", the filtered error, and "output".
+    Its internal variables are "integral", the integral part of the output unless that is always zero, "filter", the
+    filtered error, and "output".
     """
 
     to_be_read = True
@@ -201,21 +202,22 @@ class PID(LinearBlock):
         if nominal is None:
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
             nominal = max(finite, default=0.0) or 1.0
-        states = [InternalVariable("integral", "state", initial, size=nominal)]
+        own = 1 if I or initial else 0  # what nothing changes would be anything at rest
+        states = own * [InternalVariable("integral", "state", initial, size=nominal)]
         T, inputs = filter if D else None, (error,) if rate is None else (error, rate)
         if T is None:
             gains = np.array([[P, D][: len(inputs)]])
             matrices = Matrices(
-                np.zeros((1, 1)), np.eye(1, len(inputs)) * I, np.ones((1, 1)), gains, np.full((1, 1), track)
+                np.zeros((own, own)), np.eye(own, len(inputs)) * I, np.ones((1, own)), gains, np.full((own, 1), track)
             )
         else:
             states.append(InternalVariable("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
             matrices = Matrices(
-                np.diag([0.0, -1.0 / T]),
-                np.array([[I], [1.0 / T]]),
-                np.array([[1.0, -D / T]]),
+                np.diag([0.0, -1.0 / T][-len(states) :]),
+                np.array([[I], [1.0 / T]][-len(states) :]),
+                np.array([[1.0, -D / T][-len(states) :]]),
                 np.array([[P + D / T]]),
-                np.array([[track], [0.0]]),
+                np.array([[track], [0.0]][-len(states) :]),
             )
         self._set_up(inputs, matrices, states, nominal, limits)
 

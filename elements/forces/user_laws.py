@@ -8,6 +8,7 @@ something else.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
@@ -98,7 +99,9 @@ def slope(law: Callable[[Any], Any], free: Callable[[Any], Any], x: Any, step: f
         if isinstance(difference, float):  # several times faster than arrays
             exact = float(free(complex(x, COMPLEX_STEP)).imag) / COMPLEX_STEP
             return exact if abs(exact - difference) <= AGREE * abs(difference) + noise else difference
-        exact = np.imag(free(x + 1j * COMPLEX_STEP * unit)) / COMPLEX_STEP
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # it takes real numbers alone
+            exact = np.imag(free(x + 1j * COMPLEX_STEP * unit)) / COMPLEX_STEP
         return np.where(abs(exact - difference) <= AGREE * np.max(abs(difference)) + noise, exact, difference)
     except Exception:  # whatever a user's function makes of complex numbers
         return difference

@@ -28,8 +28,8 @@ from fem_mbs.system.system import System
 ITERATIONS = 200
 MORE = 3.0
 """Growth of a shift that lets nodes move too far."""
-TRIALS = 60
-"""How often it grows: an integrator asks for a motion whatever the mass."""
+TRIALS = 30
+"""How often it grows before it is as at first: an integrator asks for a motion whatever the mass."""
 MOVES = (0.3, 0.1, 0.03)
 """First moves to try, in rad or against the extent of the model: the smaller, the surer, and the more iterations."""
 PENDULUM = (
@@ -137,26 +137,30 @@ class SettleProblem(StepProblem):
 
     def __init__(self, equations: Equations, base: Point, move: float, shift: float) -> None:
         super().__init__(equations, base, None, mixed=True)
-        self.move, self.shift = move, shift
+        self.move, self.shift, self.scale = move, shift, (0.0, 0.0)
 
     def linearize(
         self, unknown: PathUnknown, trial: PathResidual, first: PathLinearization | None = None
     ) -> PathLinearization:
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
-        shift = self.shift * equations.imbalance(trial.evaluation)
+        # of forces that all vanish, what they were tells how much is left
+        (force, moment), (own_force, own_moment) = self.scale, trial.evaluation.scale
+        self.scale = max(force, own_force), max(moment, own_moment)
+        shift = self.shift * equations.imbalance(trial.evaluation._replace(scale=self.scale))
         forces = slice(system.pattern.force_entries)
         mass = tangent.mass_entries(system, trial.evaluation, equations.force_factor)[forces]
         entries = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), equations.force_factor)
-        entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
         # what states and algebraic variables do, mass does not hold back
         weight = np.where(system.orders == 2, system.weight, 0.0)
-        for _ in range(TRIALS):
-            solve = system.solver.factorized(entries).solve
-            d = equations.response(solve, right)[: system.N]
-            if not np.abs(d * weight).max() > self.move:
+        for own in shift * np.append(MORE ** np.arange(TRIALS), 1.0):
+            shifted = entries.copy()
+            shifted[forces] += own * mass
+            solve = system.solver.factorized(shifted).solve
+            moved = float(np.abs(equations.response(solve, right)[: system.N] * weight).max())
+            if not moved > self.move:
                 break
-            entries[forces] += (MORE - 1.0) * shift * mass
-            shift *= MORE
+        if first is None and (system.order < 2).any():  # which at rest push less than at once
+            self.shift *= min(moved / self.move, 1.0)
         return PathLinearization(solve, self.inverse_tangent(unknown), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,22 @@ def test_bad_input_is_refused_by_name() -> None:
     model.add(Drag(beam, WATER, fluid=lambda t, x: np.ones(2)), name="gust")
     with pytest.raises(mbs.LawError, match=r"'gust': the velocity of its fluid at t = 0 s must return finite numbers"):
         mbs.simulate(model, 0.1, 0.01)
+
+
+def test_laws_may_take_real_numbers_alone() -> None:
+    """As those that fill arrays do: nothing is said of complex ones."""
+
+    def own(velocity: Array, s: Array) -> Array:
+        forces = np.zeros(velocity.shape)
+        forces[:] = -velocity * np.abs(velocity)
+        return forces
+
+    found = []
+    for law in (own, lambda velocity, s: -velocity * np.abs(velocity)):
+        model = mbs.Model()
+        beam = bar(model)
+        model.add(Drag(beam, law, fluid=(0, 0, 5.0)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found.append(mbs.simulate(model, 0.1, 0.02).x[-1])
+    np.testing.assert_allclose(*found, atol=1e-9)

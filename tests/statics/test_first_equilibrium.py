@@ -10,7 +10,19 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend
-from fem_mbs.elements import Beam, BeamSection, DistanceJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    PID,
+    Beam,
+    BeamSection,
+    DistanceJoint,
+    Force,
+    JointActuator,
+    JointSensor,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 
 G = 9.81
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1e-4, 1e-4, 1e-4))
@@ -185,3 +197,21 @@ def test_a_hinge_that_its_drive_has_turned_far_goes_on() -> None:
     assert on.angle(hinge)[-1] == pytest.approx(3.6)
     moment = -9.81 * 0.3 * np.cos(3.6)
     assert on.reaction(hinge)[1][-1, 2] == pytest.approx(-moment, rel=1e-8)
+
+
+@pytest.mark.parametrize("gains", [(50.0,), (50.0, 0.0, 5.0), (50.0, 20.0), (50.0, 20.0, 5.0)])
+def test_controllers_hold_weights(gains: tuple[float, ...]) -> None:
+    """By droop, or without where they integrate, however far from where it is built; on a slider, and on an arm."""
+    weight, wanted = 2.0 * 9.81, 2.5
+    for kind in (PrismaticJoint, RevoluteJoint):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        body = model.add_node((0, 0, 0))
+        model.add(RigidBody(body, 2.0, (1, 1, 1), center_of_mass=(0, 0.4 * (kind is RevoluteJoint), 0)))
+        joint = model.add(kind(model.ground, body, (0, 0, 1) if kind is PrismaticJoint else (1, 0, 0)))
+        control = model.add(PID(wanted - model.add(JointSensor(joint)), *gains, filter=0.01))
+        model.add(JointActuator(joint, control))
+        rest = mbs.statics(model)
+        place = rest.coordinate(joint)[-1]
+        held = weight * (1.0 if kind is PrismaticJoint else 0.4 * np.cos(place))
+        error = 0.0 if len(gains) > 1 and gains[1] else held / gains[0]
+        np.testing.assert_allclose([place, rest.signal(control)[-1]], [wanted - error, held], atol=1e-6)
