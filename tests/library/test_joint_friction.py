@@ -182,36 +182,23 @@ def test_a_slider_that_jams_sticks(preload: float, share: float) -> None:
     assert len(solution.t) < 40
 
 
-@pytest.mark.parametrize(
-    ("ratio", "push", "until", "step", "bristle"),
-    [
-        (1.08, 10, 0.01, 2e-3, None),
-        (3.0, 10, 0.05, 5e-3, None),
-        (1.2, 10, 0.02, 1e-3, 1e-5),
-        (8.0, 2, 0.05, 1e-3, 1e-5),
-    ],
-)
+@pytest.mark.parametrize(("ratio", "until", "step"), [(1.08, 0.01, 2e-3), (3.0, 0.05, 5e-3)])
 def test_a_motion_that_jams_stops_at_once(
-    ratio: float, push: float, until: float, step: float, bristle: float | None
+    ratio: float, until: float, step: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A push on the guide ends, and its own reactions press more than it takes to make them (Painleve).
-
-    Bristles that have not slipped fast have no force to offer at once that does so, and the run says that it jams.
-    """
+    """A push on the guide ends, and its own reactions press more than it takes to make them (Painleve)."""
     model = mbs.Model(gravity=(0, 0, 0))
     body = model.add_node((ratio * 0.05 / 0.6, 0, 0))
     model.add(RigidBody(body, 1.0, (0.01, 0.01, 0.01)))
     guide = model.add(PrismaticJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
-    model.add(JointFriction(guide, kinetic=0.3, length=0.05, preload=1.0, bristle=bristle), name="rubs")
-    model.add(Force(body, lambda t: (0, 0, push if t < until else 0.0), point=(0, 0, 0)))
-    if ratio > 5.0:
-        with pytest.raises(mbs.ConvergenceError, match="JointFriction 'rubs': reactions that friction makes"):
-            mbs.simulate(model, until + 0.05, step)
-        return
+    model.add(JointFriction(guide, kinetic=0.3, length=0.05, preload=1.0), name="rubs")
+    model.add(Force(body, lambda t: (0, 0, 10.0 if t < until else 0.0), point=(0, 0, 0)))
     solution = mbs.simulate(model, until + 0.05, step)
     system = mbs.System(model)
     left = [system.evaluate_at(solution.state(k)).relative for k in range(len(solution.t))]
     way = solution.position(body)[:, 2][solution.t >= until - 1e-9]
-    speed = (push - 0.3) / (1.0 + ratio) * until
-    yields = 3.0 * bristle if bristle else 0.02 * speed * step
-    assert np.abs(way - way[0]).max() < yields and max(left) < 1e-4
+    speed = (10.0 - 0.3) / (1.0 + ratio) * until
+    assert np.abs(way - way[0]).max() < 0.02 * speed * step and max(left) < 1e-4
+    monkeypatch.setattr("fem_mbs.alpha.step.HELD", 0)  # what does not stop so is named
+    with pytest.raises(mbs.ConvergenceError, match="JointFriction 'rubs': reactions that friction makes"):
+        mbs.simulate(model, until + 0.05, step)
