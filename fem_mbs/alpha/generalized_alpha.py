@@ -29,7 +29,6 @@ from fem_mbs.alpha.local_error import (
 from fem_mbs.alpha.newmark import (
     SAME,
     AlphaMemory,
-    CarriedErrors,
     Parameters,
     chung_hulbert,
     first_guess,
@@ -39,7 +38,7 @@ from fem_mbs.alpha.newmark import (
 )
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
-from fem_mbs.alpha.starting_values import adapted, before_the_start, kept_matrix, perturbed, resolved, shifted
+from fem_mbs.alpha.starting_values import adapted, ahead, before_the_start, kept_matrix, perturbed, resolved, shifted
 from fem_mbs.alpha.step import Scheme, StepEquations, with_loads_held
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
@@ -60,6 +59,8 @@ GROWTH = 3.0
 """
 TRIED = 1e-6
 """Tolerances of Newton's method in a step that tells how accelerations go on, at least."""
+SOON = 0.01
+"""Share of a step in which accelerations tell how they go on after a jump."""
 LOST = 1e-3
 """Share of accelerations after a jump, of what a step does not resolve of them, that is none."""
 
@@ -136,11 +137,6 @@ class GeneralizedAlpha(Method):
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
         started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
-        if memory.accelerations.t_old < before.t:  # what was before, moved by the jump, tells of velocities
-            now, last = started.accelerations.now, memory.accelerations
-            started = started._replace(
-                accelerations=started.accelerations._replace(t_older=last.t_old, older=last.old + (now - last.now))
-            )
         if errors is not None and system.has_history:
             values = errors.values.copy()
             system.own_of(values[0])[:] = system.jump_change(before, system.own_of(values[0]))
@@ -200,7 +196,7 @@ class GeneralizedAlpha(Method):
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
-            memory = self.started(system, state, h, memory)._replace(errors=self._of_start(system, state, h, memory))
+            memory = self._with_errors(system, state, h, self.started(system, state, h, memory), memory)
         exact = self.compiles and not self.newton.modified and self.newton.matrix == "exact"
         if system.whole is not None and exact and memory.predictor is not None:
             if (step := self._whole_step(self, system, state, h, memory)) is not None:
@@ -259,13 +255,21 @@ class GeneralizedAlpha(Method):
         )
         return Step(new, memory, solution.report, errors.local)
 
-    def _of_start(self, system: System, state: State, h: float, memory: AlphaMemory) -> CarriedErrors | None:
-        """Errors that are carried along where steps of ``h`` begin anew, which resolve less of accelerations."""
+    def _with_errors(
+        self, system: System, state: State, h: float, started: AlphaMemory, memory: AlphaMemory
+    ) -> AlphaMemory:
+        """Starting values with the errors that are carried along: steps of ``h`` resolve less of accelerations.
+
+        After a jump, what accelerations were before tells nothing of how they go on: their slope has jumped, too.
+        """
         if (errors := memory.errors) is None or not errors.values.any():
-            return errors
-        values = errors.values.copy()
+            return started._replace(errors=errors)
+        values, history, soon = errors.values.copy(), started.accelerations, SOON * h
         values[2] = values[3] = self.resolved(system, state, h, values[2])
-        return errors._replace(values=values)
+        if memory.before is not None:
+            older = history.now + highest_derivatives(system, state) - ahead(system, state, soon)
+            history = history._replace(t_older=state.t - soon, older=older)
+        return started._replace(errors=errors._replace(values=values), accelerations=history)
 
     def prepared(
         self, system: System, state: State, h: float, memory: AlphaMemory, growth: float = GROWTH

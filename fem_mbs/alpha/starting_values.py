@@ -151,16 +151,18 @@ def step_matrix(
 
 def _slope(system: System, state: State, h: float) -> Array:
     """Derivative of the highest time derivatives at the start, from those at 0, h and 2 h."""
+    now, once, twice = highest_derivatives(system, state), ahead(system, state, h), ahead(system, state, 2.0 * h)
+    return (4.0 * once - twice - 3.0 * now) / (2.0 * h)
 
-    def ahead(h: float) -> Array:
-        D = h * state.v + 0.5 * h * h * state.vdot
-        x, R = system.kinematics.retract(state.x, state.R, D)
-        u, udot = state.u + h * state.udot + 0.5 * h * h * state.uddot, state.udot + h * state.uddot
-        place = StatePoint(state.t + h, x, R, state.v + h * state.vdot, u, udot)
-        vdot, _, _, udot, uddot = accelerations(system, place)
-        return np.append(vdot, np.where(system.order == 1, udot, uddot))
 
-    return (4.0 * ahead(h) - ahead(2.0 * h) - 3.0 * highest_derivatives(system, state)) / (2.0 * h)
+def ahead(system: System, state: State, h: float) -> Array:
+    """The highest time derivatives ``(N,)`` where a motion that goes on evenly leads in ``h``."""
+    D = h * state.v + 0.5 * h * h * state.vdot
+    x, R = system.kinematics.retract(state.x, state.R, D)
+    u, udot = state.u + h * state.udot + 0.5 * h * h * state.uddot, state.udot + h * state.uddot
+    place = StatePoint(state.t + h, x, R, state.v + h * state.vdot, u, udot)
+    vdot, _, _, udot, uddot = accelerations(system, place)
+    return np.append(vdot, np.where(system.order == 1, udot, uddot))
 
 
 def kept_matrix(scheme: Scheme, state: State, memory: AlphaMemory) -> Linearization | None:

@@ -418,3 +418,31 @@ def test_errors_of_steps_that_all_follow_a_jump_are_told():
     run, exact = mbs.simulate(built(), 0.6, 0.02), mbs.simulate(built(), 0.6, 0.04, method=mbs.RadauIIA())
     error = np.linalg.norm(run.x[-1] - exact.x[-1], axis=1).max()
     assert 0.85 < run.stats.error.length / error < 1.2
+
+
+def test_errors_tell_of_slopes_that_samples_change():
+    """An arm that turns as motors at their limits switch: accelerations jump, and how they go on from there, too."""
+    T = 0.047  # noqa: N806
+
+    def run(step):
+        model = mbs.Model("R3xSO3", gravity=(0, 0, -9.81))
+        before = model.ground
+        for k, place, point in ((0, (1.7, 0, 0.68), (0, 0, 0)), (1, (4.31, 0, 1.795), (3.4, 0, 1.36))):
+            node = model.add_node(place, velocity=((-0.37, 0, 0.91), (-1.12, 0, 2.65))[k])
+            node.angular_velocity = (0, (-0.54, -0.9)[k], 0)
+            model.add(RigidBody(node, (7.2, 9.8)[k], ((12.0, 5.0)[k],) * 3))
+            hinge = model.add(RevoluteJoint(before, node, (0, 1, 0), point=point))
+            inputs = [model.add(JointSensor(hinge, kind)) for kind in ("coordinate", "coordinate_rate")]
+            stiff, damped, most, goal = ((957.0, 701.0, 623.0, 0.42), (33.4, 24.5, 23.3, -0.213))[k]
+
+            def law(t, x, u, stiff=stiff, damped=damped, most=most, goal=goal):
+                return np.clip(stiff * (goal - u[0]) - damped * u[1], -most, most)
+
+            model.add(JointActuator(hinge, model.add(SampledController(inputs, T, law, delay=0.3 * T))))
+            before = node
+        mbs.project_velocities(model)
+        return mbs.simulate(model, 6 * T, step)
+
+    coarse, fine = run(T / 4), run(T / 16)
+    error = np.linalg.norm(coarse.x[-1] - fine.x[-1], axis=1).max()
+    assert 0.8 < coarse.stats.error.length / error < 1.25
