@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -128,25 +129,25 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
     if equations.imbalance(equations.evaluate(carried)) <= newton.force_tolerance:
         point = carried  # it rests as built, held by joints, which have no stiffness without what they carry
     size = float(np.abs(acceleration * system.weight).max())
-    for move in MOVES:
-        yield SettleProblem(equations, point, move, size / move), replace(options, line_search=False)
+    for keeps, move in product((False, True), MOVES):
+        yield SettleProblem(equations, point, move, size / move, keeps), replace(options, line_search=False)
 
 
 class SettleProblem(StepProblem):
     """The equations of rest at the start, with a matrix that moves nodes by ``move`` at most."""
 
-    def __init__(self, equations: Equations, base: Point, move: float, shift: float) -> None:
+    def __init__(self, equations: Equations, base: Point, move: float, shift: float, keeps: bool) -> None:
         super().__init__(equations, base, None, mixed=True)
-        self.move, self.shift, self.scale = move, shift, (0.0, 0.0)
+        self.move, self.shift, self.scale, self.keeps = move, shift, (0.0, 0.0), keeps
 
     def linearize(
         self, unknown: PathUnknown, trial: PathResidual, first: PathLinearization | None = None
     ) -> PathLinearization:
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
-        # of forces that all vanish, what they were tells how much is left
-        (force, moment), (own_force, own_moment) = self.scale, trial.evaluation.scale
-        self.scale = max(force, own_force), max(moment, own_moment)
+        (force, moment), own = self.scale, trial.evaluation.scale
+        # of forces that all vanish, what they were tells how much is left; it passes what pushes from one side alone
+        self.scale = (max(force, own[0]), max(moment, own[1])) if self.keeps else own
         shift = self.shift * equations.imbalance(trial.evaluation._replace(scale=self.scale))
         forces = slice(system.pattern.force_entries)
         mass = tangent.mass_entries(system, trial.evaluation, equations.force_factor)[forces]
@@ -154,9 +155,9 @@ class SettleProblem(StepProblem):
         right = equations.residual(trial.evaluation)
         # what states and algebraic variables do, mass does not hold back
         weight = np.where(system.orders == 2, system.weight, 0.0)
-        for own in shift * np.append(MORE ** np.arange(TRIALS), 1.0):
+        for more in shift * np.append(MORE ** np.arange(TRIALS), 1.0):
             shifted = entries.copy()
-            shifted[forces] += own * mass
+            shifted[forces] += more * mass
             solve = system.solver.factorized(shifted).solve
             moved = float(np.abs(equations.response(solve, right)[: system.N] * weight).max())
             if not moved > self.move:

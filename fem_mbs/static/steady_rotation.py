@@ -398,7 +398,7 @@ def _check_forces(
         felt, moments = np.abs(stiffness * units[:, None]).max(axis=2), units[:, :of_nodes]
         own, change = before[..., of_nodes:], after - before
         size = np.abs(moments[:, None] * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
-        rounding = ROUNDING * (moments * felt[:, :of_nodes]).max(axis=1) + SAME * size + unresolved
+        rounding = ROUNDING * (moments * felt[:, :of_nodes]).max(axis=1, initial=0.0) + SAME * size + unresolved
         differs = (np.abs(change[..., of_nodes:]) > SAME * (np.abs(own) + felt[:, None, of_nodes:])).any(axis=(1, 2))
         change = np.abs(moments[:, None] * change[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         if (change > rounding).any():
