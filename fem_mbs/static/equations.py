@@ -134,8 +134,9 @@ class Equations:
 
     def handle_repeated(self, evaluation: Evaluation, when: str) -> None:
         """Have joints that repeat each other handled, by compliances that are small beside this stiffness."""
-        handle_repeated(self.system, evaluation, self.stored(evaluation), when)
-        self.system.solver.bound(self.stored(evaluation))  # small forces turn free bodies by hardly any
+        entries = self.entries(evaluation, self.force_factor)
+        handle_repeated(self.system, evaluation, self.system.solver.stored(entries), when)
+        self.system.solver.bound(self.system.solver.stored(entries))  # small forces turn free bodies by hardly any
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""
