@@ -1,4 +1,4 @@
-"""Estimated and true errors of the benchmarks: ``python tests/accuracy.py`` prints the table of docs/accuracy.md.
+"""Estimated and true errors of the benchmarks: ``python tests/accuracy.py`` prints the table of docs/estimates.md.
 
 With ``--sum`` errors are not carried along.
 Each model runs with defaults on both groups, with three steps. Its error is that of the node that is furthest off at
