@@ -1,7 +1,7 @@
 """Every joint against minimal coordinates: order 2, errors and reactions, where both nodes move and turn.
 
 A body a hangs on a hinge from the ground, a body b on the joint from a. ``python tests/library/test_joint_motions.py``
-prints the table of docs/joints.md.
+prints what docs/joints.md sums up.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def worst_tangent(name: str, group: str) -> float:
 
 
 def table() -> None:
-    """The rows of the tables of docs/joints.md."""
+    """The rows that docs/joints.md sums up."""
     for name in JOINTS:
         print(f"| {name} | {' | '.join(f'{worst_tangent(name, group):.0e}' for group in GROUPS)} |")
     for name in CASES:
