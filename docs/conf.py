@@ -4,7 +4,6 @@ import ast
 import inspect
 import pydoc
 import re
-from importlib import metadata
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -14,11 +13,12 @@ from sphinx.ext.napoleon import NumpyDocstring
 
 import fem_mbs
 from fem_mbs import elements
+from fem_mbs.contracts import Public
 
 project = "fem_mbs"
 author = "The fem_mbs developers"
 copyright = f"2026, {author}"
-release = metadata.version(project)
+release = fem_mbs.__version__
 
 # Nothing is loaded from elsewhere: MathJax is copied into the pages, and no notebook has widgets.
 extensions = [
@@ -160,12 +160,22 @@ def write_reference() -> None:
             write(folder / f"{name}.rst", page)
 
 
+def for_authors(public):
+    """Members that completion hides from who uses a class, as only authors of its kind need them."""
+    if not inspect.isclass(public) or not issubclass(public, Public) or "contracts" in public.__module__:
+        return []
+    words = {name for base in public.__mro__ for name in vars(base).get("_internal", "").split()}
+    return sorted(words & {*dir(public)})
+
+
 def public_page(public, places, statements) -> str:
     """What a name is, how pages and examples use it, and the picture of an example."""
     name, kind = public.__name__, "autoclass" if inspect.isclass(public) else "autofunction"
     text = titled(name) + f".. {kind}:: {defined(public)}\n"
     if public in (fem_mbs.Model, fem_mbs.Solution, fem_mbs.StaticSolution):
         text += "   :inherited-members:\n"
+    if hidden := for_authors(public):
+        text += f"   :exclude-members: {', '.join(hidden)}\n"
     if name in statements:
         text += "\n.. rubric:: As in\n\n.. code-block:: python\n\n" + indent(statements[name], "   ") + "\n"
     where = places.get(name, {})

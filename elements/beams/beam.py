@@ -187,14 +187,27 @@ class Beam(Element, SectionForces):
         release_start: ReleasedAxes | None = None,
         release_end: ReleasedAxes | None = None,
     ) -> Beam:
-        """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
+        """Straight beam between two points: make the missing nodes, add it to the model and return it.
 
-        ``order`` is that of its ``elements``. ``start_node`` and ``end_node`` are used as the ends where given. They
-        must be at ``start`` and ``end``, unless ``rigid_ends=True``, which connects them rigidly with the ends of the
-        beam wherever they are.
-
-        ``release_start`` and ``release_end`` name the axes of the section about which an end turns freely on its given
-        node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
+        Parameters
+        ----------
+        model : Model
+            Gets the nodes, "name[0]", "name[1]", ..., and the beam.
+        start, end : (3,)
+            Its ends, world frame, m.
+        section, y_axis, interpolation, order
+            As for :class:`Beam`.
+        elements : int
+            How many.
+        start_node, end_node : Node, optional
+            Nodes to be used as the ends. They must be at ``start`` and ``end``, unless ``rigid_ends``.
+        name : str, optional
+            Of the beam and of its nodes.
+        rigid_ends : bool
+            Whether the given nodes are rigidly connected with the ends of the beam, wherever they are.
+        release_start, release_end : str, optional
+            Axes of the section about which an end turns freely on its given node: "y", "z", "yz", "xyz"
+            (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         first, last = np.asarray(start), np.asarray(end)

@@ -163,9 +163,16 @@ class BeamSection(Public):
     @classmethod
     @checked
     def rectangle(cls, width: Positive, height: Positive, E: Positive, nu: Poisson, rho: Positive) -> BeamSection:
-        """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
+        """Solid rectangle, shear factor 5/6.
 
         The torsion constant is Saint-Venant's series, so a square has 0.1406 a^4.
+
+        Parameters
+        ----------
+        width, height : float
+            Along y and along z, m.
+        E, nu, rho : float
+            Young's modulus in N/m^2, Poisson's ratio, density in kg/m^3.
         """
         A, I_y, I_z = width * height, width * height**3 / 12, height * width**3 / 12
         section = _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
@@ -174,7 +181,7 @@ class BeamSection(Public):
     @classmethod
     @checked
     def circle(cls, radius: Positive, E: Positive, nu: Poisson, rho: Positive) -> BeamSection:
-        """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
+        """Solid circle, ``radius`` in m, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966); see :meth:`rectangle`."""
         r, second = radius, np.pi * radius**4 / 4
         factor = 6 * (1 + nu) / (7 + 6 * nu)
         section = _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
@@ -185,7 +192,7 @@ class BeamSection(Public):
     def tube(
         cls, outer_radius: Positive, inner_radius: Positive, E: Positive, nu: Poisson, rho: Positive
     ) -> BeamSection:
-        """Circular tube, shear factor of Cowper (1966)."""
+        """Circular tube between two radii in m, shear factor of Cowper (1966); see :meth:`rectangle`."""
         outer, inner = outer_radius, inner_radius
         if inner >= outer:
             raise ModelError(f"BeamSection.tube: inner_radius {inner} must be less than outer_radius {outer}")

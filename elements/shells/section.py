@@ -109,7 +109,7 @@ class ShellSection(Public):
     @classmethod
     @checked
     def isotropic(cls, thickness: Positive, E: Positive, nu: Poisson, rho: Positive) -> ShellSection:
-        """One material: Young's modulus ``E`` in N/m^2, Poisson's ratio, density in kg/m^3."""
+        """One material: ``thickness`` in m, modulus in N/m^2, Poisson's ratio, density in kg/m^3."""
         G = E / (2.0 * (1.0 + nu))
         if nu == 1.0:
             raise ModelError(f"ShellSection.isotropic: nu must be at most 0.5, received {nu}")
@@ -130,10 +130,19 @@ class ShellSection(Public):
         G13: Positive | None = None,
         G23: Positive | None = None,
     ) -> ShellSection:
-        """Plies ``(angle, thickness)`` of one material, from the bottom up, angles in degrees.
+        """Layers of one material in different directions; the shear factor is 5/6.
 
-        Angles count from the ``direction`` of the shell, right-handed about its normal. ``G13`` and ``G23``, transverse
-        shear, are ``G12`` by default; the shear factor is 5/6.
+        Parameters
+        ----------
+        plies : list of (float, float)
+            Angle in degrees and thickness in m of each, from the bottom up. Angles count from the ``direction`` of the
+            shell, right-handed about its normal.
+        E1, E2, G12, nu12 : float
+            Moduli along and across the fibres and of shear in N/m^2, Poisson's ratio of a pull along the fibres.
+        rho : float
+            Density in kg/m^3.
+        G13, G23 : float, optional
+            Moduli of transverse shear; ``G12`` by default.
         """
         nu21 = number(nu12, "ShellSection.laminate: nu12") * E2 / E1
         if not nu12 * nu21 < 1.0:
@@ -155,10 +164,20 @@ class ShellSection(Public):
         inertia: Positive | None = None,
         thickness: Positive | None = None,
     ) -> ShellSection:
-        """Any law ``N = A eps + B kappa``, ``M = B eps + D kappa``, ``q = S gamma``; ``mass`` per area.
+        """Any law ``N = A eps + B kappa``, ``M = B eps + D kappa``, ``q = S gamma``.
 
-        ``thickness`` is that of a plate with the ratio of ``D`` and ``A`` if it is not given, and ``inertia``
-        that of a plate of this thickness.
+        Parameters
+        ----------
+        A, B, D : (3, 3)
+            Of membrane, coupling and bending, in N/m, N, N m, order 11, 22, 12.
+        S : (2, 2)
+            Of transverse shear, N/m.
+        mass : float
+            Per area, kg/m^2.
+        inertia : float, optional
+            Rotational, per area, in kg; by default that of a plate of the ``thickness``.
+        thickness : float, optional
+            In m; by default that of a plate with the ratio of ``D`` and ``A``.
         """
         membrane, bending = np.asarray(A), np.asarray(D)
         ratio = abs(float(np.trace(bending)) / (float(np.trace(membrane)) or 1.0))

@@ -175,10 +175,22 @@ class Shell(Element):
         given: Mapping[Any, NodeLike] | None = None,
         thick: bool = False,
     ) -> Shell:
-        """Flat shell from ``origin`` along two sides ``u`` and ``v`` (3,); its normal is ``u x v``.
+        """Flat shell of a parallelogram: make the nodes, add it to the model and return it.
 
-        Makes the nodes, adds the shell to the model and returns it; ``given`` are nodes to be used at places ``(i, j)``
-        of the grid, ``{(0, 0): hub}``.
+        Parameters
+        ----------
+        model : Model
+            Gets the nodes, "name[0,0]", ..., and the shell.
+        origin, u, v : (3,)
+            A corner and the two sides from there, world frame, m; the normal is ``u x v``.
+        section, direction, thick
+            As for :class:`Shell`.
+        elements : (2,)
+            How many along ``u`` and along ``v``.
+        name : str, optional
+            Of the shell and of its nodes.
+        given : dict, optional
+            Nodes to be used at places ``(i, j)`` of the grid, ``{(0, 0): hub}``.
         """
         start, along, across = (np.asarray(vector) for vector in (origin, u, v))
         normal = np.cross(along, across)
@@ -204,9 +216,17 @@ class Shell(Element):
         given: Mapping[Any, NodeLike] | None = None,
         thick: bool = False,
     ) -> Shell:
-        """Shell through the points ``place(u, v)`` (3,), ``u`` and ``v`` from 0 to 1; ``closed`` where ends meet.
+        """Shell of a surface that a function gives: make the nodes, add it to the model and return it.
 
-        Its normals are ``place_,u x place_,v``, those of the surface itself. As for :meth:`rectangle`, nodes are made.
+        Parameters
+        ----------
+        place : function of u and v
+            The point (3,), world frame, m, of parameters from 0 to 1. The normal is ``place_,u x place_,v``, that of
+            the surface itself.
+        closed : (2,) of bool
+            Whether the ends of either parameter meet.
+        model, section, elements, direction, name, given, thick
+            As for :meth:`rectangle`.
         """
         (count, other), (around, about) = elements, closed
         s, t = np.linspace(0.0, 1.0, count + 1), np.linspace(0.0, 1.0, other + 1)
@@ -251,10 +271,20 @@ class Shell(Element):
         name: Name = "shell",
         thick: bool = False,
     ) -> Shell:
-        """Shell of all quads of a mesh, a ``meshio.Mesh`` or a file that meshio reads; its points become nodes.
+        """Shell of all quads of a mesh: make the nodes, add it to the model and return it.
 
-        The node of point 7 is named "name[7]". Neighbours are turned to the side of the first element. Triangles are
-        refused, or each becomes three quads with ``split_triangles=True``.
+        Parameters
+        ----------
+        model : Model
+            Gets the nodes, that of point 7 as "name[7]", and the shell.
+        mesh : meshio.Mesh, str or Path
+            A mesh, or a file that meshio reads. Neighbours are turned to the side of the first element.
+        section, normals, fold, direction, thick
+            As for :class:`Shell`.
+        split_triangles : bool
+            Whether each triangle becomes three quads; else triangles are refused.
+        name : str
+            Of the shell and of its nodes.
         """
         points, cells = quads_of(mesh, split_triangles)
         with model.all_or_nothing():

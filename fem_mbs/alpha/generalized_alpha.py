@@ -124,7 +124,7 @@ class GeneralizedAlpha(Method):
     @classmethod
     @checked
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
-        """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3]."""
+        """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3], 0 for none."""
         if not 0.0 <= alpha <= 1.0 / 3.0:
             raise ModelError(f"{cls.__name__}.hht: alpha must be in [0, 1/3], received {alpha}")
         parameters = Parameters(0.0, alpha, 0.25 * (1.0 + alpha) ** 2, 0.5 + alpha)
