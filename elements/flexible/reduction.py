@@ -568,10 +568,11 @@ class Reduction(Public):
     def __str__(self) -> str:
         kept = ", ".join(f"{value:.4g}" for value in self.frequencies[:6])
         out = f", the first left out with interfaces held {self.left_out / (2 * np.pi):.4g} Hz" if self.left_out else ""
+        center, inertia = (self.center / self.size).round(9) * self.size, np.linalg.eigvalsh(self.inertia)
+        middle, principal = (", ".join(f"{value + 0.0:.5g}" for value in values) for values in (center, inertia))
         return (
-            f"Reduction to {', '.join(self.names)} and {self.modes} modes: {self.mass:.6g} kg, mass centre "
-            f"{self.center}, principal moments of inertia {np.linalg.eigvalsh(self.inertia)} kg m^2, {self.size:.4g} m "
-            f"large; free frequencies {kept} Hz{out}"
+            f"{self!r}: {self.mass:.6g} kg, mass centre ({middle}) m, principal moments of inertia ({principal}) kg m^2, "
+            f"{self.size:.4g} m large; free frequencies {kept} Hz{out}"
         )
 
     def __repr__(self) -> str:
