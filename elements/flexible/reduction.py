@@ -571,8 +571,8 @@ class Reduction(Public):
         center, inertia = (self.center / self.size).round(9) * self.size, np.linalg.eigvalsh(self.inertia)
         middle, principal = (", ".join(f"{value + 0.0:.5g}" for value in values) for values in (center, inertia))
         return (
-            f"{self!r}: {self.mass:.6g} kg, mass centre ({middle}) m, principal moments of inertia ({principal}) kg m^2, "
-            f"{self.size:.4g} m large; free frequencies {kept} Hz{out}"
+            f"{self!r}: {self.mass:.6g} kg, mass centre ({middle}) m, principal moments of inertia ({principal}) "
+            f"kg m^2, {self.size:.4g} m large; free frequencies {kept} Hz{out}"
         )
 
     def __repr__(self) -> str:
