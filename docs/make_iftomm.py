@@ -32,7 +32,7 @@ HEAD = """# Benchmarks of the IFToMM library
 The [library of computational benchmark problems](https://www.iftomm-multibody.org/benchmark/) of the IFToMM committee
 for multibody dynamics (González, Dopico, Lugrís, Cuadrado 2006) asks for two numbers: how exact a result is, and what
 it cost. Here are both for five of its problems and the spatial slider-crank, with the default method, on both groups.
-The models are those of `fem_mbs/benchmarks` (`fem-mbs validate machines`).
+The models are those of `fem_mbs/benchmarks` (`fem-mbs validate --all machines`).
 
 ![Errors against the step and against the time of computation](images/iftomm.png)
 
@@ -71,6 +71,10 @@ PROBLEMS = (
     ),
     ("spatial slider-crank", "spherical, universal and prismatic joints", "one coordinate, to $10^{-12}$"),
 )
+
+
+MOST = max(map(len, STEPS.values()))
+"""Steps of the problem with the most of them."""
 
 
 def run(problem: BenchmarkProblem, group: str, steps: int) -> dict[str, float]:
@@ -121,12 +125,11 @@ def step(h: float) -> str:
 
 
 def table(name: str, groups: dict[str, list[dict[str, float]]]) -> str:
-    lines = [f"\n### {name}\n", "| | $h$ (ms) | " + " | ".join(step(row["h"]) for row in groups[GROUPS[0]]) + " |"]
-    lines.append("|---" * (2 + len(groups[GROUPS[0]])) + "|")
+    """Two lines of a problem, one of each group: error and seconds at each step."""
+    lines = []
     for group, shown in zip(GROUPS, ("$\\mathbb R^3\\times SO(3)$", "$SE(3)$"), strict=True):
-        rows = groups[group]
-        lines.append(f"| {shown} | error | " + " | ".join(f"{row['error']:.1e}" for row in rows) + " |")
-        lines.append("| | time of one core (s) | " + " | ".join(f"{row['seconds']:.2g}" for row in rows) + " |")
+        cells = [f"{step(own['h'])}: {own['error']:.1e}, {own['seconds']:.2g}" for own in groups[group]]
+        lines.append(row([name if group == GROUPS[0] else "", shown, *cells, *[""] * (MOST - len(cells))]))
     return "\n".join(lines) + "\n"
 
 
@@ -179,7 +182,8 @@ def main() -> None:
     results = measured()
     parts = [
         HEAD.replace("@PROBLEMS@", "\n".join(map(row, PROBLEMS)) + "\n"),
-        "\n## Errors and cost\n",
+        "\n## Errors and cost\n\nStep in ms: largest error, time of one core in s.\n\n",
+        f"| | {'| ' * MOST}|\n{'|---' * (MOST + 2)}|\n",
     ]
     parts.extend(table(name, groups) for name, groups in results.items())
     parts += [energy(results), stiffness(results)]

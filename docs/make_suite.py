@@ -16,27 +16,31 @@ DOCS = Path(__file__).parent
 HEAD = """# The validation suite
 
 ```sh
-fem-mbs validate                # the quick cases, with a verdict for each quantity
-fem-mbs validate lee buckling   # those whose names have one of the words
-fem-mbs validate --all          # the slow ones, too; --list lists them, --json FILE writes the results
+fem-mbs validate               # the quick cases
+fem-mbs validate lee buckling  # those with such a name
+fem-mbs validate --all         # the slow ones, too
 ```
 
 The suite runs published benchmarks and compares every quantity with its reference, a row of
-`fem_mbs/benchmarks/references.csv`. The exit status is 1 if one fails. The same cases run in the tests.
+`fem_mbs/benchmarks/references.csv`; `--list` lists the cases, `--json FILE` writes the results. The exit status is 1 if
+a quantity fails. The same cases run in the tests.
 
 *Exact* is what theory says, or what was computed apart from the library to more digits than are compared; *published*
 is printed in a paper or a collection; *computed* comes from another program, whose mesh and step bound what can agree.
 *Deviation* is relative to the reference, or to the size of the motion where the reference is small. Where the case has
 an order, ours are extrapolated from three meshes, or three steps, which double.
 """
+RULE = """
+Of each case the tables have its summary, how many quantities are compared and with what, and the quantity that is
+nearest to what is allowed; `fem-mbs validate` prints all of them. This page is written by `python docs/make_suite.py`.
+"""
 PICTURE = """
+## All deviations
+
 ![Deviations of all quantities, and the error of slender beams](images/suite.png)
 
 Left: the deviation of each quantity (dots) and what is allowed (lines). Right: eight elements bent to half their
 length, straight and as an eighth of a circle; the error does not grow with the slenderness, on either interpolation.
-
-Of each case the table has its summary, how many quantities are compared and with what, and the quantity that is nearest
-to what is allowed; `fem-mbs validate` prints all of them. This page is written by `python docs/make_suite.py`.
 """
 TABLE = """
 | case | quantities | nearest to its limit | ours; reference | deviation; allowed |
@@ -91,10 +95,10 @@ def page(results) -> str:
     said = ", ".join(f"{kinds[kind]} {kind}" for kind in ("exact", "published", "computed"))
     passed = sum(q.passed for q in every)
     text = f"{HEAD}\n{passed} of {len(every)} quantities of {len(results)} cases are within their tolerance: {said}.\n"
-    text += PICTURE
+    text += RULE
     for kind, group in groupby(results, key=lambda result: result[0].kind):
         text += f"\n## {kind.capitalize()}\n{TABLE}" + "".join(row(case, quantities) for case, quantities in group)
-    return text
+    return text + PICTURE
 
 
 def main() -> None:
