@@ -40,6 +40,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
+nb_execution_timeout = 600  # s a cell: of a machine that has other work to do
 nb_output_stderr = "remove"  # of the graphics driver where there is no screen
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
