@@ -45,9 +45,9 @@ $\\mathbb R^3\\times SO(3)$, dashed: $SE(3)$.
 @PROBLEMS@
 The time series of the library are not public; the references were computed from the same data by other means, and agree
 with what its plots and the authors of solutions show. All of them are met: errors fall with the square of the step
-down to what the references are good for, with no loss at singular positions, in redundant or in stiff systems. The
-values themselves, extrapolated, stand beside the references in [the suite](suite.md). Of the slider-crank there are
-series of others: that of Masarati with steps of 4 ms ends 11 mm off, ours with 5 ms 7 mm.
+down to what the references are good for, with no loss at singular positions, in redundant or in stiff systems. `fem-mbs
+validate --all machines` prints the values, extrapolated, beside their references. Of the slider-crank there are series
+of others: that of Masarati with steps of 4 ms ends 11 mm off, ours with 5 ms 7 mm.
 
 This page is written by `python docs/make_iftomm.py`.
 """
