@@ -1,13 +1,14 @@
-"""The generalised-alpha method in all its coordinates, and a model that has a bit of everything to try it on."""
+"""The generalised-alpha method in all its coordinates, and models to try it on: one that has a bit of everything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from catalogue import PLAIN
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, Force, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.elements import Beam, CurveJoint, Force, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 
 CHARTS = {
     "Lie group": mbs.GeneralizedAlpha(0.8),
@@ -32,4 +33,13 @@ def machine(group: str, drive: Callable[[float], float] | None = None) -> mbs.Mo
     model.add(SphericalJoint(crank, rod[0]))
     model.add(RevoluteJoint(rod[-1], disc, (0, 1, 1)))
     model.add(Force(disc, lambda t: (t, 2, 3)))
+    return model
+
+
+def bead(group: str) -> mbs.Model:
+    """On a ring, where its arc length is an unknown of its own."""
+    model, turns = mbs.Model(group, gravity=(0, 0, -9.81)), np.linspace(0.0, 2.0 * np.pi, 25)
+    node = model.add_node((0.5, 0, 0), velocity=(0, 0, 1))
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    model.add(CurveJoint(model.ground, node, 0.5 * np.stack([np.sin(turns), 0.0 * turns, -np.cos(turns)], axis=1)))
     return model

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from catalogue import GROUPS, JOINTS, build
-from models import machine
+from models import bead, machine
 from motions import assert_columns_close, increment_derivative, increments, random_state, with_increments
 
 import fem_mbs as mbs
@@ -169,11 +169,13 @@ def kicked(group: str) -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize(("make", "group"), [(rough, "R3xSO3"), (rough, "SE3"), (kicked, "mixed"), (kicked, "SE3")])
-def test_symplectic_form_takes_friction_and_jumps(make: Callable[[str], mbs.Model], group: str) -> None:
+@pytest.mark.parametrize(("make", "group"), [(rough, "R3xSO3"), (bead, "SE3"), (kicked, "mixed"), (kicked, "SE3")])
+def test_symplectic_form_takes_friction_jumps_and_unknowns_of_joints(
+    make: Callable[[str], mbs.Model], group: str
+) -> None:
     truth = mbs.simulate(make(group), 0.16, 1e-3, mbs.GeneralizedAlpha(0.9))
     runs = [mbs.simulate(make(group), 0.16, h, mbs.LieEuler("symplectic")) for h in (4e-3, 2e-3)]
-    for name in ("x", "v", "multipliers_all"):
+    for name in ("x", "v", "multipliers_all", *(["u", "udot"] if truth.u.size else [])):
         coarse, fine = (np.abs(getattr(run, name)[-1] - getattr(truth, name)[-1]).max() for run in runs)
         assert np.log2(coarse / fine) > 0.8
 

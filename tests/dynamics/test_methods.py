@@ -10,11 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 from catalogue import GROUPS, METHODS
-from models import CHARTS, FORMULATIONS, machine
+from models import CHARTS, FORMULATIONS, bead, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
 from fem_mbs.elements import Force, ModalBody, Moment, RigidBody, SpringDamper
+from fem_mbs.elements.joints.curve import Splines
 from fem_mbs.testing import METHOD_LAWS, Bench
 from fem_mbs.testing.differences import hold
 
@@ -206,3 +207,22 @@ def test_coordinates_of_bodies_vibrate_beside_their_nodes(name: str) -> None:
     np.testing.assert_allclose(found, q, rtol=0, atol=allowed * np.abs(q).max())
     x = (0.5 * F * run.t**2 - p * q) / m
     np.testing.assert_allclose(run.position(node)[:, 0], x, rtol=0, atol=allowed * np.abs(x).max())
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "Tait-Bryan angles, Runge-Kutta"])
+def test_what_joints_move_along_is_where_nodes_are(name: str) -> None:
+    """A bead on a ring is at its arc length, with the velocity and the acceleration of that, or soon in short steps.
+
+    But for a while: index 3 starts wrong. Accelerations of Newmark's method in coordinates go on to swing.
+    """
+    gaps, levels = [], 2 if name in ("Tait-Bryan angles", "Euler parameters") else 3
+    for h in (0.02, 0.01):
+        run = mbs.simulate(bead("SE3"), 0.1, h, METHODS[name])
+        x, v, vdot, s, rate, gain = (
+            getattr(run, own)[round(0.06 / h) :] for own in ("x", "v", "vdot", "u", "udot", "uddot")
+        )
+        ring = run.system.constraint_batches[0].owners[0].curve
+        place, along, bend, _ = Splines([ring]).at(np.zeros(len(s), np.intp), s[:, 0])
+        found = x[:, 1] - place, v[:, 1, :3] - along * rate, vdot[:, 1, :3] - along * gain - bend * rate**2
+        gaps.append([np.abs(gap).max() for gap in found[:levels]])
+    assert all(fine < 1e-9 or fine < 0.6 * coarse for coarse, fine in zip(*gaps, strict=True)), gaps

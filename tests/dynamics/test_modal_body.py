@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import fem_mbs as mbs
-from fem_mbs.elements import ModalBody, RevoluteJoint, RigidBody
+from fem_mbs.elements import Bushing, Force, ModalBody, PointMass, RevoluteJoint, RigidBody
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 MASS, INERTIA = 3.0, (0.2, 0.3, 0.4)
@@ -70,6 +70,22 @@ def test_amplitudes_sag_and_swing_about_their_rest(group: str) -> None:
         errors.append(np.abs(solution.internal_variables(body, "mode 1") - exact).max())
     assert errors[1] < 1.5e-3
     assert order(*errors) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(0.8), mbs.RadauIIA(), mbs.LieEuler()], ids=str)
+def test_an_amplitude_moves_as_a_mass_on_a_spring_step_by_step(method: mbs.Method) -> None:
+    """From rest under its weight, which acts at once, in long steps."""
+    model, p, m, k, c = mbs.Model(gravity=(0, 0, -9.81)), 0.7, 1.2, 75.0, 1.5
+    node, mass = model.add_node((0, 0, 0)), model.add_node((1, 0, 0))
+    model.fix(node)
+    model.fix(mass, translation=(True, True, False))
+    mode = model.add(ModalBody(node, 2.0, (1, 1, 1), [m], [k], modal_damping=[c], translation=[[0], [0], [p]]))
+    model.add(PointMass(mass, m))
+    model.add(Force(mass, (0, 0, (m - p) * 9.81)))
+    model.add(Bushing(model.ground, mass, [0, 0, k, 0, 0, 0], [0, 0, c, 0, 0, 0]))
+    run = mbs.simulate(model, 0.5, 0.05, method)
+    np.testing.assert_allclose(run.internal_variables(mode)[:, 0], run.position(mass)[:, 2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run.udot[:, 0], run.velocity(mass)[:, 2], rtol=0, atol=1e-8)
 
 
 def test_damping_is_that_of_its_matrix() -> None:

@@ -50,9 +50,6 @@ tableaus = pytest.mark.parametrize("tableau", TABLEAUS)
 groups = pytest.mark.parametrize("group", GROUPS)
 
 
-SLOW_DRIFT = pytest.param("R3xSO3", True, marks=pytest.mark.slow)
-
-
 def top(group: str = "R3xSO3", joint: bool = False) -> mbs.Model:
     return (tops.top_on_joint if joint else tops.free_top)(group)
 
@@ -125,7 +122,14 @@ def test_long_series_is_exact(group: str) -> None:
     np.testing.assert_allclose(series, exact, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(("group", "projection"), [("R3xSO3", False), SLOW_DRIFT, ("SE3", False)])
+@pytest.mark.parametrize(
+    ("group", "projection"),
+    [
+        pytest.param("R3xSO3", False, id="drifts"),
+        pytest.param("R3xSO3", True, id="projected", marks=pytest.mark.slow),
+        pytest.param("SE3", False, id="constant", marks=pytest.mark.slow),
+    ],
+)
 def test_drift(group: str, projection: bool) -> None:
     """On R3xSO3 and without projection 7.5e-5 and 5.7e-4 at 1 ms (two independent implementations); on SE(3) none, as
     the gradient of a ball joint is constant there."""

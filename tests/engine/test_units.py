@@ -111,7 +111,8 @@ def frame(o: Units) -> mbs.Model:
 
 
 def falling(o: Units) -> mbs.Model:
-    """A box that is thrown on a floor, a ball that bounces, a slider with a stop, a body that falls into a rope."""
+    """A box that is thrown on a floor, a ball that bounces, a slider with a stop, a body that falls into a rope, and
+    one that is shaken on the floor."""
     model = mbs.Model(gravity=o.g)
     box = body(model, (0, 0, 0.13), o, (0.8, 0.1, 0), (0.2, 0.5, 0.1))
     ball = body(model, (1, 0, 0.13), o, (0.3, 0, 0))
@@ -125,6 +126,10 @@ def falling(o: Units) -> mbs.Model:
     model.add(Rope(model.ground, bob, 0.51 * o.m, point_a=(0, 2 * o.m, o.m)))
     model.add(JointStop(rail, None, 0.1 * o.m, restitution=0.5))
     model.add(Maxwell(model.ground, ball, 40.0 * o.N / o.m, 0.5 * o.N / o.m * o.s))
+    shaken = body(model, (2, 0, 0.1), o)
+    model.fix(shaken, translation=False)
+    model.add(Contact(model.ground, shaken, Plane(), Ball(0.1 * o.m), friction=0.2))
+    model.add(Force(shaken, lambda t: (8.0 * o.N * np.sin(100.0 * t / o.s), 0, 0)))
     return model
 
 

@@ -63,27 +63,28 @@ def test_a_cantilever_that_meets_a_support() -> None:
     np.testing.assert_allclose(run.contact_force(contact)[:, 0, 2], forces[-1], rtol=1e-6)
 
 
-def pushed(load: float) -> tuple[mbs.Model, JointStop]:
-    """A slide on a spring of 1000 N/m that is pushed against its stop at 0.02 m."""
+def pushed(load: float, unit: float = 1.0) -> tuple[mbs.Model, JointStop]:
+    """A slide on a spring of 1000 N/m that is pushed against its stop at 0.02 m, as load factors go in a unit."""
     model = mbs.Model()
     body = model.add_node((0, 0, 0))
     model.add(RigidBody(body, 1.0, (1, 1, 1)))
     slide = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)))
     model.add(JointSpring(slide, 1000.0))
-    model.add(Force(body, lambda t: (load * np.sin(np.pi * t), 0, 0)))
+    model.add(Force(body, lambda t: (load * np.sin(np.pi * t / unit), 0, 0)))
     return model, model.add(JointStop(slide, -0.02, 0.02, restitution=0.0))
 
 
-def test_a_stop_closes_and_opens() -> None:
-    """50 sin(pi t) N, on and back: exact at every load, closed where sin(pi t) is more than 0.4 in size."""
-    model, stop = pushed(50.0)
+def test_a_stop_closes_and_opens(unit: float = 1e-12) -> None:
+    """50 sin(pi t) N, on and back, in any unit: exact at every load, closed where sin(pi t) is beyond 0.4 in size."""
+    model, stop = pushed(50.0, unit)
     assert mbs.statics(model, 0.0, ramp=False).unstable.tolist() == [0]
-    solution = mbs.statics(model, 2.0, step=0.1)
-    back = mbs.statics(model, 0.4, step=0.1, initial=solution.state(-1))
-    below = mbs.statics(model, -0.5).state(-1)
-    for path in (solution, back, mbs.statics(model, 0.5, loads=np.linspace(-0.5, 0.5, 11), initial=below)):
-        np.testing.assert_allclose(np.abs(np.diff(path.t)), 0.1)
-        load = 50.0 * np.sin(np.pi * path.t)
+    solution = mbs.statics(model, 2.0 * unit, step=0.1 * unit)
+    back = mbs.statics(model, 0.4 * unit, step=0.1 * unit, initial=solution.state(-1))
+    below = mbs.statics(model, -0.5 * unit).state(-1)
+    within = mbs.statics(model, 0.5 * unit, loads=unit * np.linspace(-0.5, 0.5, 11), initial=below)
+    for path in (solution, back, within):
+        np.testing.assert_allclose(np.abs(np.diff(path.t)), 0.1 * unit)
+        load = 50.0 * np.sin(np.pi * path.t / unit)
         np.testing.assert_allclose(path.position("node 1")[:, 0], np.clip(load / 1000.0, -0.02, 0.02), atol=1e-10)
         force = np.abs(path.history.u).max(axis=1)
         np.testing.assert_allclose(force, np.maximum(np.abs(load) - 20.0, 0.0), rtol=0, atol=1e-6)
