@@ -46,7 +46,7 @@ from fem_mbs.elements.shapes import Ball, Ellipsoid, inertia_ellipsoid
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
-FEWEST, MOST = 1e-5, 10.0
+FEWEST, MOST = 1e-5, 5.0
 """Radius of gyration against the extent of the model, beyond which it looks wrong."""
 SEEN = 0.4
 """Radius of the ball that stands for a point, against the size of symbols."""

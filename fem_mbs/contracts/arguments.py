@@ -59,10 +59,14 @@ def listed(items: Iterable[object], separator: str = ", ", *, most: int = 8) -> 
 ALIKE = 0.62
 """Likeness of two names from which one may stand for the other."""
 USUAL = (
-    "t=time,times step=dt,timestep,step_size gravity=potential tube=pipe from_file=read,load after=delayed "
-    "to_pandas=to_dataframe add=add_body,add_element,add_joint,add_load,add_rigid_body "
-    "check=dof,dofs,degrees_of_freedom constraints=joints elements=bodies,loads simulate=solve,integrate,run "
-    "modes=eigenvalues,eigenmodes reaction=torque,force,forces point=location "
+    "t=time,times step=dt,timestep,step_size t_end=tmax,t_final gravity=potential tube=pipe from_file=read,load "
+    "after=delayed to_pandas=to_dataframe add=add_body,add_element,add_joint,add_load,add_rigid_body "
+    "check=dof,dofs,degrees_of_freedom constraints=joints elements=bodies,loads,n,num simulate=solve,integrate,run "
+    "modes=eigenvalues,eigenmodes reaction=torque,force,forces point=location,position,anchor,pivot position=pos "
+    "angular_velocity=omega mass=m inertia=J,I center_of_mass=com,cog radius=r rho=density nu=poisson y_axis=up "
+    "value=force,moment,load,torque stiffness=k damping=c,d free_length=l0 kinetic=mu friction=mu "
+    "axis=direction,normal normal=axis,direction lead=pitch law=motion proportional=kp,P integral=ki,I "
+    "derivative=kd,D P=kp I=ki D=kd count=n,num tolerance=tol,rtol force_tolerance=tol rho_inf=rho,spectral_radius "
     "RevoluteJoint=Hinge,HingeJoint,PinJoint FixedJoint=Weld,WeldJoint,ClampJoint,LockJoint,RigidJoint "
     "SphericalJoint=BallJoint PrismaticJoint=SliderJoint,TranslationalJoint UniversalJoint=CardanJoint,HookeJoint "
     "GeneralJoint=GenericJoint PointOnLineJoint=InLineJoint PointOnPlaneJoint=InPlaneJoint Moment=Torque "
@@ -71,7 +75,8 @@ USUAL = (
     "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
 )
 """Names, and what others call it."""
-OURS = {other: own for own, others in (pair.split("=") for pair in USUAL.split()) for other in others.split(",")}
+_PAIRS = [(own, other) for own, others in (pair.split("=") for pair in USUAL.split()) for other in others.split(",")]
+OURS = {other: [own for own, theirs in _PAIRS if theirs == other] for _, other in _PAIRS}
 """Names by those of others."""
 
 
@@ -84,7 +89,7 @@ def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
     begun = [own for own in known if len(name) > 2 and own.lower().startswith(name.lower())]
     words = {*name.lower().split("_")}
     alike = [own for own in known if words & {*own.lower().split("_")}]  # "energy" for "kinetic_energy"
-    near = [own for own in (OURS.get(name),) if own in known]
+    near = [own for own in OURS.get(name, ()) if own in known]
     near = near or get_close_matches(name, known, 3, ALIKE) or begun[:3] or alike[:3]
     if near:
         return f"is it {' or '.join(map(repr, near))}?"

@@ -18,13 +18,25 @@ from dataclasses import is_dataclass
 from functools import partial, wraps
 from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from fem_mbs.arrays import ArrayLike
 from fem_mbs.contracts.arguments import function, nearest, number, real, shown, text, truth, whole_number
-from fem_mbs.contracts.public import ModelPart, Public, called, complete, leaves, mapped, misfit, received, snapshot
+from fem_mbs.contracts.public import (
+    Arithmetic,
+    ModelPart,
+    Public,
+    called,
+    complete,
+    leaves,
+    makers,
+    mapped,
+    misfit,
+    received,
+    snapshot,
+)
 from fem_mbs.errors import FemMbsError, ModelError, users_failure
 
 
@@ -45,10 +57,11 @@ Arguments: TypeAlias = list[tuple[str, Any]]
 """What a function is called with, each with its name."""
 
 
-class Deferred(ModelPart):
+class Deferred(ModelPart, Arithmetic):
     """An element, a load or a joint that was given names, or what waits for names; ``model.add`` makes it."""
 
     remembers = False
+    _arithmetic = "cannot be computed with yet: it was given names, and is made by model.add; add it first"
     _kind: type[ModelPart]
     _arguments: Arguments
     _by_place: int
@@ -63,13 +76,6 @@ class Deferred(ModelPart):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ModelError(f"{self} has no '{name}' yet: it was given names, and is made when model.add gets it")
-
-    def _computed_with(self, *_: Any) -> NoReturn:
-        raise ModelError(
-            f"{self} cannot be computed with yet: it was given names, and is made by model.add; add it first"
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __neg__ = _computed_with
 
     def __str__(self) -> str:
         given = leaves([value for name, value in self._arguments if name in self._slots])
@@ -260,18 +266,28 @@ class Call(NamedTuple):
             rule, kinds = rules.get(name, FREE)
             if rule is None or isinstance(value, kinds) or name in waiting:
                 return value
-            return rule(value, Label(self, passed, name))
+            try:
+                return rule(value, Label(self, passed, name))
+            except ModelError as refusal:
+                if isinstance(value, PartNames) and (hint := makers(self.kind, "model")):
+                    raise ModelError(f"{refusal}; {hint}") from None
+                raise
 
         values = [fitting(name, value, k) for k, (name, value) in enumerate(zip(names, self.given, strict=False))]
         values += self.given[len(values) :]
         return values, {name: fitting(name, value, len(self.given)) for name, value in self.named.items()}
 
+    @property
+    def kind(self) -> type:
+        """Of a method, the class that it is called on; of a function, ``object``."""
+        owner = self.given[0] if self.method else object
+        return owner if isinstance(owner, type) else type(owner)
+
     def about(self, passed: int, argument: str = "") -> str:
         """The name of what is called, and what of the model it is about, of what stands before an argument."""
         name, arguments = self.function.__name__, self.given[:passed]
         if self.method:
-            owner, *arguments = self.given[: max(passed, 1)]
-            kind = (owner if isinstance(owner, type) else type(owner)).__name__
+            kind, arguments = self.kind.__name__, self.given[1:passed]
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
         own = self.named.get("name")
         before = takewhile(lambda pair: pair[0] != argument, self.named.items())

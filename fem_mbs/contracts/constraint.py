@@ -271,7 +271,8 @@ def _rule(kind: type[Part]) -> Callable[[Any, Any], Any]:
 
 NodeOrName = Annotated[Node | str, _rule(Node)]
 ElementOrName = Annotated[Element | str, _rule(Element)]
-JointOrName: TypeAlias = Constraint | str
+JointOrName = Annotated[Constraint | str, lambda value, label: value]
+"""Of a query, which knows what else answers it."""
 
 if TYPE_CHECKING:
     NodeLike: TypeAlias = Any

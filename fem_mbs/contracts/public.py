@@ -142,6 +142,14 @@ def renamed(name: str, known: Container[str]) -> str:
     return f"'{name}' is called '{new}' now" if new else ""
 
 
+INSTEAD = {
+    "drive": "model.add(JointDrive(joint, law, coordinate=...)) prescribes a coordinate of any joint",
+    "degrees": "angles are in rad; numpy.degrees turns them",
+    "material": "E, nu and rho are numbers of their own; a dict of them is handed on by **",
+}
+"""What does what an argument is asked for that is not there."""
+
+
 def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[str, Any], method: bool) -> str:
     """Why a function cannot be called like this, to follow its name; empty if it can.
 
@@ -151,20 +159,23 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        known = [each.name for each in signature.parameters.values() if each.kind is not each.VAR_POSITIONAL][method:]
+        taken = [*signature.parameters.values()][method:]
+        known = ["*" * (each.kind is each.VAR_POSITIONAL) + each.name for each in taken]
         other = next((name for name in named if name not in known), None)
         if other is None:
             alone = [each.name for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
             byname = f"; by name alone {', '.join(alone)}" if alone else ""
             return f"{error}; it takes {', '.join(known[: len(known) - len(alone)])}{byname}"
-        makers = [
-            f"{own.__func__.__qualname__}(...)"
-            for own in vars(type(next(iter(given), None))).values()
-            if method and isinstance(own, classmethod) and other in inspect.signature(own.__func__).parameters
-        ]
-        hint = f"{listed(makers, ' or ')} takes one" if makers else nearest(other, known, "it takes")
-        return renamed(other, known) or f"has no argument '{other}'; {hint}"
+        hint = INSTEAD.get(other, "") or (makers(type(next(iter(given), None)), other) if method else "")
+        return renamed(other, known) or f"has no argument '{other}'; {hint or nearest(other, known, 'it takes')}"
     return ""
+
+
+def makers(kind: type, argument: str) -> str:
+    """Which class methods take an argument that the constructor of a class does not; empty if none does."""
+    own = [own.__func__ for own in vars(kind).values() if isinstance(own, classmethod)]
+    names = [f"{each.__qualname__}(...)" for each in own if argument in inspect.signature(each).parameters]
+    return f"{listed(names, ' or ')} takes one" if names else ""
 
 
 def former(module: dict[str, Any]) -> Callable[[str], Any]:
@@ -305,9 +316,34 @@ def _unknown(kind: type, name: str, known: Iterable[str]) -> str:
     copies = name in ("copy", "clone") and not issubclass(kind, ModelPart)
     hint = "copy.deepcopy makes one" if copies else nearest(name, sorted(_shown(kind, known)))
     functions = vars(sys.modules["fem_mbs"]).get("__all__", ())
-    if function := next((own for own in (name, OURS.get(name)) if own in functions), ""):
+    if function := next((own for own in (name, *OURS.get(name, ())) if own in functions), ""):
         hint = f"it is a function, fem_mbs.{function}(...)"
     return f"{kind.__name__} has no attribute '{name}'; {hint}"
+
+
+class Arithmetic(Public):
+    """What answers operations that its class does not define, and functions of NumPy, by a word of what it can do."""
+
+    _arithmetic: ClassVar[str]
+
+    def _refused(self, *_: Any) -> Any:
+        raise ModelError(f"{self} {self._arithmetic}")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **_: Any) -> Any:
+        if ufunc in (np.equal, np.not_equal):
+            return ufunc is np.not_equal
+        first, name = given[0] is self, SUMS.get(ufunc) if method == "__call__" else None
+        operation = f"__{'' if first else 'r'}{name}__" if name else "_refused"
+        return getattr(self, operation)(*(given[1:] if first else given[:1]))
+
+
+SUMS: dict[Any, str] = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "truediv", np.negative: "neg"}
+"""Operations of NumPy, which arrays and numbers hand on, and what Python calls them."""
+for _name in (
+    "add radd sub rsub mul rmul truediv rtruediv neg pow rpow abs mod rmod floordiv rfloordiv matmul rmatmul "
+    "lt le gt ge float int round"
+).split():
+    setattr(Arithmetic, f"__{_name}__", lambda self, *_: self._refused())
 
 
 class ModelPart(Public):

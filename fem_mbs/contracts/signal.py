@@ -21,7 +21,7 @@ from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element, ElementBatch, ModelContext
 from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import Arithmetic
 from fem_mbs.errors import MissingMethodError, ModelError
 
 Part = Element | Constraint
@@ -38,11 +38,13 @@ def law_pairs(value: Any, label: object) -> Laws:
     return tuple((function(law, label), number(factor, label)) for law, factor in value)
 
 
-class Combines(Public):
+class Combines(Arithmetic):
     """What can be added, subtracted and multiplied by numbers; numbers and functions of time join in."""
 
-    __array_ufunc__ = None
-    """So that arrays and numbers of numpy leave sums to the methods below."""
+    _arithmetic = (
+        "can be added, subtracted and multiplied by numbers; any other function of signals is a Block, as "
+        "Block(inputs, g=lambda t, x, u: np.sin(u[0]) ** 2)"
+    )
 
     def as_signal(self) -> Signal:
         """The signal that it stands for."""
@@ -221,6 +223,7 @@ class ControlElement(SignalSource, Element):
     inputs: tuple[Signal, ...] = ()
     connected: Signal | None = None
 
+    @checked
     def connect(self, input: Any) -> None:
         """Say what it reads, where it was made without."""
         raise ModelError(f"{self} is given its inputs when it is made; a Junction may be connected later")

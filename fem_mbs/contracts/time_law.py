@@ -15,12 +15,12 @@ import numpy as np
 from fem_mbs.arrays import ArrayLike
 from fem_mbs.contracts.arguments import array, divisor, real, shown
 from fem_mbs.contracts.checked import checked
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import Arithmetic
 from fem_mbs.contracts.signal import Combines
 from fem_mbs.errors import MissingMethodError, ModelError
 
 
-class TimeLaw(Public):
+class TimeLaw(Arithmetic):
     """Base of laws of time: a value with its first and second derivative.
 
     ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s; of an
@@ -41,7 +41,10 @@ class TimeLaw(Public):
     jumps: Sequence[float] = ()
     _last: float = 1e6
     """When it has come to its end, s."""
-    __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
+    _arithmetic = (
+        "can be added, subtracted, multiplied, and divided by numbers; any other function of time is given as it is, "
+        "as lambda t: np.sin(law(t)) ** 2"
+    )
 
     def __call__(self, t: ArrayLike) -> Any:
         """The value."""

@@ -256,10 +256,12 @@ class Objective(Public):
         value, gradient = self._last[1:]
         return value.copy() if isinstance(value, np.ndarray) else value, gradient.copy()
 
+    @checked
     def value(self, p: ArrayLike) -> Any:
         """The value alone, for optimisers that ask for both apart; it is kept, so that the gradient costs nothing."""
         return self(p)[0]
 
+    @checked
     def gradient(self, p: ArrayLike) -> Array:
         """The gradient alone."""
         return self(p)[1]

@@ -169,6 +169,7 @@ class Sensitivities(Public):
         found, others, notes = analysed(of, arguments, here, variations, states)
         return Sensitivities(found, self._parameters, others, notes)
 
+    @checked
     def limits(self) -> Sensitivities:
         """Derivatives of the limits of the load along a path that :func:`statics` has followed by its length.
 

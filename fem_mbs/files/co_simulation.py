@@ -188,6 +188,7 @@ class CoSimulation(Public):
             if self._passed_steps(run) >= self._look:
                 self._say(run)
 
+    @checked
     def end(self) -> None:
         """Say what a run says at its end, as far as it was not said; an FMU does so when it is terminated."""
         if self._passed is not None:

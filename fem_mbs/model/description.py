@@ -324,6 +324,7 @@ class ModelDescription(PartNames):
             self.remove(*(part for parts, count in zip(lists, counts, strict=True) for part in parts[count:]))
             raise
 
+    @checked
     def remove(self, *parts: Part | str) -> None:
         """Take elements, loads, joints and nodes out of the model; their names are free again.
 

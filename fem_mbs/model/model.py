@@ -126,6 +126,7 @@ class Model(ModelDescription):
         """
         return pictures.saved(pictures.of_model(System(self), size), file)
 
+    @checked
     def check(self) -> Check:
         """Look at the model as built: degrees of freedom, redundant equations, free motions, masses, what looks wrong.
 

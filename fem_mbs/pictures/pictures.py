@@ -74,6 +74,7 @@ class View(Public):
         image, pixels = need("matplotlib.image", "saving a picture"), self.pixels
         return written(path, lambda file: image.imsave(file, pixels))
 
+    @checked
     def show(self) -> None:
         """Open a window; where there is no screen, a warning says so."""
         if not there_is_a_screen():

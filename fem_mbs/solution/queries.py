@@ -155,11 +155,13 @@ class Queries(Public):
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
         return self.history.v[:, self._row(node), 3:]
 
+    @checked
     def multipliers(self, joint: JointOrName) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
         rows = self.system.constraint_rows(self._joint(joint, HOLD)).rows
         return self.history.multipliers[:, rows]
 
+    @checked
     def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
 
@@ -188,10 +190,12 @@ class Queries(Public):
         wrenches = nodal_forces(self.history, found)
         return wrenches[..., :3], wrenches[..., 3:]
 
+    @checked
     def gap(self, contact: ElementOrName) -> Array:
         """Gaps ``(nt, k)`` of the ``k`` points of a contact, rope or stop in m (rad)."""
         return contacts_over_time(self.history, self._contact(contact))[0]
 
+    @checked
     def contact_force(self, contact: ElementOrName) -> Array:
         """Forces ``(nt, k, 3)`` in N that a contact puts on its node b in its ``k`` points, world frame.
 
@@ -199,18 +203,23 @@ class Queries(Public):
         """
         return contacts_over_time(self.history, self._contact(contact))[1]
 
+    @checked
     def impulses(self, contact: ElementOrName) -> list[Impulse]:
         """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
         return impulses(self.history, self._contact(contact))
 
+    @checked
     def touching(self, contact: ElementOrName, k: int = -1) -> list[PushingPoint]:
         """The points of a contact that push at the stored state ``k``; see :class:`PushingPoint`."""
+        self._check_number(k)
         return touching(self.history, self._contact(contact), range(len(self.t))[k])
 
+    @checked
     def contact_losses(self, contact: ElementOrName) -> ContactLosses:
         """What a rigid contact has taken from ``energy.total``, in J: ``impacts`` and ``friction``, ``(nt,)`` each."""
         return losses(self.history, self._contact(contact))
 
+    @checked
     def coordinate(self, joint: JointOrName) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
 
@@ -264,6 +273,7 @@ class Queries(Public):
         known = Counted(turns or partial(self._turns_at, stands.state))
         return replace(stands, state=replace(stands.state, turns=known))
 
+    @checked
     def coordinate_rate(self, joint: JointOrName) -> Array:
         """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s: those of the momentum.
 
@@ -273,6 +283,7 @@ class Queries(Public):
         rates = self._coordinates(joint)[1]
         return rates[:, 0] if len(joint.coordinates) == 1 else rates
 
+    @checked
     def angle(self, joint: JointOrName) -> Array:
         """Relative angle ``(nt,)`` of a joint in rad, with whole turns: its one coordinate of rotation."""
         joint = self._joint(joint)
@@ -301,6 +312,7 @@ class Queries(Public):
             )
         return u[:, rows[names.index(name)]]
 
+    @checked
     def signal(self, source: Any) -> Array:
         """What a sensor measured or a block put out, ``(nt,)``, or ``(nt, p)`` of several outputs; sums of these, too.
 

@@ -235,6 +235,7 @@ class StaticSolution(Solution):
         """Number of independent motions against which each equilibrium is unstable ``(nt,)``; -1 where not known."""
         return self._unstable
 
+    @checked
     def contact_losses(self, contact: Any) -> Any:
         """Not known: what friction takes follows from speeds, and nothing moves."""
         raise ModelError(

@@ -168,7 +168,7 @@ NODE: dict[str, Case] = {
     ),
     "unknown argument": (
         lambda w: w.model.add_node((0, 0, 0), omega=(0, 0, 1)),
-        "Model.add_node: has no argument 'omega'; it takes position, rotation, velocity, angular_velocity",
+        "Model.add_node: has no argument 'omega'; is it 'angular_velocity'?",
     ),
     "renamed part": (lambda w: setattr(w.model.elements[0], "name", 3), "its name is that in the model, and stays"),
     "moved": (

@@ -146,6 +146,11 @@ class Call:
 
 
 def public() -> list[Call]:
+    """All calls that take something."""
+    return [call for call in every() if call.parameters]
+
+
+def every() -> list[Call]:
     """All calls: functions, constructors, class methods, and methods of models and results."""
     calls = []
     for module in (mbs, fem_mbs.elements):
@@ -169,7 +174,7 @@ def public() -> list[Call]:
                 calls.append(
                     _call(f"{kind.__name__}.{name}", lambda w, a=where, b=name: getattr(getattr(w, a), b), function)
                 )
-    return [call for call in calls if call.parameters]
+    return calls
 
 
 def _of(thing: Any, name: str) -> Iterator[Call]:
@@ -348,4 +353,4 @@ def finite(value: Any, depth: int = 2) -> bool:
     return True
 
 
-__all__ = ["LARGEST", "Call", "Findings", "campaign", "falling", "finite", "one", "public"]
+__all__ = ["LARGEST", "Call", "Findings", "campaign", "every", "falling", "finite", "one", "public"]

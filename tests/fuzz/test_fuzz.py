@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import operator
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from calls import Findings, campaign, public
+from calls import Findings, campaign, every, public
 from random_models import analyses
 from values import world
 
 import fem_mbs as mbs
+import fem_mbs.elements
+from fem_mbs.contracts.arguments import OURS
 
 BAD = ("bare errors", "warnings", "junk accepted", "not finite", "not named", "wrong answers")
 
@@ -44,13 +50,67 @@ def test_everything_public_is_called() -> None:
     assert len(names) > 200
 
 
-def test_everything_that_is_shown_can_be_read() -> None:
+@pytest.fixture(scope="module")
+def held() -> SimpleNamespace:
+    return world(np.random.default_rng(1))
+
+
+def test_an_argument_that_there_is_not_is_refused_by_name(held: SimpleNamespace) -> None:
+    """Of whatever is public, but what a step calls: by the name of what was called, and of what it takes."""
+    for call in every():
+        name = call.name.split(".")[-1]
+        if not name.endswith(("__", " =")) and name not in ("init", "step"):
+            with pytest.raises(mbs.ModelError, match=rf"{name}.*: has no argument 'qqq'") as refused:
+                call.of(held)(qqq=1)
+            assert all(own.name in str(refused.value) for own in call.parameters[:8]), refused.value
+
+
+def test_what_others_call_an_argument_leads_to_ours(held: SimpleNamespace) -> None:
+    """Of every pair of names in lower case: ours is one of an argument, or of what is shown."""
+    things = [*vars(held).values(), mbs, *vars(mbs.elements).values()]
+    known = {name for thing in things for name in dir(thing)}
+    calls = [(call, [each.name for each in call.parameters]) for call in public() if call.name[-1].isalnum()]
+    for other, own in ((other, own) for other, ours in OURS.items() for own in ours if own[0].islower()):
+        call = next((call for call, names in calls if own in names and other not in names), None)
+        assert call or own in known, own
+        if call:
+            with pytest.raises(mbs.ModelError, match=f"has no argument '{other}'; is it .*'{own}'"):
+                call.of(held)(**{other: 1})
+
+
+def test_arithmetic_has_an_answer(held: SimpleNamespace) -> None:
+    """Operations and functions of NumPy with signals, laws and what waits for a name: one of their kind, or a word."""
+    operations = [getattr(operator, name) for name in ("add sub mul truediv floordiv mod pow matmul lt ge").split()]
+    functions = (np.sin, np.sqrt, np.negative, np.abs, abs, float, int, round, lambda x: np.clip(x, -1, 1))
+    counts = Counter[bool]()
+    for made in (held.signal, held.sensor, held.law, fem_mbs.elements.JointSensor("pivot", "coordinate")):
+        for other in (2.0, np.float64(2.0), np.array(2.0), np.array([1.0, 2.0, 3.0]), made):
+            for operate in (*operations, np.add, np.multiply, np.divide, np.maximum, np.arctan2, np.power):
+                for call in (partial(operate, made, other), partial(operate, other, made)):
+                    counts[answers(call)] += 1
+        for function in functions:
+            counts[answers(partial(function, made))] += 1
+        assert made == made and not made != made and (np.zeros(2) == made) is False
+    assert counts[True] > 40 and counts[False] > 400
+
+
+def answers(call: Callable[[], object]) -> bool:
+    """Whether there is an answer, or else a word."""
+    try:
+        answer = call()
+    except mbs.ModelError as error:
+        assert str(error)
+        return False
+    assert isinstance(answer, fem_mbs.elements.Signal | fem_mbs.elements.TimeLaw), answer
+    return True
+
+
+def test_everything_that_is_shown_can_be_read(held: SimpleNamespace) -> None:
     """Attributes and properties of whatever users hold, as ``dir`` lists them: a value, or an error of ours."""
-    held = vars(world(np.random.default_rng(1)))
-    parts = [*held["model"].nodes, *held["model"].elements, *held["model"].constraints]
+    parts = [*held.model.nodes, *held.model.elements, *held.model.constraints]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for thing in (*held.values(), *parts, held["run"].state(-1), held["run"].stats, held["model"].check()):
+        for thing in (*vars(held).values(), *parts, held.run.state(-1), held.run.stats, held.model.check()):
             for name in dir(thing):
                 if not name.startswith("_"):
                     read(thing, name)
