@@ -325,6 +325,8 @@ def carried_on(
         along = weight * flow[:2]
         (moved, sped), (ahead, faster) = np.vecdot(along, along).tolist(), np.vecdot(along, weight * ends[:2]).tolist()
         moves = path > NOTHING  # rounding of what rests is neither late nor turns
+        if h**2 * float(np.maximum.reduce(np.abs(along[1]))) <= NOTHING * path:
+            faster = 0.0  # nor that of accelerations of what coasts
         late = 0.5 * (ahead / (moved + TINY) + faster / (sped + TINY)) if moves else 0.0
         if moves and np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
             turned += bent / h * (new.t - min(errors.t, errors.until))

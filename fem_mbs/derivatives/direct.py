@@ -336,9 +336,10 @@ class DirectIntegration(KeptSteps):
 
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
-        texts = self._derivative.explicit.notes()
+        last = self.tangents[-1]
+        texts = self._derivative.explicit.notes(np.all(np.concatenate(last) == 0.0, axis=0))
         weight = self.system.weight[:, None]
-        sizes = np.abs(self.tangents[-1].q * weight).max(axis=0, initial=0.0)
+        sizes = np.abs(last.q * weight).max(axis=0, initial=0.0)
         for k in np.flatnonzero(sizes * [own.step for own in self.varied] > LARGE).tolist():
             texts.append(
                 f"derivatives against {self.varied[k].label} have grown so much that they tell of this "

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
@@ -95,6 +95,8 @@ class ParameterDerivatives:
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
         self.bends = np.zeros(len(varied))
         """By how much the halves of the differences differ, at most."""
+        self._felt = np.zeros(len(varied), np.bool_)
+        """Whether the equations of any step differ."""
 
     def _differing(self) -> dict[tuple[float, ...], list[_Term]]:
         """What differs, by its gravity; where differences are central, the run's own beside it."""
@@ -145,7 +147,9 @@ class ParameterDerivatives:
         size = (N + 2 * m) * count
         every = np.concatenate(slots) + size * np.arange(steps)[:, None]
         found: Any = np.bincount(every.ravel(), np.concatenate(values, axis=1).ravel(), steps * size)
-        force, closing, hidden = np.split(found.reshape(steps, -1, count), [N, N + m], axis=1)
+        found = found.reshape(steps, -1, count)
+        self._felt |= found.any(axis=(0, 1))
+        force, closing, hidden = np.split(found, [N, N + m], axis=1)
         level = system.velocity_level[:, None]
         rows = at.h**2 * force[:, system.free_index], np.where(level, at.h * hidden, closing)
         return np.concatenate([*rows, np.where(level, 0.0, hidden / at.gamma_prime)], axis=1)
@@ -180,13 +184,27 @@ class ParameterDerivatives:
             times, none, here = np.array([t]), np.empty((1, 0)), replace(motion, t=t, gravity=gravity)
             self._look(own, own.asked(of_force, here, times, none)[0], here, times, np.zeros((1, len(own.cells))))
 
-    def notes(self) -> list[str]:
-        """What the user is to know of them."""
-        return [
+    def notes(self, zero: BoolArray) -> list[str]:
+        """What the user is to know of them, and of what is ``zero`` (P,)."""
+        texts = [
             f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s, or bends as much: the "
             "derivative is a mean of both sides"
             for (label, name), t in self.kinks.items()
         ]
+        unmoved = {self.varied[k].label for k in np.flatnonzero(zero & ~self._felt).tolist()}
+        for label in sorted(unmoved - {label for label, _ in self.kinks}):
+            texts += unfelt(self.system, label)
+        return texts
+
+
+def unfelt(system: System, label: str) -> list[str]:
+    """What is to be said of a number that the model has, and that no step depends on, if functions may be why."""
+    if not (system.follows_time or any(batch.asks for batch in system.batches)):
+        return []
+    return [
+        f"no step depends on {label}: its derivatives are zero, which is wrong where a function switches at an instant "
+        "that it moves, as no end of a step tells of it: give the function its jumps, for which there is how='copies'"
+    ]
 
 
 def smooth_variations(parameters: ParameterSet, system: System) -> list[Variation]:

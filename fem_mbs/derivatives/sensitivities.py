@@ -20,7 +20,7 @@ from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import smooth_at_end, varied, varied_limits
-from fem_mbs.derivatives.parameter_derivatives import KINK, SMOOTH, nearer, passed, smooth_variations
+from fem_mbs.derivatives.parameter_derivatives import KINK, SMOOTH, nearer, passed, smooth_variations, unfelt
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import LOG, ModelError
@@ -322,6 +322,11 @@ def _unlike(solution: Solution, others: Sequence[Varied]) -> list[str]:
                 f"the two sides of the difference against {variation.label} differ by {apart:.1g} of it, as where one "
                 "of the runs meets a stop or a kink and the other does not: how='direct' follows one run"
             )
+        here, *there = (
+            [getattr(own.history, name) for name in ("x", "v", "u", "multipliers")] for own in (solution, *runs)
+        )
+        if all(np.array_equal(*pair) for other in there for pair in zip(here, other, strict=True)):
+            notes += unfelt(solution.system, variation.label)
     return notes
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
 from fem_mbs.derivatives.parameters import AGREED, FINER, refined
-from fem_mbs.elements import Beam, BeamSection, Bushing, Moment, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Bushing,
+    Force,
+    Moment,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 
 TIGHT = mbs.GeneralizedAlpha(newton=mbs.Newton(force_tolerance=1e-12, constraint_tolerance=1e-14))
 
@@ -141,3 +152,37 @@ def test_gaps_in_large_models_by_the_adjoint() -> None:
         for away in (0.01, 200.0)
     )
     np.testing.assert_allclose(far, near, rtol=1e-6)
+
+
+def pushed(end: float = 0.1037, load: float = 5.0, jumps: bool = False) -> mbs.Model:
+    """1 kg, pushed until ``end``."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), name="body")
+    model.add(PointMass(node, 1.0))
+
+    def push(t: float) -> tuple[float, float, float]:
+        return (1.0 + load if t < end else 1.0, 0, 0)
+
+    if jumps:
+        push.jumps = [end]  # type: ignore[attr-defined]
+    model.add(Force(node, push))
+    return model
+
+
+@pytest.mark.parametrize("how", ["copies", "direct", "adjoint"])
+def test_an_instant_within_a_step_that_a_parameter_moves_is_named(
+    how: Literal["copies", "direct", "adjoint"], caplog: pytest.LogCaptureFixture
+) -> None:
+    """No end of a step knows of it: what derivatives are zero of is said, and nothing of the load."""
+
+    def place(solution: Any) -> Any:
+        return solution.position("body")[:, 0]
+
+    goal = mbs.objective(pushed, mbs.Final(place), ["end", "load"], 0.3, 0.01, how=how)
+    goal([0.1037, 5.0])
+    assert "no step depends on end" in caplog.text
+    assert "no step depends on load" not in caplog.text
+    caplog.clear()
+    run = mbs.sensitivities(partial(pushed, jumps=True), {"end": 0.1037}, 0.3, 0.01, how="copies")
+    assert not caplog.text
+    assert run.of(place)["end"][-1] == pytest.approx(5.0 * (0.3 - 0.1037), rel=1e-6)

@@ -30,6 +30,7 @@ from fem_mbs.elements import (
     JointSpring,
     JointStop,
     Plane,
+    PointMass,
     PositionMotor,
     PrismaticJoint,
     RevoluteJoint,
@@ -591,6 +592,22 @@ def test_load_that_sets_in_at_rest(at: float) -> None:
     solution = mbs.simulate(model, 1.0, 0.1)
     off, error = abs(solution.coordinate(rail)[-1] - 0.5 * (1.0 - at) ** 2), solution.stats.error
     assert off < 2.0 * error.length
+
+
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("end", [0.05, 0.1037, 0.2037])
+def test_what_coasts_after_a_load_is_neither_late_nor_early(end: float, held: bool, speed: float) -> None:
+    """Its accelerations are rounding: nothing is told by what errors are beside them."""
+    model, h, load = mbs.Model(), 0.01, 5.0
+    node = model.add_node((0, 0, 0), velocity=(speed, 0, 0))
+    model.add(PointMass(node, 1.0))
+    if held:
+        model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(Force(node, lambda t: (load if t < end else 0.0, 0, 0)))
+    solution = mbs.simulate(model, 0.3, h)
+    error = abs(solution.position(node)[-1, 0] - (speed * 0.3 + load * end * (0.3 - 0.5 * end)))
+    assert 0.25 * error < solution.stats.error.length < 4 * error + 0.5 * load * h * (0.3 - end)
 
 
 @pytest.mark.parametrize("turn", [0.3, 1.0, 3.0, 6.0, 10.0, 30.0])
