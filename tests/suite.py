@@ -158,7 +158,7 @@ TOLERANCES = (
     *product([name for name in MOTIONS if name not in LONG], ("R3xSO3", "SE3"), (1e-5,)),
     *product(("Puma, plain", "four-bar", "position control"), ("R3xSO3", "SE3"), (1e-6,)),
 )
-"""Motions, groups and tolerances of the table in docs/variable_steps.md."""
+"""Motions, groups and tolerances that docs/variable_steps.md sums up."""
 
 
 def kept(name: str, group: str, tolerance: float) -> Kept:

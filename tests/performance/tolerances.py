@@ -1,4 +1,4 @@
-"""How motions of many kinds keep the tolerance of ``mbs.VariableStep``: the table of docs/variable_steps.md.
+"""How motions of many kinds keep the tolerance of ``mbs.VariableStep``: what docs/variable_steps.md sums up.
 
 ``PYTHONPATH=tests python tests/performance/tolerances.py`` prints it.
 """
