@@ -100,3 +100,12 @@ def test_there_are_pages_that_run() -> None:
 def test_the_library_at_a_glance_has_all_of_it() -> None:
     page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     assert [name for name in elements.__all__ if f"`{name}`" not in page] == []
+
+
+def test_the_list_of_questions_has_all_of_them() -> None:
+    page = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+    contents = page.partition("```")[0]
+    questions = [
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^### (.*)$", page, re.M)
+    ]
+    assert len(questions) > 30 and [title for title in questions if f"(#{title})" not in contents] == []
