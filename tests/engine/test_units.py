@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -480,6 +481,22 @@ def test_words_of_what_changed_have_no_units() -> None:
         system = mbs.System(model)
         texts.append(what_changed(system, mbs.start(system), 1.0))
     assert texts[0] == texts[1] and "open by 0.5" in texts[0][0]
+
+
+@pytest.mark.parametrize(("power", "words"), [(1, "rates that they prescribe"), (3, "no motion closes it")])
+def test_words_of_joints_that_contradict_each_other_have_no_units(power: int, words: str) -> None:
+    """Two rails of a body whose drives are not alike, from the start or soon."""
+    texts = []
+    for o in (own._replace(s=1.0) for own in UNITS):
+        model = mbs.Model()
+        driven, _ = body(model, (0, 0, 0), o), body(model, (1, 0, 0), o)
+        for k, more in enumerate((1.0, 1.1)):
+            drive = partial(lambda t, far: far * t**power, far=more * o.m)
+            model.add(PrismaticJoint(model.ground, driven, (1, 0, 0), drive=drive), name=f"rail {k}")
+        with pytest.raises(mbs.FemMbsError, match=f"rail.*{words}|{words}.*rail") as refused:
+            mbs.simulate(model, 0.5, 0.02)
+        texts.append(re.sub(r"[\d.]+(e[+-]\d+)?", "0", str(refused.value)))
+    assert texts[0] == texts[1]
 
 
 def test_words_of_what_does_not_turn_have_no_units() -> None:
