@@ -182,7 +182,7 @@ def faults(room: str, number: int, seed: int) -> Iterator[Fault]:
     """Distinct faults at random places of a room."""
     files = sorted((ROOT / room).rglob("*.py")) or [ROOT / room]
     pool = [(file, node) for file in files for node in places(ast.parse(file.read_text(encoding="utf-8")))]
-    for file, node in random.Random(seed).sample(pool, min(number, len(pool))):
+    for file, node in random.Random(f"{room} {seed}").sample(pool, min(number, len(pool))):  # a number of its own
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
         before, (_, first, last) = lines[node.lineno - 1], place_of(node)
         line, new = before.encode(), f"({ast.unparse(changed(node))})".encode()
