@@ -60,7 +60,7 @@ class Recording(NamedTuple):
     """What has been recorded of the steps of a kind of systems: the same for all numbers in them."""
 
     matrix: str
-    """Programs of the iteration matrix, with the first section of a trial if ``in_parts``,"""
+    """Programs of the iteration matrix,"""
     guess: str
     """of the formulas of a step, and the first guess of its unknowns,"""
     trials: list[str]
@@ -80,8 +80,6 @@ class Recording(NamedTuple):
     simplified: list[bool]
     """Whether corrections leave something out, of each trial."""
     end_checked: bool
-    in_parts: bool
-    """Whether the matrix depends on no sums or largest values of all cells, as comparisons of the largest angle do."""
 
 
 class Constants(NamedTuple):
@@ -206,7 +204,7 @@ def record(
     owners = [NODES, NODES, *(kind.number for kind in system.joint_kinds)][: len(written)]
     numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
     kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
-    of_nodes, guards = sinks("matrix", kinds, numbers), program.new_guards()
+    of_matrix = program.line(sinks("matrix", kinds, numbers), after=system.matrix)
     program.first_section(sizes)
     places["first"] = program.rows(*kinds[:2])
 
@@ -232,9 +230,6 @@ def record(
         simplified.append(bool(correction.simplified))
         if not closes or system.damps:
             break
-    of_matrix = program.line([*of_nodes, *program.begun], after=system.matrix, guards=guards)
-    if not (in_parts := program.in_parts):
-        of_matrix = program.line(of_nodes, after=system.matrix, guards=guards)
     new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
     try:
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
@@ -271,7 +266,7 @@ def record(
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
     of_start = program.line(sinks("start", [shapes["x"], shapes["R"]], [x, R.reshape(-1)]))
     lines = of_matrix, of_guess, trials, of_end, of_look, of_carry, of_start
-    return Recording(*lines, program.specs[first:], places, simplified, end_checked, in_parts)
+    return Recording(*lines, program.specs[first:], places, simplified, end_checked)
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:

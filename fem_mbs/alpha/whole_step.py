@@ -30,7 +30,7 @@ from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Recording, columns, inpu
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.program import EVERY, Memory, Program, address
+from fem_mbs.compiled.program import EVERY, Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
@@ -41,10 +41,10 @@ from fem_mbs.system.system import System
 if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
-FORCES, SIZES, CORRECTION = 1, 2, 4
+SIZES, CORRECTION = 1, 2
 """Sections of a trial."""
-SMALL, MOST_TRIALS = 500, 2
-"""Unknowns below which calls cost more than what they do, and trials of a step that is worked off in one."""
+MOST_TRIALS = 2
+"""Trials of a step that is worked off in one call."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 Plain: TypeAlias = Callable[[], StepEquations]
@@ -217,25 +217,18 @@ class StepLines:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
         self._matrix, self._guess, *trials, self._end, self._look, self._carry, self._from = program.kernels(
-            [made.matrix, made.guess, *made.trials, made.end, made.look, made.carry, made.start],
-            system.ends if made.in_parts else None,
+            [made.matrix, made.guess, *made.trials, made.end, made.look, made.carry, made.start]
         )
         arrays, at = program.arrays, made.places
         self._numbers = arrays[first]
         self._linear, self._unknown = program.whole(linear).reshape(-1, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
         self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
-        self._after_matrix = SIZES | CORRECTION if made.in_parts else EVERY
         self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
             program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
         )
         self._errors, self._became = program.whole(errors).reshape(6, N), program.whole(at["carried"]).reshape(5, N)
         """Errors that are carried along, with ``Z``, by which they are, and what becomes of them."""
-        self._small = len(self._unknown) < SMALL
-        """Whether copies cost less than telling kernels where arrays are."""
-        self._places_of_errors = [slice(place, place + 5) for place in (errors, at["carried"])]
-        self._memory, self._carried, self._offsets = Memory((5, N)), (np.empty(0), 0), 8 * N * np.arange(5)
-        self._remembered = Memory((5 if self._closes else 3, N))
         self._lu = system.lu, system.first_lu
         # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
         self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
@@ -256,7 +249,6 @@ class StepLines:
             return Row(own, parts, part(own, "a", [*self._columns][-1], -1, N))
 
         self._start, self._row = row(start), row(at["row"])
-        self._places_of_rows = [slice(place, place + len(self._columns)) for place in (start, at["row"])]
         self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
         self._Z, self._h = slice(N + m, -1), 0.0
         self._key: Any = None
@@ -284,11 +276,7 @@ class StepLines:
         numbers[:2] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
-            if self._small:
-                self._start.numbers[...] = self._row.numbers
-            else:
-                self._start, self._row = self._row, self._start
-                self._program.swap(*self._places_of_rows)
+            self._start.numbers[...] = self._row.numbers
         else:
             self._begin_at(state, memory)
         self._last = None, None
@@ -333,13 +321,13 @@ class StepLines:
             (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
             return Trial(rows, (force, constraint), there, 1, length, self._trials[self._variant][1], self._latest)
         if there and not self._keeps:
-            self._try(rows, FORCES | SIZES)
+            self._try(rows, SIZES)
             force, constraint, _ = self._tried.tolist()
             return Trial(rows, (force, constraint), there)
         if there:
             return self._corrected(rows, there, EVERY)
         self._make(rows)
-        return self._corrected(rows, there, self._after_matrix)
+        return self._corrected(rows, there, EVERY)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -375,14 +363,14 @@ class StepLines:
         if key not in self._in_turn:
             trial, calls = self._trials[self._variant][0], [(self._guess, EVERY), (self._rows[0], self._unknown)]
             calls += [(self._matrix, EVERY)]
-            for k, (size, rows) in enumerate(zip(self._sizes[:count], self._rows[1:], strict=False)):
-                calls += [(trial, EVERY if k else self._after_matrix), (size, self._tried)]
+            for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
+                calls += [(trial, EVERY), (size, self._tried)]
                 calls += [(rows, self._after), (self._unknown, self._after)]
             calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
             calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
             self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
         if self._known is not None:
-            self._carries(self._known)
+            self._errors[:5] = self._known
         self._room()
         if self._in_turn[key]() or self._seen[0]:
             self._count, self._given = 0, None
@@ -444,15 +432,13 @@ class StepLines:
         ``before`` is the length of the last step.
         """
         alike = self._count == 1 and self._asked <= MOST_TRIALS and rows is self._latest
-        self._usual = self._asked if alike and self._small else 0
+        self._usual = self._asked if alike else 0
         if not self._done or rows is not self._rows[self._done]:
             self._run(self._end, rows)
         judged = self._judged.tolist()
         squares, local, speeds = judged[:3], judged[3], judged[4:]
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
-        remembered = self._row.remembered.copy() if self._small else self._remembered.take()[0]
-        if not self._small:
-            np.copyto(remembered, self._row.remembered)
+        remembered = self._row.remembered.copy()
         a, D, Z, best = remembered[0], remembered[1:3], remembered[3:].reshape(2, -1), squares.index(min(squares))
         self._last = x, a
         new = State(state.t + h, x, R, v, vdot, multipliers, state.u, state.udot, state.uddot)
@@ -474,21 +460,11 @@ class StepLines:
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
         if not self._done or after is not self._rows[self._done] or values is not self._known:
-            self._carries(values)
+            self._errors[:5] = values
             if self._closes:
                 self._errors[5] = after[self._Z]
             self._run(self._carry, rows)
-        return self._became.copy() if self._small else self._carried[0]
-
-    def _carries(self, values: Array) -> None:
-        """Have kernels read errors where they are, and write what becomes of them to memory that nobody holds."""
-        if self._small:
-            self._errors[:5] = values
-            return
-        before, self._carried = self._carried, self._memory.take()
-        given = before[1] if values is before[0] else address(values)
-        for place, first in zip(self._places_of_errors, (given, self._carried[1]), strict=True):
-            self._program.put(place, first + self._offsets)
+        return self._became.copy()
 
     def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, sudden: bool, values: Array) -> Array:
         """As :meth:`StepEquations.carried_over_block`: have kernels read one large step with its matrix.

@@ -47,7 +47,7 @@ def functions(width: int) -> dict[str, str]:
     A column has ``W`` numbers above the diagonal, that, and ``W`` below it.
     """
     V, K = _vectors(width)  # noqa: N806
-    arguments = "i64 %begin, i64 %n, ptr noalias %lu, ptr noalias"
+    arguments = "i64 %n, ptr noalias %lu, ptr noalias"
     texts = {"factor": (_factor, "%seen"), "solve": (_solve, "%order, ptr noalias %b, ptr noalias %x, ptr noalias %y")}
     result = dict[str, str]()
     for name, (make, further) in texts.items():
@@ -59,7 +59,7 @@ def functions(width: int) -> dict[str, str]:
 
 
 def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
-    """Columns from ``begin`` on; the others are done, and all that these are coupled with are there.
+    """Columns, two at a time.
 
     ``seen`` gets the sizes of the diagonal, while nothing has been taken from that yet, to which a share of the largest
     and those of all subtractions are added; in the end it begins with 1 if a pivot is lost. At last what ``B`` columns
@@ -70,30 +70,28 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
     rows = [text(f"alloca [{W} x double], align 64") for _ in range(2)]
     for row in rows:
         text.do(f"store [{W} x double] zeroinitializer, ptr {row}")
-    lost, largest, first = text("alloca double"), text("alloca double"), text("icmp eq i64 %begin, 0")
+    lost, largest = text("alloca double"), text("alloca double")
     text.store("0.0", largest, 0)
-    before = text(f"select i1 {first}, double 0.0, double {text.load('%seen', 0)}")
-    text.store(before, lost, 0)
-    with text.where(text("icmp ult i64 %begin, %n")):
-        with text.where(text("trunc i64 %n to i1")):  # the last of an odd number has a column of the identity beside it
-            text.store("1.0", "%lu", text.plus(text.times("%n", ld), W))
-        for _ in range(2):  # once to know the largest
-            with text.where(first), text.loop(0, W) as (k, _):
-                diagonal = text.plus(text.times(k, ld), W)
-                text.store(_measure(text, text.load("%lu", diagonal), largest), "%seen", k)
-        with text.loop("%begin", "%n", step=2) as (j, _):
-            column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
-            for ahead in (W, W + 1):
-                text.store(_measure(text, text.load(column, ahead * ld + W), largest), mine, ahead)
-            pivots, below = _eliminate(text, W, max(width, 2), column, rows)
-            _sum_up(text, text.at(mine, 1), below[0], rows[0])
-            for row_of, pivot in enumerate(pivots):
-                least = text(f"fmul double {text.load(mine, row_of)}, {LEAST:.1e}")
-                enough = text(f"fcmp ogt double {_size(text, pivot)}, {least}")
-                text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
-            _sum_up(text, text.at(mine, 2), below[1], rows[1])
-        with text.loop("%begin", "%n", step=B) as (j, _):
-            _invert(text, text.at("%lu", text.times(j, ld)), W)
+    text.store("0.0", lost, 0)
+    with text.where(text("trunc i64 %n to i1")):  # the last of an odd number has a column of the identity beside it
+        text.store("1.0", "%lu", text.plus(text.times("%n", ld), W))
+    for _ in range(2):  # once to know the largest
+        with text.loop(0, W) as (k, _):
+            diagonal = text.plus(text.times(k, ld), W)
+            text.store(_measure(text, text.load("%lu", diagonal), largest), "%seen", k)
+    with text.loop(0, "%n", step=2) as (j, _):
+        column, mine = text.at("%lu", text.times(j, ld)), text.at("%seen", j)
+        for ahead in (W, W + 1):
+            text.store(_measure(text, text.load(column, ahead * ld + W), largest), mine, ahead)
+        pivots, below = _eliminate(text, W, max(width, 2), column, rows)
+        _sum_up(text, text.at(mine, 1), below[0], rows[0])
+        for row_of, pivot in enumerate(pivots):
+            least = text(f"fmul double {text.load(mine, row_of)}, {LEAST:.1e}")
+            enough = text(f"fcmp ogt double {_size(text, pivot)}, {least}")
+            text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
+        _sum_up(text, text.at(mine, 2), below[1], rows[1])
+    with text.loop(0, "%n", step=B) as (j, _):
+        _invert(text, text.at("%lu", text.times(j, ld)), W)
     text.store(text.load(lost, 0), "%seen", 0)
 
 

@@ -62,11 +62,10 @@ class Sink(NamedTuple):
 def function(
     name: str, tape: Tape, inputs: dict[int, tuple[CellRows, int]], sinks: Sequence[Sink], guards: Sequence[Guard]
 ) -> tuple[str, set[str]]:
-    """LLVM text of ``void name(i64 begin, i64 cells, ptr arrays)``, and what is to be declared.
+    """LLVM text of ``void name(i64 cells, ptr arrays)``, and what is to be declared.
 
-    It works off the cells from ``begin``, which is a multiple of the lanes. ``inputs`` are read from these rows and
-    columns of arrays. The integer at ``GUARD`` has other bits set afterwards if a cell would have gone another way than
-    the sample, by the ``guards``.
+    ``inputs`` are read from these rows and columns of arrays. The integer at ``GUARD`` has other bits set afterwards if
+    a cell would have gone another way than the sample, by the ``guards``.
     """
     lanes = tape.lanes
     every = [(sink, column, place) for sink in sinks for column, place in sink.values]
@@ -90,7 +89,7 @@ def function(
         for k in range(len(parts[part][1])):
             text.do(f"call void @{name}.{part}{k}(ptr %arrays, {handed})")
 
-    with text.where(text("icmp ult i64 %begin, %cells")), text.loop("%begin", "%cells", step=lanes) as (first, _):
+    with text.where(text("icmp ne i64 %cells, 0")), text.loop(0, "%cells", step=lanes) as (first, _):
         # lanes beyond the last cell take that once more, and write nothing
         with text.loop(0, lanes) as (lane, _):
             cell = text.smaller(text.plus(first, lane), last)
@@ -100,7 +99,7 @@ def function(
             cell = text.plus(first, lane)
             with text.where(text(f"icmp ult i64 {cell}, %cells")):
                 work_off("scatter", f"i64 {cell}, i64 {lane}, ptr {out}")
-    functions = [text.function(name, "i64 %begin, i64 %cells, ptr noalias %arrays", internal=True)]
+    functions = [text.function(name, "i64 %cells, ptr noalias %arrays", internal=True)]
     for part, (arguments, bodies) in parts.items():
         functions += [body.function(f"{name}.{part}{k}", arguments, internal=True) for k, body in enumerate(bodies)]
     return "".join(functions), set[str]().union(*(body.declared for body in line.parts))

@@ -185,7 +185,7 @@ class Text:
 
 LARGEST = 256 * 2**20
 """Bytes of all kernels on disk; beyond it those that were not used for longest go."""
-CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
 def folder() -> Path:
@@ -240,7 +240,7 @@ def of_vectors() -> str:
 
 
 @cache
-def kernel(text: str, opt: int = 2) -> Callable[[int, int, int, int], int]:
+def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], int]:
     """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
     with _ONE_AT_A_TIME:
         llvm, version = _llvm(), importlib.metadata.version("llvmlite")
@@ -257,7 +257,7 @@ def kernel(text: str, opt: int = 2) -> Callable[[int, int, int, int], int]:
     return function
 
 
-def in_turn() -> Callable[[int, int, int, int], int]:
+def in_turn() -> Callable[[int, int, int], int]:
     """A kernel that calls others, by a table of them with what each is called with, until one does not return zero.
 
     Where there is none, it copies so many bytes from the second place to the first.
@@ -265,18 +265,18 @@ def in_turn() -> Callable[[int, int, int, int], int]:
     text = Text()
     seen = text("alloca i64")
     text.store("0", seen, 0, "i64")
-    with text.loop(0, "%parts") as (k, _):
-        own = text.at("%ends", text.times(k, 5), "i64")
-        called, first, size, second, section = (text.load(own, j, "i64" if j in (2, 4) else "ptr") for j in range(5))
+    with text.loop(0, "%calls") as (k, _):
+        own = text.at("%table", text.times(k, 4), "i64")
+        called, first, second, number = (text.load(own, j, kind) for j, kind in enumerate(("ptr", "ptr", "ptr", "i64")))
         copies, fine = text(f"icmp eq ptr {called}, null"), text(f"icmp eq i64 {text.load(seen, 0, 'i64')}, 0")
         with text.where(copies):
             text.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-            text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {first}, ptr {second}, i64 {size}, i1 false)")
+            text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {first}, ptr {second}, i64 {number}, i1 false)")
         with text.where(text(f"select i1 {copies}, i1 false, i1 {fine}")):
-            result = text(f"call i64 {called}(ptr {first}, i64 {size}, ptr {second}, i64 {section})")
+            result = text(f"call i64 {called}(ptr {first}, ptr {second}, i64 {number})")
             text.store(result, seen, 0, "i64")
     result = text.load(seen, 0, "i64")
-    function = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %section", result)
+    function = text.function("kernel", "ptr %table, ptr %none, i64 %calls", result)
     return kernel("\n".join([function, *text.declared, ""]))
 
 

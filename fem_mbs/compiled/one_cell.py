@@ -1,19 +1,16 @@
 """One cell of a batch on a tape: what differs between cells and what moves are inputs, the rest is of its kind.
 
-A line would keep what code of users reads beside its arguments as it was when it was recorded. Methods of a batch, and
-functions that they call, may read globals, variables around them and attributes of classes, which a script may set at
-any time, also within a run. Their code objects tell which. Code of the library, of NumPy, SciPy and Python itself is
-not looked into.
+A line would keep what code of users reads beside its arguments as it was when it was recorded. Methods of a batch may
+read globals, variables around them and attributes of classes, which a script may set at any time, also within a run.
+Their code objects tell which. Code of the library, of NumPy, SciPy and Python itself is not looked into.
 """
 
 from __future__ import annotations
 
-import builtins
 import copy
 import dis
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from inspect import getattr_static
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,68 +21,33 @@ from fem_mbs.compiled.program import EQUATIONS, NODES, VARIABLES, Program
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
 
-METHODS = "force", "tangent", "rate_force", "evaluate", "stiffness", "rate_gradient", "rate_derivative"
-"""Those that lines are recorded of; others are looked into where these call them."""
 KNOWN = {"fem_mbs", "numpy", "scipy", "math", "builtins", "typing", "collections", "functools", "operator", "abc"}
 """Packages whose code reads nothing that scripts set; a script may be called like others of Python."""
-ATTRIBUTES = "LOAD_ATTR", "LOAD_METHOD"
-"""Instructions that load them."""
 
 
 def refuse_outside(batch: Any) -> None:
     """Raise :class:`CannotRecordError` if a batch reads what a script may set at any time."""
     kinds = type(batch).__mro__
-    own = [kind for kind in kinds if not _is_known(kind)]
-    if not own:
-        return
-    contract = {name for kind in kinds if _is_known(kind) for name in vars(kind)}
-    names, seen = dict.fromkeys(METHODS), set[Any]()
-    for name in (left := list(names)):
-        for kind in (kind for kind in kinds if name in vars(kind)):
-            function = _function(vars(kind)[name])
-            if function is not None:
-                called = [attribute for code in _codes(function.__code__) for attribute in code.co_names]
-                left += [attribute for attribute in called if attribute not in names]
-                names |= dict.fromkeys(called)
-                if kind in own:
-                    _look_into(function, seen)
-            elif kind in own and name not in contract and name not in vars(batch):
+    contract = {name for kind in kinds if _is_known(kind) for name in vars(kind)} | vars(batch).keys()
+    for kind in (kind for kind in kinds if not _is_known(kind)):
+        for name, value in vars(kind).items():
+            if (function := _function(value)) is not None:
+                _look_into(function)
+            elif not (name in contract or name[:2] == "__"):
                 raise CannotRecordError(f"reads {kind.__name__}.{name}, which may change")
 
 
-def _look_into(value: Any, seen: set[Any], name: str = "") -> None:
-    """Refuse what is no code, and what code of a user reads: that of a function, or of methods of a class."""
-    if isinstance(value, ModuleType | BuiltinFunctionType | np.ufunc) or _is_known(value):
-        return
-    found = vars(value).values() if isinstance(value, type) else [value]
-    functions = [own for own in map(_function, found) if own is not None]
-    if not (functions or isinstance(value, type)):
-        raise CannotRecordError(f"reads {name}, which may change")
-    for function in functions:
-        if not (function in seen or _is_known(function)):
-            seen.add(function)
-            for path, read in _reads(function):
-                _look_into(read, seen, path)
-
-
-def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Globals and variables around a function that its code loads, and what it takes from modules and classes."""
+def _look_into(function: FunctionType) -> None:
+    """Refuse globals and variables around a function of a user that its code loads, and what it imports."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    around = {name: cell.cell_contents for name, cell in cells if name != "__class__"}
-    spaces = {"LOAD_GLOBAL": {**vars(builtins), **function.__globals__}, "LOAD_DEREF": around}
+    reads = {name: cell.cell_contents for name, cell in cells if name != "__class__"}
     for code in _codes(function.__code__):
-        instructions = list(dis.get_instructions(code))
-        for k, (kind, path) in enumerate((own.opname, own.argval) for own in instructions):
-            if kind == "IMPORT_NAME" and path.partition(".")[0] not in KNOWN:
-                yield f"what it imports from {path}", path
-            elif kind in spaces and path in spaces[kind]:
-                value = spaces[kind][path]
-                for after in instructions[k + 1 :]:
-                    inside = isinstance(value, ModuleType | type) and not _is_known(value)
-                    if not (inside and after.opname in ATTRIBUTES and after.argval in dir(value)):
-                        break
-                    path, value = f"{path}.{after.argval}", getattr_static(value, after.argval)
-                yield path, value
+        if any(own.opname == "IMPORT_NAME" for own in dis.get_instructions(code)):
+            raise CannotRecordError("imports what may change")
+        reads |= {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    for name, value in reads.items():
+        if not (isinstance(value, BuiltinFunctionType | np.ufunc) or _is_known(value)):
+            raise CannotRecordError(f"reads {name}, which may change")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

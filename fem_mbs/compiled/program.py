@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A call of a function with the number of a count, where it begins and ends, and arrays."""
+    """A call of a function with a count, by the number of that, and arrays."""
 
     name: str
     number: int
@@ -133,13 +133,10 @@ class Program:
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
         which the cells of lanes do so, its number, negative if it has sections, of others 0."""
-        self._lines, self.in_parts = 0, False
-        """How many lines there are, and whether the last one asks for nothing of all cells, but in its end."""
+        self._lines = 0
         self.least = 0
         """First stage of what a second section of lines has, see :meth:`line`."""
         self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
-        self.begun, self._begun_in = list[Sink](), dict[tuple[int, int], tuple[int, int, int]]()
-        """What lines with sections write before they ask for anything of all cells, and where what they keep stands."""
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -289,74 +286,54 @@ class Program:
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
-    def new_guards(self) -> list[list[Guard]]:
-        """The guards that were recorded since the last line, for one that is made later."""
-        result = [list(tape.guards)[tape.seen_guards :] for tape in self.tapes]
-        for tape in self.tapes:
-            tape.seen_guards = len(tape.guards)
-        return result
-
     def first_section(self, values: Iterable[Any]) -> None:
         """Have statements, and what is given to stages from ``least``, come after these values from now on."""
         self.least = 1 + max(value.tape.stages[value.place] for value in values if isinstance(value, Number))
 
-    def line(
-        self, *sections: Sequence[Sink], after: Between | None = None, guards: list[list[Guard]] | None = None
-    ) -> str:
+    def line(self, *sections: Sequence[Sink], after: Between | None = None) -> str:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share.
 
-        It may be run section by section, of which a further one comes first: what it does before it asks for anything
-        of all cells. One with given guards may do that for others.
+        It may be run section by section.
         """
         self._lines += 1
         outputs = [sink for section in sections for sink in section] + ([] if after is None else after.sinks)
-        shares, line = len(sections) > 1 or guards is not None, -1 if len(sections) > 1 else self._lines
-        collected = _Collected(self, outputs, line, guards or self.new_guards(), self._begun_in if shares else {})
-        self.in_parts = not collected.betweens
+        collected = _Collected(self, outputs, -1 if len(sections) > 1 else self._lines)
         if after is not None:
             collected.betweens.append(after)
         return collected.text(sections)
 
     # how it runs
 
-    def kernels(self, programs: list[str], parts: IntArray | None = None) -> list[partial[int]]:
+    def kernels(self, programs: list[str]) -> list[partial[int]]:
         """A function of sections, a bit for each, for each line; not zero where a cell takes another branch.
 
-        Nothing is recorded after that. The first is worked off in parts, which end at these counts ``(parts, counts)``,
-        so that what one stage leaves for another is still near.
+        Nothing is recorded after that.
         """
         self._within_lines()
         self.tapes.clear()  # which is large
         self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
-        ends = np.array([self.counts], np.int64)
-        self._ends = [np.concatenate([0 * ends, own]) for own in (ends if parts is None else parts, ends)]
-        opt, arrays = 2 if max(self.counts) > LARGE else 0, self._addresses.ctypes.data
-        every = zip(programs, [self._ends[0], *(len(programs) * self._ends[1:])], strict=False)
-        return [partial(kernel(text, opt), rows.ctypes.data, len(rows) - 1, arrays) for text, rows in every]
+        self._numbers = np.array(self.counts, np.int64)
+        opt, given = 2 if max(self.counts) > LARGE else 0, (self._numbers.ctypes.data, self._addresses.ctypes.data)
+        return [partial(kernel(text, opt), *given) for text in programs]
 
     def in_turn(self, calls: Sequence[tuple[Any, Any]]) -> Callable[[], int]:
         """One call of kernels with their sections, and of copies to arrays from others, one after the other.
 
         It returns what the first one does that does not return zero.
         """
-        table = np.zeros((len(calls), 5), np.intp)
+        table = np.zeros((len(calls), 4), np.intp)
         for row, (own, with_it) in zip(table, calls, strict=True):
             if isinstance(own, np.ndarray):
-                row[1:4] = address(own), own.nbytes, address(with_it)
+                row[1:] = address(own), address(with_it), own.nbytes
             else:
                 row[:] = ctypes.cast(own.func, ctypes.c_void_p).value, *own.args, with_it
         self._tables.append(table)
-        return partial(machine.in_turn(), address(table), len(table), 0, 0)
+        return partial(machine.in_turn(), address(table), 0, len(table))
 
-    def put(self, place: int | slice, address: int | IntArray) -> None:
-        """Have kernels work on another array in a place, which the caller keeps, or on some in a row."""
+    def put(self, place: int, address: int) -> None:
+        """Have kernels work on another array in a place, which the caller keeps."""
         self._addresses[place] = address
-
-    def swap(self, one: slice, other: slice) -> None:
-        """Have kernels work on arrays in the places of each other."""
-        own = self._addresses[one].copy()
-        self._addresses[one], self._addresses[other] = self._addresses[other], own
 
 
 def address(array: Array | IntArray) -> int:
@@ -401,28 +378,24 @@ def padded(shape: tuple[int, ...]) -> Array:
 class _Collected:
     """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
 
-    def __init__(
-        self,
-        program: Program,
-        sinks: list[Sink],
-        line: int,
-        guards: list[list[Guard]],
-        places: dict[tuple[int, int], tuple[int, int, int]],
-    ) -> None:
+    def __init__(self, program: Program, sinks: list[Sink], line: int) -> None:
         self._program, self._sinks, self._line, self.betweens = program, sinks, line, list[Between]()
-        self._places = places
+        self._places = dict[tuple[int, int], tuple[int, int, int]]()
         """Where what is kept stands, as ``(array, width, column)``."""
         self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._guards: dict[tuple[int, int], list[Guard]] = defaultdict(list)
         self._seen: dict[int, set[int]] = defaultdict(set)
+        self._cleared = set[int]()
         self._left = [(sink.tape, place) for sink in sinks for _, place in sink.values]
         for number, tape in enumerate(program.tapes):
             tape.check()
-            for guard in list(tape.guards)[: tape.shared_guards] + guards[number]:
+            guards = list(tape.guards)
+            for guard in guards[: tape.shared_guards] + guards[tape.seen_guards :]:
                 stage = max(tape.stages[place] for place in guard[1:3])
                 self._guards[number, stage].append(guard)
                 for place in guard[1:3]:
                     self._need(number, place, stage)
+            tape.seen_guards = len(guards)
         while self._left:
             number, place = self._left.pop()
             if place not in self._seen[number]:
@@ -458,26 +431,18 @@ class _Collected:
                 self._need(number, operand, tape.stages[place])
 
     def text(self, sections: Sequence[Sequence[Sink]]) -> str:
-        """The program: it goes from the row of ``ends`` where it begins to the next, until a guard does not hold."""
+        """The program, which goes on until a guard does not hold."""
         program, text, functions = self._program, Text(), list[str]()
         sinks = self._outputs()
         stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
         ends = [-1, *map(self._end, sections[:-1]), max(stages)]
-        if len(sections) > 1:
-            ends.insert(1, min(own.stage for own in self.betweens))
-            every = [sink for (_, stage), several in sinks.items() if stage <= ends[1] for sink in several]
-            program.begun += [sink for sink in every if sink not in program.begun]
         text.store("0", array(text, GUARD), 0, "i64")
-        width = len(program.counts)
-        with text.loop(0, "%parts") as (row, _):
-            begins = text.at("%ends", text.times(row, width), "i64")
-            self._tables, self._cleared = {"from": begins, "to": text.at(begins, width, "i64")}, set[int]()
-            for section, (before, last) in enumerate(pairwise(ends)):
-                fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
-                chosen = text(f"icmp ne i64 {text(f'and i64 %sections, {1 << section}')}, 0")
-                with text.where(text(f"and i1 {fine}, {chosen}")):
-                    for stage in range(before + 1, last + 1):
-                        functions += self._stage(text, stage, sinks)
+        for section, (before, last) in enumerate(pairwise(ends)):
+            fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
+            chosen = text(f"icmp ne i64 {text(f'and i64 %sections, {1 << section}')}, 0")
+            with text.where(text(f"and i1 {fine}, {chosen}")):
+                for stage in range(before + 1, last + 1):
+                    functions += self._stage(text, stage, sinks)
         seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
@@ -485,36 +450,31 @@ class _Collected:
             functions += [
                 line.replace("define void", "define internal void") for line in lines if line[:7] != "declare"
             ]
-        kernel = text.function("kernel", "ptr %ends, i64 %parts, ptr %arrays, i64 %sections", seen)
+        kernel = text.function("kernel", "ptr %counts, ptr %arrays, i64 %sections", seen)
         return "\n".join([kernel, *functions, *sorted(text.declared), ""])
 
     def _stage(self, text: Text, stage: int, sinks: dict[tuple[int, int], list[Sink]]) -> Iterator[str]:
         """What is done in a stage, and the functions that do it."""
 
-        def count(number: int) -> tuple[str, str]:
-            begin, end = (text.once((name, number), partial(text.load, own, number, "i64")) for name, own in tables)
-            return begin, end
+        def count(number: int) -> str:
+            return text.once(("count", number), partial(text.load, "%counts", number, "i64"))
 
-        tables = self._tables.items()
         for sink in (sink for (_, own), several in sorted(sinks.items()) if own == stage for sink in several):
             if sink.cleared and sink.rows.array not in self._cleared:
                 self._cleared.add(sink.rows.array)
-                (begin, end), factor = count(sink.cleared[0]), sink.cleared[1]
-                first = text.at(array(text, sink.rows.array), text.times(begin, factor))
-                text.clear(first, text.times(text(f"sub i64 {end}, {begin}"), 8 * factor))
+                number, factor = sink.cleared
+                text.clear(array(text, sink.rows.array), text.times(count(number), 8 * factor))
         for number, tape in enumerate(self._program.tapes):
             guards = self._guards[number, stage]
             if (number, stage) in sinks or guards:
                 name, read = f"cells{number}.{stage}", self._inputs(tape, stage)
                 made, declared = function(name, tape, read, sinks[number, stage], guards)
                 text.declared |= declared
-                begin, end = count(number)
-                text.do(f"call void @{name}(i64 {begin}, i64 {end}, ptr %arrays)")
+                text.do(f"call void @{name}(i64 {count(number)}, ptr %arrays)")
                 yield made
         for statement in (own for each in self.betweens if each.stage == stage for own in each.statements):
-            begin, end = count(statement.number)
             pointers = "".join(f", ptr {array(text, k)}" for k in statement.arrays)
-            text.do(f"call void @{statement.name}(i64 {begin}, i64 {end}{pointers})")
+            text.do(f"call void @{statement.name}(i64 {count(statement.number)}{pointers})")
 
     def _end(self, section: Sequence[Sink]) -> int:
         """The last stage of a section."""

@@ -29,8 +29,6 @@ from fem_mbs.system.kinematics import SingleGroup
 from fem_mbs.system.pattern import TINY, components
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
-IN_PART, ALIGNED = 128, 8
-"""Cells of a part of the work, and what their numbers are multiples of: of all numbers of lanes."""
 larger = partial(extreme, "larger")
 ROOMS = tuple(f"fem_mbs.{room}." for room in ("lie", "contracts", "elements", "system", "linear", "alpha"))
 
@@ -153,7 +151,7 @@ class RecordedSystem(System):
         )
         self._order, self.seen, self._y = map(program.array, (places.astype(np.int64), seen, y))
         self.lu, self.first_lu = (program.array(np.zeros(1)) for _ in range(2))
-        self._unknowns, self._cleared = program.count(solver.size), program.count(solver.size)
+        self._unknowns = program.count(solver.size)
         self._stride, self._middle = solver.stride, solver.middle
         beyond, self._places = solver.outside + 1, list[int]()
         for kind in (*self.element_kinds, *self.joint_kinds):
@@ -162,34 +160,8 @@ class RecordedSystem(System):
             rows = np.concatenate(equations, axis=1)
             self._places.append(program.array(np.where(rows < 0, beyond, solver.place[rows]).astype(np.int64)))
         self._outside = program.array(np.array([solver.outside]))
-        self.ends = self._in_parts(beyond)
-        """Ends of the parts in which the matrix is made and factorised, see :meth:`Program.kernels`."""
         program.functions |= band.functions(solver.width)
         program.kind += [solver.width]
-
-    def _in_parts(self, beyond: int) -> IntArray:
-        """Ends ``(parts, counts)``: nodes are there before cells read them, columns when all cells have added to them.
-
-        Where cells and unknowns are numbered alike; else most of it is in the first part, or in the last.
-        """
-        program, kinds = self._program, (*self.element_kinds, *self.joint_kinds)
-        number = max(1, max(kind.n for kind in kinds) // IN_PART)
-        ends = np.tile(np.array(program.counts, np.int64), (number, 1))
-        ends[:-1, [NODES, EQUATIONS, self._cleared]] = 0
-        for kind, table in zip(kinds, self._places, strict=True):
-            own = ends[:-1, kind.number] = kind.n * np.arange(1, number) // number // ALIGNED * ALIGNED
-            for of, rows in (
-                (NODES, kind.batch.nodes),
-                (EQUATIONS, kind.equations),
-                (self._cleared, program.arrays[table]),
-            ):
-                if rows.size:
-                    last = np.maximum.accumulate(np.where(rows < beyond, rows, -1).max(axis=1))[own - 1] + 1
-                    last = np.minimum(-(-last // ALIGNED) * ALIGNED, program.counts[of])
-                    ends[:-1, of] = np.maximum(ends[:-1, of], np.where(own > 0, last, 0))
-            first = np.minimum.accumulate(program.arrays[table].min(axis=1)[::-1])[::-1][own] - self._middle
-            ends[:-1, self._unknowns] = np.clip(first, 0, ends[:-1, self._unknowns]) // band.B * band.B
-        return ends
 
     def _of_nodes(self, values: Array) -> Array:
         return self._program.given(NODES, values.reshape(-1, 6))
@@ -317,7 +289,7 @@ class RecordedSystem(System):
                     of_column = CellRows(self.lu, self._stride, (table, width, column))
                     of_row = CellRows(self.lu, 1, (table, width, row))
                     place = tape.number_of(value)
-                    further, cleared = (of_row, self._outside), (self._cleared, self._stride + 1)
+                    further, cleared = (of_row, self._outside), (self._unknowns, self._stride + 1)
                     sinks.append(Sink(kind.number, of_column, [(self._middle, place)], "fadd", further, cleared))
         self.matrix = program.made(self.lu, sinks, [Statement("factor", self._unknowns, [self.lu, self.seen])])
         return factors_at(self.lu)

@@ -172,12 +172,12 @@ class AirBatch(ElementBatch):
     [
         (AirBatch.seen, None),
         (lambda self, v: v - WIND, "WIND"),
-        (lambda self, v: relative(v), "WIND"),
+        (lambda self, v: relative(v), "relative"),
         (lambda self, v: v - self.wind, "Breeze.wind"),
-        (lambda self, v: v - AirBatch.wind, "AirBatch.wind"),
+        (lambda self, v: v - AirBatch.wind, "AirBatch"),
         (around(20.0), "wind"),
     ],
-    ids=["its own", "a global", "a global of a function", "of its class", "of a class", "a variable around it"],
+    ids=["its own", "a global", "a function of its module", "of its class", "of a class", "a variable around it"],
 )
 def test_what_a_script_may_set_is_no_constant_of_kernels(seen: Any, reads: str | None, fast: Path) -> None:
     breeze: Any = type("Breeze", (AirBatch,), {"seen": seen, "wind": 20.0, "__module__": __name__})

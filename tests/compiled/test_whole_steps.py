@@ -202,9 +202,7 @@ def spinning_last() -> mbs.Model:
 
 @pytest.mark.parametrize("make", [driven_beams, falling_beam, hanging_chain, rolling])
 def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
-    """Large ones are worked off in parts."""
     calls: list[bool] = []
-    monkeypatch.setattr(whole, "IN_PART", 16)
     monkeypatch.setattr(program, "LARGE", 20)
     monkeypatch.setattr(StepLines, "begin", counted(StepLines.begin, calls))
     compiled, plain = both(lambda: mbs.simulate(make(), 0.08, 0.01), monkeypatch)
@@ -212,8 +210,7 @@ def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], m
     same(compiled, plain)
 
 
-def test_every_part_is_looked_at_for_other_branches(monkeypatch, fast: Path) -> None:
-    monkeypatch.setattr(whole, "IN_PART", 16)
+def test_every_cell_is_looked_at_for_other_branches(monkeypatch, fast: Path) -> None:
     same(*both(lambda: mbs.simulate(spinning_last(), 0.08, 0.01), monkeypatch))
 
 
@@ -235,7 +232,7 @@ def test_what_a_step_asks_for_may_come_in_one_call(make: Callable[[], mbs.Model]
     of_guess = program.Program.in_turn
     monkeypatch.setattr(program.Program, "in_turn", lambda self, given: lambda: of_guess(self, given[:2])() or 1)
     runs.append(mbs.simulate(make(), 0.1, 1e-3))
-    monkeypatch.setattr(whole_step, "SMALL", 0)
+    monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
     count = len(calls)
     runs.append(mbs.simulate(make(), 0.1, 1e-3))
     assert len(calls) == count
@@ -247,7 +244,7 @@ def test_what_a_step_asks_for_may_come_in_one_call(make: Callable[[], mbs.Model]
 
 def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     """Whichever of its lines does not hold."""
-    monkeypatch.setattr(whole_step, "SMALL", 0)
+    monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
     run, calls = StepLines._run, []
     kernels = [lambda own: own._matrix, lambda own: own._trials[own._variant][0], lambda own: own._look]
     for refused in kernels:
