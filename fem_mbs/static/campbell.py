@@ -394,7 +394,14 @@ class Campbell(Public):
             there = values[:, np.isfinite(values).any(axis=0)]
             for first, curve in zip([name, *[""] * there.shape[1]], there.T, strict=False):
                 axes.plot(self.speeds, curve, style, color=color, markersize=3, label=first or None)
-        return over_speed(figure, axes, "angular frequency (rad/s)", file)
+        axes.set_xlabel("speed (rad/s)")
+        axes.set_ylabel("angular frequency (rad/s)")
+        axes.set_ylim(0.0, None)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+        if file is not None:
+            written(file, figure.savefig)
+        return figure
 
     @checked
     def to_table(self, path: Path) -> FilePath:
@@ -422,15 +429,3 @@ class Campbell(Public):
 
 def _sense(whirl: float) -> str:
     return "+" if whirl > PLANE else "-" if whirl < -PLANE else " "
-
-
-def over_speed(figure: Any, axes: Any, quantity: str, file: Path | None) -> Any:
-    """A figure of a quantity from zero over the speed, complete, and written where a file is named."""
-    axes.set_xlabel("speed (rad/s)")
-    axes.set_ylabel(quantity)
-    axes.set_ylim(0.0, None)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
-    if file is not None:
-        written(file, figure.savefig)
-    return figure

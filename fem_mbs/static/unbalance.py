@@ -11,14 +11,13 @@ from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Direction, Element, ElementOrName, NodeOrName, Path, Public, checked, of_kind, real, shown
+from fem_mbs.contracts import Direction, Element, ElementOrName, NodeOrName, Public, checked, of_kind, real, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.modal.turned import TurnedModel
 from fem_mbs.model.model import Model
-from fem_mbs.pictures.drawing import need
-from fem_mbs.static.campbell import Rotor, Speeds, over_speed
+from fem_mbs.static.campbell import Rotor, Speeds
 from fem_mbs.static.steady_rotation import turning_rows
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -199,20 +198,6 @@ class UnbalanceResponse(Public):
     def minor(self, node: NodeOrName) -> Array:
         """Smaller half axis ``(ns,)`` of the orbit, negative where the node goes round against the rotor."""
         return self.forward(node) - self.backward(node)
-
-    @checked
-    def plot(self, *nodes: NodeOrName, file: Path | None = None) -> Any:
-        """Larger half axes of the orbits of nodes over the speed, as a matplotlib figure.
-
-        By default of the node that goes furthest; ``file`` is written if it is named.
-        """
-        pyplot = need("matplotlib.pyplot", "response.plot")
-        figure, axes = pyplot.subplots(figsize=(7.0, 4.5), layout="constrained")
-        furthest = int(np.abs(self.shapes[..., :3]).max(axis=(0, 2)).argmax())
-        for node in nodes or (self.system.nodes[furthest],):
-            row = self.system.row(node, "UnbalanceResponse: node")
-            axes.plot(self.speeds, self.major(node), label=str(self.system.nodes[row]))
-        return over_speed(figure, axes, "larger half axis (m)", file)
 
     def _parts(self, node: NodeOrName) -> tuple[Array, Array]:
         moved = self.displacement(node)
