@@ -42,7 +42,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
-from fem_mbs.elements.shapes import Ball, Ellipsoid, inertia_ellipsoid
+from fem_mbs.elements.shapes import Ball, Ellipsoid, Solid, inertia_ellipsoid
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
@@ -85,7 +85,7 @@ class RigidBody(Element):
         Mass centre in the node frame.
     shape : Box, Cylinder, Ball or Surface, optional
         What it looks like in pictures, where it is as built; by default the ellipsoid of uniform density that has its
-        mass and inertia.
+        mass and inertia. :meth:`solid` makes a body of one that is filled.
 
     Raises
     ------
@@ -112,6 +112,32 @@ class RigidBody(Element):
         self.nodes = (node,)
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
         self.shape = shape
+
+    @classmethod
+    @checked
+    def solid(
+        cls, node: Node, shape: Solid, *, mass: Positive | None = None, density: Positive | None = None
+    ) -> RigidBody:
+        """A body of one material that fills its shape, from which mass centre and inertia follow.
+
+        Parameters
+        ----------
+        node : Node
+            The frame the body moves with.
+        shape : Box, Cylinder or Ball
+            What is filled, where it is as built.
+        mass, density : float
+            One of them.
+        """
+        volume, squares = shape.filled
+        if mass is None and density is not None:
+            mass = volume * density
+        elif mass is None or density is not None:
+            raise ModelError(f"RigidBody.solid on {node}: give a mass or a density, received {mass=} and {density=}")
+        placed = shape.on(node)
+        R = np.eye(3) if placed.rotation is None else placed.rotation
+        inertia = mass * (R * (squares.sum() - squares)) @ R.T
+        return cls(node, mass, inertia, np.asarray(placed.center), shape=shape)
 
     @property
     def shape(self) -> Shape | None:

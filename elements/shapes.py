@@ -22,7 +22,7 @@ from fem_mbs.contracts import (
     vector,
 )
 from fem_mbs.elements.beams.line_mesh import read_mesh
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import MissingMethodError, ModelError
 
 THINNEST = 0.02
 """Half axes of an ellipsoid of inertia against the longest, for flat discs and thin rods."""
@@ -40,8 +40,19 @@ def _lengths(value: ArrayLike, label: object) -> Array:
 Lengths = Annotated[ArrayLike, _lengths]
 
 
+class Solid(Shape):
+    """Base of shapes that can be filled."""
+
+    called: ClassVar[str] = "a Box, a Cylinder or a Ball"
+
+    @property
+    def filled(self) -> tuple[float, Array]:
+        """Its volume, and the mean squares ``(3,)`` of the coordinates along its axes."""
+        raise MissingMethodError(f"{type(self).__name__} must define filled")
+
+
 @checked
-class Box(Shape):
+class Box(Solid):
     """A box.
 
     Parameters
@@ -58,6 +69,10 @@ class Box(Shape):
         self.size = np.asarray(size)
         self.center, self.rotation = _array(center), _array(rotation)
 
+    @property
+    def filled(self) -> tuple[float, Array]:
+        return self.size.prod(), self.size**2 / 12.0
+
     def faces(self, sides: int) -> Faces:
         """Six quads."""
         corners = 0.5 * self.size * np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -66,7 +81,7 @@ class Box(Shape):
 
 
 @checked
-class Cylinder(Shape):
+class Cylinder(Solid):
     """A cylinder: a shaft, a wheel, a disc.
 
     Parameters
@@ -85,6 +100,11 @@ class Cylinder(Shape):
         self.radius, self.length = radius, length
         self.center, self.rotation = _array(center), None if axis is None else about(np.asarray(axis))
 
+    @property
+    def filled(self) -> tuple[float, Array]:
+        squares = np.array([self.radius**2 / 4.0, self.radius**2 / 4.0, self.length**2 / 12.0])
+        return np.pi * self.radius**2 * self.length, squares
+
     def faces(self, sides: int) -> Faces:
         """Quads around, and two polygons."""
         rim, half = self.radius * circle(sides), np.full((sides, 1), 0.5 * self.length)
@@ -93,11 +113,15 @@ class Cylinder(Shape):
         return Faces(self.placed(ends), [("quad", quads), ("polygon", caps)])
 
 
-class Ellipsoid(Shape):
+class Ellipsoid(Solid):
     """An ellipsoid with half axes ``(3,)`` along the columns of a rotation."""
 
     def __init__(self, half: Array, center: Array | None, rotation: Array | None) -> None:
         self.half, self.center, self.rotation = half, center, rotation
+
+    @property
+    def filled(self) -> tuple[float, Array]:
+        return 4.0 / 3.0 * np.pi * self.half.prod(), self.half**2 / 5.0
 
     def faces(self, sides: int) -> Faces:
         """Meridians and parallels: quads, and triangles at the poles."""

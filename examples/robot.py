@@ -58,9 +58,7 @@ def build(group="R3xSO3"):
         torque = model.add(PID(error, P, I, D, rate=slip, limits=(-limit, limit), initial=held))
         model.add(JointActuator(joint, torque), name=f"motor {i + 1}")
         axes.append((angle, error, torque))
-    model.add(
-        RigidBody(link, PAYLOAD, 0.4 * PAYLOAD * RADIUS**2 * np.ones(3), TOOL, shape=Ball(RADIUS, center=link.at(TOOL)))
-    )
+    model.add(RigidBody.solid(link, Ball(RADIUS, center=link.at(TOOL)), mass=PAYLOAD))
     return model, link, axes
 
 

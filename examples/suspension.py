@@ -53,8 +53,8 @@ def build():
     model.add(PrismaticJoint(model.ground, body, axis=(0, 0, 1)), name="ride")
     for name, (axis, ball, mass) in ARMS.items():
         arm = model.add_node(np.add(ball, axis) / 2, name=name)
-        size = np.array([0.1, np.linalg.norm(np.subtract(ball, axis)), 0.03])
-        model.add(RigidBody(arm, mass, mass / 12 * (size @ size - size**2), shape=Box(size)))
+        size = 0.1, np.linalg.norm(np.subtract(ball, axis)), 0.03
+        model.add(RigidBody.solid(arm, Box(size), mass=mass))
         for x in (-0.15, 0.15):
             model.add(Bushing(body, arm, RUBBER, damping=2e-4, point=np.add(axis, (x, 0, 0))))
         model.add(SphericalJoint(arm, knuckle, point=ball), name=f"{name} ball")

@@ -149,6 +149,13 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
         yield from of_units(section.mass / area, modulus, around, depth > WIDE, drawn)
     yield from _off_a_curve(beam)
     yield from filter(None, [pointed(beam)])
+    rest = [not np.any(node.velocity) and not np.any(node.angular_velocity) for node in beam.nodes]
+    if len(rest) > 2 and all(rest[1:-1]) and not (rest[0] and rest[-1]):
+        moving = beam.nodes[-1] if rest[0] else beam.nodes[0]
+        yield (
+            f"it begins at rest where {moving} moves, which jerks it; give its other nodes their velocity and "
+            "angular_velocity, too, or begin with a state of mbs.steady_rotation"
+        )
     compliance = np.diag(np.linalg.inv(section.stiffness))[4:]
     soft = 4 + int(compliance.argmax())
     time = float(section.damping[soft, soft] / section.stiffness[soft, soft])

@@ -59,7 +59,7 @@ class Shape(Public):
         Its axes as columns, likewise; None for those of the node.
     """
 
-    _internal: ClassVar[str] = "faces on placed"
+    _internal: ClassVar[str] = "faces filled on placed"
     called: ClassVar[str] = "a shape, such as Box, Cylinder, Ball or Surface"
     center: Array | None = None
     rotation: Array | None = None

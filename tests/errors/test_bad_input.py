@@ -269,6 +269,7 @@ SECTIONS: dict[str, Case] = {
 }
 
 BEAM: dict[str, Case] = {
+    "a model": (lambda w: Beam(w.model, (0, 0, 0), (1, 0, 0), SECTION), "; Beam.line(...) takes one"),
     "no nodes": (lambda w: Beam([], SECTION), "a beam needs at least two nodes, received 0"),
     "one node, no list": (lambda w: Beam(w.bob, SECTION), "Beam: nodes must be a list of Nodes, received node 'bob'"),
     "names": (

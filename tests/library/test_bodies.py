@@ -7,7 +7,7 @@ import pytest
 from motions import random_motion, residual
 
 import fem_mbs as mbs
-from fem_mbs.elements import PointMass, RigidBody
+from fem_mbs.elements import Ball, Box, Cylinder, PointMass, RigidBody
 from fem_mbs.lie import so3
 
 
@@ -62,3 +62,42 @@ def test_impossible_bodies_are_refused_by_name(mass: float, inertia: object, mes
         RigidBody(node, mass, inertia)  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="PointMass on node 'bob': mass must be a positive number"):
         PointMass(node, -1.0)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Box((0.3, 0.5, 0.9), center=(1.1, 2.2, 2.7), rotation=so3.exp(np.array([0.3, -0.4, 1.0]))),
+        Cylinder(0.2, 0.7, (1, 2, -1), center=(0.8, 2, 3)),
+        Cylinder(0.2, 0.7),
+        Ball(0.4, center=(1.2, 2.2, 3)),
+    ],
+)
+def test_mass_and_inertia_of_what_is_filled(shape: Box | Cylinder | Ball) -> None:
+    """Against the tetrahedra between the surface that is drawn, of very many sides, and the node."""
+    model = mbs.Model()
+    node = model.add_node((1, 2, 3), so3.exp(np.array([0.2, 0.1, -0.7])), name="node")
+    body = RigidBody.solid(node, shape, density=3.0)
+    points, cells = shape.on(node).faces(400)
+    fans = [block[:, [0, k, k + 1]] for _, block in cells for k in range(1, block.shape[1] - 1)]
+    corners = points[np.concatenate(fans)]
+    parts = np.linalg.det(corners) / 6.0
+    first = parts @ corners.sum(1) / 4.0
+    sums = np.concatenate([corners, corners.sum(1, keepdims=True)], axis=1)
+    second = np.einsum("t,tki,tkj->ij", parts, sums, sums) / 20.0
+    m, c = 3.0 * parts.sum(), first / parts.sum()
+    about = 3.0 * second - m * np.outer(c, c)
+    np.testing.assert_allclose(body.mass, m, rtol=2e-4)
+    np.testing.assert_allclose(body.center_of_mass, c, atol=1e-12)
+    np.testing.assert_allclose(body.inertia, np.trace(about) * np.eye(3) - about, rtol=2e-4, atol=2e-4 * m)
+    same = RigidBody.solid(node, shape, mass=body.mass)
+    np.testing.assert_allclose(same.inertia, body.inertia, rtol=1e-14)
+
+
+def test_what_is_filled_has_a_mass_or_a_density() -> None:
+    node = mbs.Model().add_node((0, 0, 0), name="stone")
+    for given in ({}, {"mass": 1.0, "density": 1.0}):
+        with pytest.raises(mbs.ModelError, match=r"RigidBody.solid on node 'stone': give a mass or a density"):
+            RigidBody.solid(node, Ball(1.0), **given)
+    with pytest.raises(mbs.ModelError, match=r"RigidBody.solid\(...\) takes one"):
+        RigidBody(node, 1.0, (1, 1, 1), density=1.0)  # type: ignore[call-arg]

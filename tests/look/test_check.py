@@ -329,6 +329,16 @@ def test_a_section_off_a_curve_is_told(order: int) -> None:
         assert told is (abs(z) > 0.1)
 
 
+def test_a_beam_that_rests_on_what_moves_is_told() -> None:
+    """Unless it moves along, or is thrown as a whole, or what moves is in its middle, as where it is struck."""
+    for turning in ([0], [-1], [0, 1, 2, 3, 4], [1, 2, 3, 4], [2], []):
+        model = mbs.Model()
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.02, **STEEL), elements=4, name="blade")
+        for k in turning:
+            beam.nodes[k].angular_velocity = (0, 0, 2)
+        assert said(model.check(), "'blade': it begins at rest where") is (turning in ([0], [-1]))
+
+
 def test_too_few_elements() -> None:
     def arm(elements: int, force: float, order: int = 1) -> Check:
         model = mbs.Model()
