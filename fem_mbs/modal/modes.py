@@ -79,6 +79,9 @@ def modes(model: Model, count: PositiveInt | None = None, state: State | None = 
             raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
         explain_singular(system, system.evaluate_at(linear.state), f"at t = {linear.state.t:g} s")
     result = solve_modes(linear, count, damped)
+    if count and count > len(result.eigenvalues):
+        degrees = degrees_of_freedom(linear)
+        raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
     _warn(result)
     warn_of_meshes(result, "modes", "its frequency")
     return result
@@ -140,18 +143,13 @@ def degrees_of_freedom(linear: LinearModel) -> int:
 
 
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
-    """The number asked for, if there are so many."""
+    """The number asked for, or as many as there may be: what creeps, or turns freely, has two a degree of freedom."""
     system, degrees = linear.system, degrees_of_freedom(linear)
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    if count is None:
-        # what creeps, or turns freely, has more modes than degrees of freedom
-        return min(COUNT, 2 * degrees)
-    if count > degrees:
-        raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
-    return count
+    return min(count or COUNT, 2 * degrees)
 
 
 def _warn(modes: Modes) -> None:

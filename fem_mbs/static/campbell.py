@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, ArrayLike
+from fem_mbs.arrays import Array, ArrayLike, BoolArray
 from fem_mbs.contracts import (
     Direction,
     NodeOrName,
@@ -129,9 +129,9 @@ class Rotor:
     def vibrations(self, speed: float, count: int, floquet: bool) -> list[Vibration]:
         """The lowest modes that swing."""
         linear = self._about(speed) if floquet else self.at(speed)
-        most = min(count + MORE, degrees_of_freedom(linear))
         modes: Modes | FloquetModes
         if linear.varies or self._turn(linear, speed):
+            most = min(count + MORE, degrees_of_freedom(linear))
             modes = floquet_modes(linear, most, self.label)
             if len(modes.eigenvalues) < min(count, most):
                 raise ModelError(
@@ -139,11 +139,20 @@ class Rotor:
                     "others swing many times in a turn; take fewer by count=, or a higher speed"
                 )
         else:
-            modes = solve_modes(linear, most, damped=True)
-        swing = np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max()
+            asked = count + MORE
+            modes = solve_modes(linear, asked, damped=True)
+            while _swing(modes).sum() < count and len(modes.eigenvalues) == asked:
+                asked *= 2
+                modes = solve_modes(linear, asked, damped=True)
+        swing = _swing(modes)
         pairs = zip(modes.eigenvalues[swing][:count], modes.shapes[swing], strict=False)
         mass, sense = node_masses(linear.system), self.axis * (-1.0 if speed < 0.0 else 1.0)
         return [_vibration(value, shape, mass, sense) for value, shape in pairs]
+
+
+def _swing(modes: Modes | FloquetModes) -> BoolArray:
+    """Which modes do."""
+    return np.asarray(np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max())
 
 
 class Vibration(NamedTuple):

@@ -468,6 +468,19 @@ def welded() -> mbs.Model:
     return model
 
 
+def test_what_creeps_has_two_modes_a_degree_of_freedom() -> None:
+    """``m l^2 + c l + k = 0``, asked for by their number, too."""
+    model = mbs.Model()
+    bob = model.add_node((0, 0, 0))
+    model.add(PointMass(bob, 1.0))
+    model.fix(bob, (False, True, True), True)
+    model.add(SpringDamper(model.ground, bob, 100.0, 50.0, point_a=(-1, 0, 0)))
+    for count in (None, 2):
+        assert mbs.modes(model, count, damped=True).eigenvalues == pytest.approx(np.roots([1, 50, 100])[::-1])
+    with pytest.raises(mbs.ModelError, match="count = 3 is more than"):
+        mbs.modes(model, 3, damped=True)
+
+
 def massless() -> mbs.Model:
     model = mbs.Model()
     bob = model.add_node((1, 0, 0), name="bob")

@@ -29,10 +29,12 @@ from fem_mbs.elements import (
     JournalBearing,
     LowPass,
     NodeSensor,
+    PointMass,
     Reduction,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SpringDamper,
 )
 from fem_mbs.elements.forces.bearing import film
 from fem_mbs.modal.floquet import floquet_modes
@@ -106,6 +108,23 @@ def test_a_rigid_rotor_has_its_closed_form() -> None:
     turns = diagram.shapes[-1, :, -1, 3:]
     y, z = turns[np.argsort(last)[0], 1:]
     assert z / y == pytest.approx(1j, abs=1e-9), "backward: y leads z"
+
+
+@pytest.mark.parametrize("creeping", [0, 12])
+def test_what_turns_freely_or_creeps_leaves_no_mode_out(creeping: int) -> None:
+    """A disc that nothing keeps from tilting nutates with ``I_p W/I_d``, beside masses whose dampers let them creep."""
+    model = mbs.Model()
+    disc = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(disc, 10.0, (0.1, 0.05, 0.05)))
+    model.add(Bearing(model.ground, disc, X, (1e5, 1e5)))
+    for k in range(creeping):
+        slow = model.add_node((5, k, 0))
+        model.add(PointMass(slow, 1.0))
+        model.fix(slow, (False, True, True), True)
+        model.add(SpringDamper(model.ground, slow, 1.0 + k, 1e3, point_a=(6, k, 0)))
+    found = mbs.campbell(model, [30.0, 99.0], turning=["disc"], count=3).angular
+    for speed, row in zip((30.0, 99.0), found, strict=True):
+        assert np.sort(row[np.isfinite(row)]) == pytest.approx(sorted((100.0, 100.0, 2 * speed)), rel=1e-7)
 
 
 def test_pictures_name_what_they_show() -> None:
