@@ -10,11 +10,13 @@ import contextlib
 import doctest
 import io
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 from fem_mbs import elements
+from fem_mbs.validation import CASES
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
@@ -109,3 +111,13 @@ def test_the_list_of_questions_has_all_of_them() -> None:
         re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^### (.*)$", page, re.M)
     ]
     assert len(questions) > 30 and [title for title in questions if f"(#{title})" not in contents] == []
+
+
+@pytest.mark.parametrize("name", ["suite", "iftomm"])
+def test_pages_that_scripts_write_say_what_these_say(name: str) -> None:
+    """Nobody has changed the page and not the script, nor the cases and not the page."""
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    script = runpy.run_path(str(ROOT / "docs" / f"make_{name}.py"))
+    assert [text for text in script["HEAD"].split("@PROBLEMS@") if text not in page] == []
+    if name == "suite":
+        assert [case.name for case in CASES if f"| **{case.name}**: {case.summary} |" not in page] == []
