@@ -165,8 +165,7 @@ def for_authors(public):
     """Members that completion hides from who uses a class, as only authors of its kind need them."""
     if not inspect.isclass(public) or not issubclass(public, Public) or "contracts" in public.__module__:
         return []
-    words = {name for base in public.__mro__ for name in vars(base).get("_internal", "").split()}
-    return sorted(words & {*dir(public)})
+    return sorted({name for base in public.__mro__ for name in vars(base).get("_internal", "").split()})
 
 
 def public_page(public, places, statements) -> str:
