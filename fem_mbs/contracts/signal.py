@@ -384,6 +384,12 @@ class SensorBatch(ElementBatch):
         """Gradients against accelerations; None for zero."""
         return None
 
+    def tell(self, motion: Motion, u: Array) -> None:
+        """Put what is measured in a motion into internal variables ``u`` (k,)."""
+        value = self.measure(motion, self.at(motion.t))[0]
+        if np.shape(value) == (len(self._own),):  # what is wrong is told where contracts are checked
+            u[self._own[:, 0]] = value
+
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """``y`` and ``-s``."""
         value, context = self.measure(motion, prescribed)

@@ -33,7 +33,8 @@ def as_built(system: System) -> StatePoint:
     V = system.velocities.copy()
     V[:, :3] = np.vecmat(V[:, :3], system.R0)
     v = system.kinematics.from_body(system.R0, V)
-    return StatePoint(0.0, system.x0, system.R0, v, system.u0, system.udot0)
+    place = StatePoint(0.0, system.x0, system.R0, v, system.u0, system.udot0)
+    return place._replace(u=system.sensed(_motion(system, place)))
 
 
 def place_of(state: State) -> StatePoint:

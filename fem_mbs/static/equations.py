@@ -51,7 +51,7 @@ class Point(NamedTuple):
     @classmethod
     def as_built(cls, system: System, load: float) -> Point:
         """That of a system as built."""
-        return cls(system.x0, system.R0, system.u0, np.zeros(system.m), load)
+        return cls(system.x0, system.R0, system.at_rest().u, np.zeros(system.m), load)
 
     def moved(self, change: Array) -> Point:
         """The point after a change ``(N + m + 1,)``: ``q exp(D)``, and sums of the multipliers and the load factor.

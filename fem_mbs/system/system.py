@@ -21,6 +21,7 @@ from fem_mbs.contracts import (
     Energy,
     FrozenModel,
     Motion,
+    SensorBatch,
     State,
     StepEnd,
     checked,
@@ -288,7 +289,16 @@ class System(Layout, FrozenModel):
     def at_rest(self) -> Motion:
         """The model as built, at rest."""
         V, none = np.zeros((self.n, 6)), np.zeros(self.k)
-        return Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
+        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
+        return replace(motion, u=self.sensed(motion))
+
+    def sensed(self, motion: Motion) -> Array:
+        """Internal variables with what sensors measure in a motion, so that functions of these begin where they are."""
+        u = motion.u.copy()
+        for batch in self.batches:
+            if isinstance(batch, SensorBatch):
+                batch.tell(motion, u)
+        return u
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state; not forces of contact, which stand behind its multipliers in steps."""

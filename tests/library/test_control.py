@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import fem_mbs as mbs
+from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     PID,
     Block,
@@ -27,6 +28,7 @@ from fem_mbs.elements import (
     MomentActuator,
     MultiplierSensor,
     NodeSensor,
+    PointMass,
     RigidBody,
     Saturation,
     Signal,
@@ -354,3 +356,30 @@ def test_moments_on_a_node():
     model.add(MomentActuator(node, 2.0 - 0.5 * turn, (0, 0, 2.0), frame="body"))
     run = mbs.simulate(model, 1.0, 0.005)
     np.testing.assert_allclose(run.signal(turn), 4.0 * (1 - np.exp(-run.t)), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["place", "length", "function"])
+def test_functions_of_sensors_are_asked_where_these_are(kind: str) -> None:
+    """A magnet is pushed up by ``4 m g / z^2``, and begins at 1 m: never asked far from there, as at zero."""
+    model, seen = mbs.Model(gravity=(0, 0, -9.81)), list[float]()
+    magnet = model.add_node((0, 0, 1), name="magnet")
+    model.add(PointMass(magnet, 1.0))
+    model.fix(magnet, (True, True, False), True)
+    sensor = {
+        "place": lambda: NodeSensor(magnet, "position", (0, 0, 1)),
+        "length": lambda: LineSensor(model.ground, magnet, "length"),
+        "function": lambda: FunctionSensor([magnet], lambda motion: motion.x[0, 2]),
+    }[kind]()
+
+    def push(t: float, x: Array, u: Array) -> float:
+        seen.append(float(u[0]))
+        return 4 * 9.81 / float(u[0]) ** 2
+
+    model.add(ForceActuator(magnet, model.add(Block(model.add(sensor), g=push)), (0, 0, 1)))
+    run = mbs.simulate(model, 0.1, 0.01)
+    assert run.acceleration("magnet")[0, 2] == pytest.approx(3 * 9.81)
+    rest = mbs.statics(model, ramp=False)
+    assert rest.position("magnet")[-1, 2] == pytest.approx(2.0, rel=1e-9)
+    mbs.linearize(model)
+    model.check()
+    assert min(seen) > 0.5
