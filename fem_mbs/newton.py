@@ -301,6 +301,7 @@ def _correction(
             constraint *= SAFETY * constraint / constraint_before if constraint_before > constraint else 1.0
             smallest = options.correction_tolerance
             fades = SAFETY * length * max(size) <= smallest * max(before)
+            fades = fades and not (problem.by_reactions and max(size) > ROUNDING)
             if fades or force <= tolerances[0] and constraint <= tolerances[1]:
                 correction = problem.correction(at.unknown, at.value, at.linearization)
                 shorter = problem.length(correction)

@@ -39,7 +39,7 @@ from fem_mbs.alpha.newmark import (
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
 from fem_mbs.alpha.starting_values import adapted, ahead, before_the_start, kept_matrix, perturbed, resolved, shifted
-from fem_mbs.alpha.step import Scheme, StepEquations, with_loads_held
+from fem_mbs.alpha.step import Scheme, StepEquations, from_rest
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
@@ -175,7 +175,7 @@ class GeneralizedAlpha(Method):
             except NotConvergedError:
                 if not equations.by_reactions:
                     raise
-                solution = with_loads_held(equations, unknown, self.newton, (force, constraint))
+                solution = from_rest(equations, unknown, self.newton, (force, constraint))
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -222,7 +222,7 @@ class GeneralizedAlpha(Method):
             except NotConvergedError:
                 if not equations.by_reactions:
                     raise
-                solution = with_loads_held(equations, unknown, self.newton, needed)
+                solution = from_rest(equations, unknown, self.newton, needed)
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed = solution.unknown.D - plain, solution.unknown.Z, new.multipliers - state.multipliers

@@ -34,9 +34,10 @@ from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
 """Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
-HELD, NEAR, FITTING = 40, (1e-3, 1e-6), 0.01
-"""So often loads by reactions are held, the tolerances of a step in which they are, and the residual with those that it
-makes below which Newton's method goes on from there."""
+BEYOND_REST, HOLDING = 1e-5, 1e6
+"""Share of velocities by which they are beyond rest where friction jams, and loads over all forces that hold."""
+RESTING = 1e-3
+"""Change of a state in a step, over its size, below which it rests."""
 RESOLVED, LARGEST = 0.01, 0.2
 """Defect of a velocity over its change, in oscillations that a step follows, and in the largest that it resolves."""
 _NONE = np.empty(0)
@@ -125,26 +126,26 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     return values, T_inv, dV
 
 
-def with_loads_held(
+def from_rest(
     equations: StepEquations, unknown: Unknowns, newton: Newton, tolerances: tuple[float, float]
 ) -> Iterate[Unknowns, StepResidual, Linearization]:
-    """The solution of a step in which friction jams, or nearly so.
+    """The solution of a step in which friction jams, or nearly so, sought from where all nodes rest.
 
     Friction that makes reactions which press more than it takes to make it has no solution while a joint slips, and
-    Newton's method goes round between the sides of ``|F|``. Under given loads it grows with the rate: the reactions
-    that it makes, as the next loads, settle, or grow, and are let grow faster and faster, until the joint sticks.
+    Newton's method goes round between the sides of ``|F|``. However short the step, there is one where the joint
+    creeps: it stops as by a blow (Painleve). From rest, with the reactions to what would hold it there, corrections
+    come upon that as friction rises. They begin beyond rest by a little: bristles that slip yield backwards alone.
     """
-    held = copy(equations)
-    held.matrix, held.by_reactions = _held_entries, False
-    loads, before, reach = unknown.multipliers, np.zeros(equations.system.m), 1.0
-    for _ in range(HELD):
-        held.prescribed = equations.prescribed._replace(pressing=loads)
-        unknown = solve(held, unknown, newton, tolerances=NEAR).unknown
-        if max(equations.size(equations.evaluate(unknown))) < FITTING:
-            break
-        change = unknown.multipliers - loads
-        reach = 2.0 * reach if change @ before > before @ before > 0.0 else 1.0
-        loads, before = loads + reach * change, change
+    system, (factors, constants) = equations.system, (own[0] for own in equations.formulas[:2])
+    D, held, none = np.zeros(system.N), copy(equations), np.zeros(system.m)
+    np.divide(-constants - BEYOND_REST * equations.state.rates, factors, out=D, where=system.orders == 2)
+    unknown, held.matrix = equations.predict(D, unknown.multipliers), _held_entries
+    loads = none + HOLDING * max(equations.evaluate(unknown).evaluation.scale)
+    held.prescribed = equations.prescribed._replace(pressing=loads)
+    matrix = held.linearize(unknown, held.evaluate(unknown))
+    held.prescribed = equations.prescribed._replace(pressing=none)
+    residual = held.evaluate(unknown)
+    unknown = held.corrected(unknown, residual, matrix, held.correction(unknown, residual, matrix), 1.0)
     return solve(equations, unknown, newton, tolerances=tolerances)
 
 
@@ -188,6 +189,8 @@ class StepEquations:
         self.formulas, self.chart, self.matrix = formulas, chart, matrix
         self.t = state.t + h
         self.prescribed = system.prescribe(self.t)
+        if system.k:  # what cancels in a rate leaves its rounding
+            self.prescribed = self.prescribed._replace(resting=RESTING / (h * system.own_of(system.weight)))
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
         self.gamma_prime, self.beta_prime = formulas.factors[:2, 0].tolist()

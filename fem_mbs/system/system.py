@@ -70,6 +70,8 @@ class Prescribed(NamedTuple):
     constraints: list[Any]
     pressing: Array | None = None
     """Multipliers ``(m,)`` that elements read in place of those of the trial."""
+    resting: Array | float = TINY
+    """Rates of states ``(k,)`` beside which smaller ones rest."""
 
 
 _NONE = np.empty(0)
@@ -92,7 +94,9 @@ class Sizes:
         self._starts = np.array([0, len(self._slots) // 6])
         self._acts = len(self._slots) > 0 and bool(self._free.any())
 
-    def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
+    def of(
+        self, forces: Array, udot: Array, residual: Array, resting: Array | float = TINY
+    ) -> tuple[tuple[float, float], Array, float]:
         """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
         if self._acting is not None:
             forces = forces * self._acting
@@ -109,7 +113,7 @@ class Sizes:
         np.maximum.at(own, self._slots[self._own] - nodes, sizes[self._own])
         # u' - f = 0 has two terms, whoever contributes to it
         states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
-        own = np.maximum(np.where(self._order == 1, states, own), TINY)
+        own = np.where(self._order == 1, np.maximum(states, resting), own)
         force, moment = (float(sizes[kind].max(initial=TINY)) for kind in (self._forces, self._moments))
         of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
         return (force, moment), own, float(np.maximum(of_nodes.max(), (np.abs(free[nodes:]) / own).max()))
@@ -349,7 +353,7 @@ class System(Layout, FrozenModel):
                 check_shape(self.constraint_batches[k], "evaluate: B", gradient, place.shape)
             np.multiply(multipliers[rows, None], gradient, out=place)
         residual: Array = np.bincount(self.force_slots, work.forces, self.N)  # type: ignore[assignment]
-        scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual)
+        scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual, prescribed.resting)
         return Evaluation(
             motion,
             multipliers,
