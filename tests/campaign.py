@@ -196,7 +196,7 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     return float(state.multipliers @ velocity_residual(system, evaluation))
 
 
-NO_DOUBT = ("were repeated", "were taken in", "The motion is unique")
+NO_DOUBT = ("were repeated", "were taken in", "The motion is unique", "steps are too long for its reaction")
 """In warnings that say nothing of the result: of steps that were repeated or cut, of reactions alone."""
 
 

@@ -331,16 +331,17 @@ class GeneralizedAlpha(Method):
         return memory._replace(errors=begun(system, state))
 
     def carried(self, system: System, state: State, memory: AlphaMemory) -> Array | None:
-        """By the tangents of blocks of steps."""
+        """By the tangents of blocks of steps, however they grow; no further than two motions part."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if (errors := memory.errors) is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
+            speeds = np.maximum(errors.speeds, worst(system, state.rates))
             late = errors.delay * (errors.t - errors.began) * np.asarray(errors.speeds)
             now = errors.values[0] + errors.late * state.rates if errors.late else errors.values[0]
             sizes = np.maximum.reduce([*errors.largest, worst(system, now), late])
-        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf)
+            return np.minimum(np.nan_to_num(sizes, nan=np.inf, posinf=np.inf), 2.0 * (state.t - errors.began) * speeds)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

@@ -3,6 +3,10 @@
 A step across a kink of a law is taken in parts (``fixed_step.py``), and so are those after it while they follow the
 vibrations that it has set off. That makes results right, and runs long: a user wants to know why.
 
+The estimated error is that of places. Reactions follow accelerations, which err by more where they go up and down
+within few steps, and hardly move anything: small vibrations of stiff parts, bodies that turn far in a step. The
+reactions themselves tell, by how they bend from step to step.
+
 Where drives jump, or their velocity does, joints go where they are told, but no force leads there. The places of a run
 are right then, and its reactions are not: they ring, over the more steps the less a method damps. Nothing else tells of
 it, as a drive leaves no equation of motion behind that could err. The coordinates that are driven tell: their velocity
@@ -235,6 +239,61 @@ class DriveJumps:
         found[:-1] = rates[:-1] > SUDDEN * np.maximum(before, rates[1:])
         found[0] &= self._begins
         return found
+
+
+BEND, LASTS = 0.2, 3
+"""Twice how far a reaction is from the line through those a step before and after, over the largest of the run: an
+oscillation of 14 steps has as much. So many times it is told."""
+NO_FORCE = 1e-8
+"""Share of what would stop everything within a step that is rounding of reactions."""
+
+
+class BentReactions:
+    """Looks at how reactions bend from step to step, in steps that are no parts of one of ``h`` s."""
+
+    def __init__(self, system: System, state: State, h: float) -> None:
+        self._system, self._states, self._shortest = system, [state], PART * h
+        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
+        self._bends, self._largest = np.zeros(LASTS), 0.0
+        self._worst = 0, state.t
+
+    def after_step(self, state: State) -> None:
+        """Remember a state, and look at many at once."""
+        self._states.append(state)
+        if len(self._states) > self._many:
+            self._look()
+
+    def warning(self) -> str:
+        """Where reactions bend the most, if they do so again and again; empty if they do not."""
+        self._look()
+        if not self._bends[0] > BEND * self._largest:
+            return ""
+        row, t = self._worst
+        owner, equation = self._system.constraint_owner[row]
+        return (
+            f"{owner}: steps are too long for its reaction ({equation}): at t = {t:.6g} s it is "
+            f"{50.0 * self._bends[-1] / self._largest:.2g} % of the largest of the run from the mean of those a step "
+            "before and after. The estimated error is that of places; reactions, accelerations and section forces may "
+            "be off by as much, and peaks lie between steps. Take smaller steps, or damp what vibrates"
+        )
+
+    def _look(self) -> None:
+        states, self._states = self._states, self._states[-2:]
+        if len(states) < 3:
+            return
+        system, nodes = self._system, slice(6 * self._system.n)
+        forces = np.array([state.multipliers for state in states]) / system.constraint_weight
+        h, jumped = np.diff([state.t for state in states]), np.array([state.before is not None for state in states])
+        whole = (np.minimum(h[1:], h[:-1]) > self._shortest) & ~(jumped[1:-1] | jumped[2:])
+        first = (h[1:] / (h[1:] + h[:-1]))[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that has become unstable may come close to infinity
+            bends = 2.0 * np.abs(forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:]) * whole[:, None]
+            stop = np.abs(system.diagonal_mass[nodes] * states[0].v.ravel() / system.weight[nodes]).max() / h[0]
+        self._largest = max(self._largest, float(np.abs(forces).max()), NO_FORCE * float(stop))
+        k, row = np.unravel_index(int(bends.argmax()), bends.shape)
+        if bends[k, row] > self._bends[-1]:
+            self._worst = int(row), states[k + 1].t
+        self._bends = np.sort(np.append(self._bends, bends.max(axis=1)))[-LASTS:]
 
 
 class PassedThrough:

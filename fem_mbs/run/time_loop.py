@@ -41,7 +41,7 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import CoarseMeshes, CutSteps, DriveJumps, PassedThrough
+from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -128,6 +128,8 @@ def state_watches(steps: StepSequence) -> list[StateWatch]:
     watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
     if not isinstance(steps, TimeIntegration):
         return watches
+    if system.m:
+        watches.append(BentReactions(system, steps.state, getattr(steps.control, "h", 0.0)))
     if any(batch.driven for batch in system.constraint_batches):
         watches.append(DriveJumps(system, steps.state))
     rigid = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]

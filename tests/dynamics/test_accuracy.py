@@ -719,3 +719,15 @@ def test_a_warning_comes_at_a_quarter_of_the_motion(unit: float, turn: float, ro
         of_angle = Accuracy(0.0, 0.1 * error, 0.2 * unit, 0.1, turn, 3.0 * unit, rounds)
         still = Accuracy(0.0, 0.01 * 0.1 * error, 0.3 * unit, 0.0, turn, 3.0 * unit, rounds)
         assert [bool(own.warning) for own in (of_length, of_angle, still)] == 3 * [warns]
+
+
+def test_estimates_end_where_motions_cannot_part_further():
+    """A free body that turns by 1 rad a step beside its mass centre: steps gain energy, and what is carried grows."""
+    rng = np.random.default_rng(14)
+    model, spin = mbs.Model(), rng.normal(size=3)
+    node = model.add_node((0, 0, 0), so3.exp(rng.normal(size=3)), rng.normal(size=3), 10 * spin / np.linalg.norm(spin))
+    squares = rng.uniform(0.1, 0.5, 3) ** 2
+    model.add(RigidBody(node, 1.0, np.diag(squares.sum() - squares), 0.5 * rng.normal(size=3)))
+    run = mbs.simulate(model, 100.0, 0.1)
+    way = 100.0 * np.linalg.norm(run.velocity(node), axis=1).max()
+    assert way < run.stats.error.length < 2.5 * way and "of the order of the motion" in run.stats.error.warning

@@ -100,3 +100,46 @@ def test_section_forces_of_a_hanging_beam_carry_what_is_below() -> None:
     np.testing.assert_allclose(tension, 5.0 + 2.0 * 9.81 * (1 - np.array([0.125, 0.375, 0.625, 0.875])), rtol=1e-4)
     force, _ = solution.reaction(joint)
     np.testing.assert_allclose(force[-1], [0, 0, 5.0 + 2.0 * 9.81], atol=1e-3)
+
+
+TOLD = "steps are too long for its reaction"
+
+
+@pytest.mark.parametrize("turn", [0.1, 0.3, 0.6, 1.5])
+def test_reactions_that_steps_do_not_follow_are_told(turn: float, caplog: pytest.LogCaptureFixture) -> None:
+    """A body that spins about a fixed axis, beside its mass centre, with the force that holds it."""
+    model = mbs.Model()
+    node = model.add_node((0.3, 0, 0), velocity=(0, 3, 0), angular_velocity=(0, 0, 10))
+    model.add(RigidBody(node, 1.0, (0.01, 0.02, 0.03), (0.1, 0, 0)))
+    hinge = model.add(RevoluteJoint(model.ground, node, (0, 0, 1), (0, 0, 0)), name="hinge")
+    force = np.linalg.norm(mbs.simulate(model, 4 * turn, turn / 10).reaction(hinge)[0], axis=1)
+    assert abs(force / (0.4 * 10**2) - 1.0).max() < 0.05 * turn**2
+    assert (f"'hinge': {TOLD} (translation" in caplog.text) == (turn > 0.45)
+
+
+def rod(step: float) -> mbs.Solution:
+    """A rod of steel on a hinge that is let go."""
+    model = mbs.Model(gravity=G)
+    section = BeamSection.rectangle(width=0.02, height=0.02, E=2.1e11, nu=0.3, rho=7800)
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4)
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0), (0, 0, 0)), name="hinge")
+    return mbs.simulate(model, 0.05, step)
+
+
+def test_vibrations_that_hardly_move_anything_are_told_by_reactions(caplog: pytest.LogCaptureFixture) -> None:
+    """Its bending moves the rod by micrometres, and makes half of what the hinge bears."""
+    coarse, fine = rod(1e-3), rod(2.5e-5)
+    of_coarse, of_fine = (run.reaction("hinge")[0] for run in (coarse, fine))
+    assert np.abs(of_coarse - of_fine[::40]).max() > 0.2 * np.abs(of_fine).max()
+    assert coarse.stats.error.relative < 0.01
+    assert caplog.text.count(TOLD) == 1  # of the coarse one
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_load_that_is_switched_bends_no_reactions(known: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Once, within a step or where one ends."""
+    model, body = hung("R3xSO3", "fixed", below=True)
+    value = (lambda t: np.array([0, 0, -100.0 * (t > 0.0305)])) if not known else (0, 0, -100.0)
+    model.add(Force(body, value))
+    mbs.simulate(model, 0.1, 0.01)
+    assert TOLD not in caplog.text
