@@ -206,7 +206,10 @@ class _Points:
     def at(
         self, D: Array, multipliers: Array, Z: Array | None = None, *, end: bool = False, follows: bool = True
     ) -> StepPoint:
-        """At unknowns ``(s, N)`` and ``(s, m)``, of the ``end`` or others; ``follows`` the parameters or not."""
+        """At unknowns ``(s, N)`` and ``(s, m)``, of the ``end`` or others.
+
+        They follow the parameters, or are a guess as matrices of a step know it, which leave out how ``Z`` turns.
+        """
         run, kinematics, nodes, h = self.run, self.kinematics, 6 * self.system.n, self.weights.h
         rates = self.factors * (D if Z is None else D - Z) + self.constants
         increments = D[:, :nodes].reshape(-1, 6)
@@ -223,7 +226,8 @@ class _Points:
         turn_Z = None
         if Z is not None and Z.any():
             beside = kinematics.to_body(R, Z[:, :nodes].reshape(-1, 6) / h)
-            turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
+            if follows:
+                turn_Z = kinematics.body_derivatives(np.stack([beside, 0.0 * beside]), np.stack([none, none]))[0]
             udot = udot + Z[:, nodes:].ravel() / h
             motion = replace(motion, V=motion.V + beside, udot=udot, momentum=motion)
         gamma_prime = float(self.weights.factors[0, 0])
