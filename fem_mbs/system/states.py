@@ -79,7 +79,8 @@ def _check_source(here: Source, there: Source | None, label: str, joints: bool) 
             first, second = next(pairs, (f"{len(own)} {what}", f"{len(other)} {what}"))
             raise ModelError(
                 f"{label} is not one of this model: it has {second} where this model has {first}; take it from a run "
-                "of the same model, such as solution.state(-1)"
+                "of the same model, such as solution.state(-1). What comes or goes between runs may be in both, "
+                "with a stiffness of zero while it does nothing"
             )
 
 
