@@ -372,9 +372,11 @@ class Campbell(Public):
     def _root(self, ends: tuple[Vibration, Vibration], between: Array, order: float) -> float:
         from scipy.optimize import brentq  # which takes long to import
 
+        known = dict(zip(between.tolist(), ends, strict=True))
+
         def gap(speed: float) -> float:
-            # at rest, two planes of a round rotor are as like forward as backward
-            found = self.vibrations(speed, len(self.curves))
+            # two planes of a round rotor are as like forward as backward at rest, and whatever two that do not whirl
+            found = [known[speed]] if speed in known else self.vibrations(speed, len(self.curves))
             best = max(found, key=lambda own: ends[0].near(own) + ends[1].near(own))
             return best.eigenvalue.imag - order * abs(speed)
 

@@ -687,6 +687,21 @@ def test_crossings_of_curves_that_begin_and_end_between_two_speeds_are_found(way
     assert Campbell(speeds, curves, vibrations).critical() == pytest.approx([way * 65.0], rel=1e-8)
 
 
+def test_a_round_shaft_whose_whirls_have_one_frequency_has_its_critical_speed() -> None:
+    """``48 EI/l^3`` but for shear and bearings; at each speed the two shapes are any two of their plane."""
+    model = mbs.Model()
+    shaft = [model.add_node((x, 0, 0)) for x in np.linspace(0, 1, 5)]
+    model.add(Beam(shaft, BeamSection.circle(0.01, E=2e11, nu=0.3, rho=1e-3), y_axis=(0, 1, 0)))
+    model.add(RigidBody(shaft[2], 5.0, (0.02, 0.01, 0.01)))
+    for end in (shaft[0], shaft[-1]):
+        model.add(Bearing(model.ground, end, X, (1e7, 1e7), (1e3, 1e3)))
+    speeds = [0.0, 96.68601742, 212.52562707, 236.74638711, 238.99175482, 300.0]
+    found = mbs.campbell(model, speeds, count=6).critical()
+    by_hand = np.sqrt(48 * 2e11 * np.pi * 0.01**4 / 4 / 5)
+    assert len(found) and found == pytest.approx([by_hand] * len(found), rel=0.04)
+    assert np.ptp(found) < 1e-5 * by_hand
+
+
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
     """Planes of a pair at rest are as like one as the other: ``(I_d -+ I_p) W^2 = 2 k a^2``, once each."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)
