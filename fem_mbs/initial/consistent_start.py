@@ -317,7 +317,7 @@ def accelerations(
 
 
 def _unsettled(system: System, t: float, rest: Array) -> str:
-    if not len(rest):
+    if not rest.any():
         return (
             f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations): look at "
             "elements that depend on reactions, such as friction that locks what it acts on"

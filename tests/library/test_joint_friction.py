@@ -231,3 +231,14 @@ def test_a_motion_that_jams_stops_at_once(
     speed = (push - 0.3) / (1.0 + ratio) * until
     yields = 3.0 * bristle if bristle else 0.02 * speed * step
     assert np.abs(way - way[0]).max() < yields and max(left) < 1e-4
+
+
+def test_a_hinge_that_jams_at_the_start_is_told_by_its_reactions() -> None:
+    """Its angle, which counts turns, has no equation that could fail."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    body = model.add_node((0.1, 0, 0), velocity=(0, 0.5, 0), angular_velocity=(0, 0, 5))
+    model.add(RigidBody(body, 1.0, (0.001, 0.001, 0.001)))
+    hinge = model.add(RevoluteJoint(model.ground, body, (0, 0, 1), point=(0, 0, 0)))
+    model.add(JointFriction(hinge, kinetic=0.5, radius=1.0))
+    with pytest.raises(mbs.MotionError, match="friction that locks what it acts on"):
+        mbs.start(mbs.System(model))
