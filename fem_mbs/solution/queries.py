@@ -329,7 +329,11 @@ class Queries(Public):
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
-        """Section forces ``(nt, m, 6)`` of a beam in section frames at its ``m`` stations, see ``Beam.stations``."""
+        """Section forces ``(nt, m, 6)`` of a beam in section frames at its ``m`` stations, see ``Beam.stations``.
+
+        They are those of strains, as stresses are: what material damping adds, of their rates, is in reactions and
+        :meth:`nodal_forces` alone.
+        """
         found = self._part(beam, "beam")
         if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
@@ -342,7 +346,7 @@ class Queries(Public):
         """Forces and moments per length ``(nt, elements, 8)`` of a shell at the centres of its elements.
 
         In the order n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m), in the axes of the elements: 1 along the first
-        parameter, 3 along the normal.
+        parameter, 3 along the normal. They are those of strains, without material damping, as of beams.
         """
         found, x, R = self._shell(shell)
         with self.system.as_frozen():

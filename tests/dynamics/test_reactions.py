@@ -143,3 +143,20 @@ def test_a_load_that_is_switched_bends_no_reactions(known: bool, caplog: pytest.
     model.add(Force(body, value))
     mbs.simulate(model, 0.1, 0.01)
     assert TOLD not in caplog.text
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_reactions_have_the_share_of_material_damping_and_section_forces_are_those_of_strains(order: int) -> None:
+    """A mass on a bar that swings along it."""
+    time, model = 2e-3, mbs.Model()
+    section = BeamSection(1e4, 1e4, 1.0, (1.0, 1.0), 1e-6, (1e-9, 1e-9, 1e-9)).with_damping(time)
+    bar = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=1, order=order)
+    weld = model.add(FixedJoint(model.ground, bar.nodes[0]))
+    model.add(RigidBody(bar.nodes[-1], 1.0, (1.0, 1.0, 1.0)))
+    for node in bar.nodes[1:]:
+        node.velocity = 0.1 * node.position
+    solution = mbs.simulate(model, 0.05, 5e-4)
+    pull, reaction = solution.section_forces(bar)[:, 0, 0], -solution.reaction(weld)[0][:, 0]
+    damped, size = pull + time * np.gradient(pull, solution.t), np.abs(pull).max()
+    np.testing.assert_allclose(reaction[2:-1], damped[2:-1], atol=2e-3 * size)
+    assert np.abs(reaction - pull).max() > 0.1 * size
