@@ -328,6 +328,8 @@ def carried_on(
         if h**2 * float(np.maximum.reduce(np.abs(along[1]))) <= NOTHING * path:
             faster = 0.0  # nor that of accelerations of what coasts
         late = 0.5 * (ahead / (moved + TINY) + faster / (sped + TINY)) if moves else 0.0
+        if abs(late) > new.t - errors.began:  # longer than the run has lasted: vibrations that no step resolves
+            late = 0.0
         if moves and np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
             turned += bent / h * (new.t - min(errors.t, errors.until))
         if new.t - errors.began >= 2.0 * (since - errors.began):

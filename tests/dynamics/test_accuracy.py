@@ -22,8 +22,11 @@ from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     PID,
     Ball,
+    Beam,
+    BeamSection,
     Box,
     Contact,
+    FixedJoint,
     Force,
     JointActuator,
     JointSensor,
@@ -608,6 +611,18 @@ def test_what_coasts_after_a_load_is_neither_late_nor_early(end: float, held: bo
     solution = mbs.simulate(model, 0.3, h)
     error = abs(solution.position(node)[-1, 0] - (speed * 0.3 + load * end * (0.3 - 0.5 * end)))
     assert 0.25 * error < solution.stats.error.length < 4 * error + 0.5 * load * h * (0.3 - end)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_what_no_step_resolves_is_no_motion_that_is_late(order: int) -> None:
+    """Light nodes of a damped bar start at rest beside one that moves; it was 1e17 to 1e20 m of a way of 1 mm."""
+    model = mbs.Model()
+    section = BeamSection(1e4, 1e4, 1.0, (1.0, 1.0), 1e-6, (1e-9, 1e-9, 1e-9)).with_damping(2e-3)
+    bar = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=1, order=order)
+    model.add(FixedJoint(model.ground, bar.nodes[0]))
+    model.add(RigidBody(bar.nodes[-1], 1.0, (1.0, 1.0, 1.0)))
+    bar.nodes[-1].velocity = (0.1, 0, 0)
+    assert mbs.simulate(model, 0.015, 2.5e-4).stats.error.length < 1.0
 
 
 @pytest.mark.parametrize("turn", [0.3, 1.0, 3.0, 6.0, 10.0, 30.0])
