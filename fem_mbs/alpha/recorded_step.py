@@ -64,7 +64,7 @@ class Recording(NamedTuple):
     guess: str
     """of the formulas of a step, and the first guess of its unknowns,"""
     trials: list[str]
-    """of a trial in sections, without a further round of corrections and with it,"""
+    """of a trial, without a further round of corrections and with it,"""
     end: str
     """of the state that unknowns lead to,"""
     look: str
@@ -205,7 +205,6 @@ def record(
     numbers = [[value for value in own.flat if isinstance(value, Number)] for own in written]
     kinds = [(owner, len(own)) for owner, own in zip(owners, numbers, strict=True)]
     of_matrix = program.line(sinks("matrix", kinds, numbers), after=system.matrix)
-    program.first_section(sizes)
     places["first"] = program.rows(*kinds[:2])
 
     def again(name: str, arrays: list[Array]) -> list[Array]:
@@ -225,8 +224,8 @@ def record(
         after = step.corrected(unknown, residual, kept, correction, 1.0)
         rest = [after.Z, [0.0]] if closes else []
         corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
-        corrected += sinks("tried", [(ALL, 3)], [[0.0, 0.0, step.length(correction)]])
-        trials.append(program.line(sinks("tried", [(ALL, 3)], [[*sizes, 0.0]]), corrected))
+        corrected += sinks("tried", [(ALL, 3)], [[*sizes, step.length(correction)]])
+        trials.append(program.line(corrected))
         simplified.append(bool(correction.simplified))
         if not closes or system.damps:
             break
@@ -274,7 +273,7 @@ def _again(program: Program, kind: int, array: int, values: Array) -> Array:
     moving = {place: value.sample for place, value in np.ndenumerate(result) if isinstance(value, Number)}
     if moving:
         samples = np.stack([np.broadcast_to(sample, len(tape.sampled)) for sample in moving.values()], axis=1)
-        read = tape.given(tape.source(array, len(moving)), samples, program.least)
+        read = tape.given(tape.source(array, len(moving)), samples)
         for place, new in zip(moving, read.tolist(), strict=True):
             result[place] = new
     return result

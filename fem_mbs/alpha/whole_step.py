@@ -30,7 +30,7 @@ from fem_mbs.alpha.recorded_step import SHAKEN, SHAPES, Recording, columns, inpu
 from fem_mbs.alpha.step import Scheme, StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.band import CompiledBand
-from fem_mbs.compiled.program import EVERY, Program, address
+from fem_mbs.compiled.program import Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
@@ -41,8 +41,6 @@ from fem_mbs.system.system import System
 if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
-SIZES, CORRECTION = 1, 2
-"""Sections of a trial."""
 MOST_TRIALS = 2
 """Trials of a step that is worked off in one call."""
 AGREES = 1e-7
@@ -133,19 +131,17 @@ def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
 
 
 class Trial(NamedTuple):
-    """A trial, and the correction of it."""
+    """A trial, and the correction of it by a matrix."""
 
     rows: Array
     """The unknowns: increments, multipliers, and what the formulation has beyond them."""
     size: tuple[float, float]
-    there: int
-    """How many matrices this step had when it was evaluated,"""
-    matrix: int = 0
-    """and the number of the one that has corrected it, 0 if none has."""
-    length: float = 0.0
+    matrix: int
+    """The number of that."""
+    length: float
     """That of the correction."""
-    simplified: bool = False
-    after: Array | None = None
+    simplified: bool
+    after: Array
     """The unknowns after it."""
 
 
@@ -254,11 +250,10 @@ class StepLines:
         self._key: Any = None
         self._last: Any = None, None
         self._given: Array | None = None
-        self._evaluated: Array | None = None
-        """The rows that kernels read, and those of the last trial."""
+        """The rows that kernels read."""
         self._block: Array | None = None
-        self._count, self._keeps = 0, True
-        """Matrices of this step, and whether the first one has lately corrected more than its own trial."""
+        self._count = 0
+        """Matrices of this step."""
         self._asked, self._usual, self._done = 0, 0, 0
         """Trials of this step, as many as the last one had, if one matrix corrected them all, and those worked off."""
         self._sizes = np.zeros((MOST_TRIALS, 3))
@@ -284,7 +279,7 @@ class StepLines:
         if not (alike := isclose(h, memory.h, rel_tol=SAME)):
             self._usual = 0
         if not self._usual:
-            self._guess(EVERY)
+            self._guess()
             if not alike:  # with velocities for a step of another length
                 own = plain().formulas
                 linear[:3], linear[3] = own.constants, own.guess
@@ -312,22 +307,17 @@ class StepLines:
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
-        """The equations at a trial, and in the same call its correction where that is wanted: as in the last steps."""
-        there, number = self._count, self._asked
+        """The equations at a trial, and its correction by the last matrix; both are there if they were worked off."""
+        number = self._asked
         self._asked += 1
         if not number and self._usual:
             self._work_off(self._usual)
         if number < self._done and rows is self._rows[number]:
             (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
-            return Trial(rows, (force, constraint), there, 1, length, self._trials[self._variant][1], self._latest)
-        if there and not self._keeps:
-            self._try(rows, SIZES)
-            force, constraint, _ = self._tried.tolist()
-            return Trial(rows, (force, constraint), there)
-        if there:
-            return self._corrected(rows, there, EVERY)
-        self._make(rows)
-        return self._corrected(rows, there, EVERY)
+            return Trial(rows, (force, constraint), 1, length, self._trials[self._variant][1], self._latest)
+        if not self._count:
+            self._make(rows)
+        return self._corrected(rows)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -341,11 +331,7 @@ class StepLines:
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
-        if trial.there:
-            self._keeps = matrix == trial.there
-        if trial.matrix == matrix:
-            return trial
-        return self._corrected(rows, trial.there, CORRECTION if self._evaluated is rows else EVERY)
+        return trial if trial.matrix == matrix else self._corrected(rows)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -354,28 +340,26 @@ class StepLines:
     def corrected(self, rows: Array, trial: Trial, matrix: int, correction: Trial, step_length: float) -> Array:
         """The unknowns after a correction."""
         after = correction.after
-        assert after is not None
         return after if step_length == 1.0 else rows + step_length * (after - rows)
 
     def _work_off(self, count: int) -> None:
         """In one call, what a step asks for of which one matrix corrects so many trials."""
         key = count, self._variant, self._known is not None
         if key not in self._in_turn:
-            trial, calls = self._trials[self._variant][0], [(self._guess, EVERY), (self._rows[0], self._unknown)]
-            calls += [(self._matrix, EVERY)]
+            trial, calls = self._trials[self._variant][0], [self._guess, (self._rows[0], self._unknown), self._matrix]
             for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
-                calls += [(trial, EVERY), (size, self._tried)]
+                calls += [trial, (size, self._tried)]
                 calls += [(rows, self._after), (self._unknown, self._after)]
-            calls += [(self._end, EVERY), (self._unknown, self._rows[count - 1])]
+            calls += [self._end, (self._unknown, self._rows[count - 1])]
             calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
-            self._in_turn[key] = self._program.in_turn(calls + [(self._carry, EVERY)] * key[2])
+            self._in_turn[key] = self._program.in_turn(calls + [self._carry] * key[2])
         if self._known is not None:
             self._errors[:5] = self._known
         self._room()
         if self._in_turn[key]() or self._seen[0]:
             self._count, self._given = 0, None
         else:
-            self._done, self._given, self._evaluated = count, self._rows[count - 1], None
+            self._done, self._given = count, self._rows[count - 1]
             self._tries = self._sizes.tolist()
 
     def _room(self) -> None:
@@ -401,25 +385,21 @@ class StepLines:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
 
-    def _corrected(self, rows: Array, there: int, sections: int) -> Trial:
-        self._try(rows, sections)
-        force, constraint, length = self._tried.tolist()
-        simplified, self._latest = self._trials[self._variant][1], self._after.copy()
-        return Trial(rows, (force, constraint), there, self._count, length, simplified, self._latest)
-
-    def _try(self, rows: Array, sections: int) -> None:
-        """Work off sections of a trial, by the other line if it has to be."""
+    def _corrected(self, rows: Array) -> Trial:
+        """Work off a trial, by the other line if it has to be."""
         try:
-            self._run(self._trials[self._variant][0], rows, sections)
+            self._run(self._trials[self._variant][0], rows)
         except OtherBranchError:
             self._variant = len(self._trials) - 1 - self._variant
-            self._run(self._trials[self._variant][0], rows, EVERY if sections & CORRECTION else sections)
-        self._evaluated = rows
+            self._run(self._trials[self._variant][0], rows)
+        force, constraint, length = self._tried.tolist()
+        simplified, self._latest = self._trials[self._variant][1], self._after.copy()
+        return Trial(rows, (force, constraint), self._count, length, simplified, self._latest)
 
-    def _run(self, kernel: Callable[[int], int], rows: Array, sections: int = EVERY) -> None:
+    def _run(self, kernel: Callable[[], int], rows: Array) -> None:
         if rows is not self._given:
             self._unknown[...] = self._given = rows
-        if kernel(sections):
+        if kernel():
             raise OtherBranchError
 
     # the end of a step

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.machine import Text, lanes
-from fem_mbs.compiled.program import EVERY, Between, Memory, Program, Statement, address, padded
+from fem_mbs.compiled.program import Between, Memory, Program, Statement, address, padded
 from fem_mbs.linear.solvers import NARROW, BandedSolver, DenseSolver, Factors, LinearSolver, band_of_pivots
 from fem_mbs.system.system import System
 
@@ -301,7 +301,7 @@ class CompiledBand(LinearSolver):
     def _in_place(self, lu: Array, place: int) -> Factors | None:
         """Factorise in place, columns beyond the last ones being zero; None if a pivot has lost its digits."""
         self._program.put(self._lu, place)
-        self._factor(EVERY)
+        self._factor()
         return None if self._seen[0] else self._factors(lu, place)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
@@ -330,7 +330,7 @@ class CompiledBand(LinearSolver):
             return np.stack([self._solution(lu, place, column) for column in right.T], axis=1)
         np.copyto(self._right, right)  # which refuses complex ones
         self._program.put(self._lu, place)
-        self._solve(EVERY)
+        self._solve()
         return self._x.copy()
 
     def _for_plain(self, values: Array) -> Array:

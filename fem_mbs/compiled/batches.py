@@ -17,7 +17,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.compiled.one_cell import BatchCells
-from fem_mbs.compiled.program import ALL, EQUATIONS, EVERY, NODES, VARIABLES, Program, address, padded
+from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, VARIABLES, Program, address, padded
 from fem_mbs.compiled.tape import CannotRecordError, recording
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.errors import LOG
@@ -167,7 +167,7 @@ class _Compiled:
         results = [np.zeros(shape) for shape in self._shapes[k]]
         for place, result in zip(self._places[k], results, strict=True):
             self._program.put(place, address(result))
-        return None if self.kernels[k](EVERY) else results
+        return None if self.kernels[k]() else results
 
     def answer(
         self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()

@@ -26,8 +26,6 @@ from fem_mbs.compiled.tape import Guard, Number, Tape
 
 ALL, NODES, EQUATIONS, VARIABLES = range(4)
 """Tapes of what is the same for all cells, of nodes, of constraint equations, and of internal variables."""
-EVERY = -1
-"""All sections of a line."""
 FEW = 2
 """So many cells are worked off one by one, and do not pay for lanes."""
 LARGE = 200
@@ -132,10 +130,8 @@ class Program:
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
-        which the cells of lanes do so, its number, negative if it has sections, of others 0."""
+        which the cells of lanes do so, its number, of others 0."""
         self._lines = 0
-        self.least = 0
-        """First stage of what a second section of lines has, see :meth:`line`."""
         self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
@@ -226,7 +222,7 @@ class Program:
             ((kind, width),) = parts
             begin, lanes = self._ends_within.get(line, 0), self.tapes[kind].lanes
             self._ends_within[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            self.arrays.append((line < 0, begin, self._ends_within[line]))
+            self.arrays.append(slice(begin, self._ends_within[line]))
             return first
         ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
         whole = self._wholes[first] = padded((ends[-1],))
@@ -243,11 +239,10 @@ class Program:
 
         Those of lines with sections have other memory, as lines without may run in between.
         """
-        every = self._ends_within.items()
-        memory = [padded((max((e for line, e in every if (line < 0) == of), default=0),)) for of in (False, True)]
+        memory = padded((max(self._ends_within.values(), default=0),))
         for place, span in enumerate(self.arrays):
-            if isinstance(span, tuple):
-                self.arrays[place] = memory[span[0]][slice(*span[1:])]
+            if isinstance(span, slice):
+                self.arrays[place] = memory[span]
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -278,7 +273,7 @@ class Program:
     def made(self, array: int, sinks: list[Sink], statements: Sequence[Statement] = ()) -> Between:
         """What makes an array."""
         stages = [self.tapes[sink.tape].stages[place] for sink in sinks for _, place in sink.values]
-        self.makers[array] = Between(sinks, statements, max([*stages, self.least if statements else 0]))
+        self.makers[array] = Between(sinks, statements, max(stages, default=0))
         return self.makers[array]
 
     def share_guards(self) -> None:
@@ -286,26 +281,18 @@ class Program:
         for tape in self.tapes:
             tape.shared_guards = tape.seen_guards = len(tape.guards)
 
-    def first_section(self, values: Iterable[Any]) -> None:
-        """Have statements, and what is given to stages from ``least``, come after these values from now on."""
-        self.least = 1 + max(value.tape.stages[value.place] for value in values if isinstance(value, Number))
-
-    def line(self, *sections: Sequence[Sink], after: Between | None = None) -> str:
-        """The program that fills sinks; its guards are those recorded since the last, and those that all share.
-
-        It may be run section by section.
-        """
+    def line(self, sinks: Sequence[Sink], after: Between | None = None) -> str:
+        """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
         self._lines += 1
-        outputs = [sink for section in sections for sink in section] + ([] if after is None else after.sinks)
-        collected = _Collected(self, outputs, -1 if len(sections) > 1 else self._lines)
+        collected = _Collected(self, [*sinks, *([] if after is None else after.sinks)], self._lines)
         if after is not None:
             collected.betweens.append(after)
-        return collected.text(sections)
+        return collected.text()
 
     # how it runs
 
     def kernels(self, programs: list[str]) -> list[partial[int]]:
-        """A function of sections, a bit for each, for each line; not zero where a cell takes another branch.
+        """A function for each line; it returns zero unless a cell takes another branch.
 
         Nothing is recorded after that.
         """
@@ -314,20 +301,20 @@ class Program:
         self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
         self._numbers = np.array(self.counts, np.int64)
-        opt, given = 2 if max(self.counts) > LARGE else 0, (self._numbers.ctypes.data, self._addresses.ctypes.data)
+        opt, given = 2 if max(self.counts) > LARGE else 0, (self._numbers.ctypes.data, self._addresses.ctypes.data, 0)
         return [partial(kernel(text, opt), *given) for text in programs]
 
-    def in_turn(self, calls: Sequence[tuple[Any, Any]]) -> Callable[[], int]:
-        """One call of kernels with their sections, and of copies to arrays from others, one after the other.
+    def in_turn(self, calls: Sequence[partial[int] | tuple[Array, Array]]) -> Callable[[], int]:
+        """One call of kernels, and of copies to arrays from others, one after the other.
 
         It returns what the first one does that does not return zero.
         """
         table = np.zeros((len(calls), 4), np.intp)
-        for row, (own, with_it) in zip(table, calls, strict=True):
-            if isinstance(own, np.ndarray):
-                row[1:] = address(own), address(with_it), own.nbytes
+        for row, own in zip(table, calls, strict=True):
+            if isinstance(own, tuple):
+                row[1:] = *map(address, own), own[0].nbytes
             else:
-                row[:] = ctypes.cast(own.func, ctypes.c_void_p).value, *own.args, with_it
+                row[:] = ctypes.cast(own.func, ctypes.c_void_p).value, *own.args
         self._tables.append(table)
         return partial(machine.in_turn(), address(table), 0, len(table))
 
@@ -430,19 +417,14 @@ class _Collected:
             for operand in operands:
                 self._need(number, operand, tape.stages[place])
 
-    def text(self, sections: Sequence[Sequence[Sink]]) -> str:
-        """The program, which goes on until a guard does not hold."""
+    def text(self) -> str:
+        """The program."""
         program, text, functions = self._program, Text(), list[str]()
         sinks = self._outputs()
         stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
-        ends = [-1, *map(self._end, sections[:-1]), max(stages)]
         text.store("0", array(text, GUARD), 0, "i64")
-        for section, (before, last) in enumerate(pairwise(ends)):
-            fine = text(f"icmp eq i64 {text.load(array(text, GUARD), 0, 'i64')}, 0")
-            chosen = text(f"icmp ne i64 {text(f'and i64 %sections, {1 << section}')}, 0")
-            with text.where(text(f"and i1 {fine}, {chosen}")):
-                for stage in range(before + 1, last + 1):
-                    functions += self._stage(text, stage, sinks)
+        for stage in range(max(stages) + 1):
+            functions += self._stage(text, stage, sinks)
         seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):
             lines = program.functions[name].splitlines()
@@ -450,7 +432,7 @@ class _Collected:
             functions += [
                 line.replace("define void", "define internal void") for line in lines if line[:7] != "declare"
             ]
-        kernel = text.function("kernel", "ptr %counts, ptr %arrays, i64 %sections", seen)
+        kernel = text.function("kernel", "ptr %counts, ptr %arrays, i64 %none", seen)
         return "\n".join([kernel, *functions, *sorted(text.declared), ""])
 
     def _stage(self, text: Text, stage: int, sinks: dict[tuple[int, int], list[Sink]]) -> Iterator[str]:
@@ -475,10 +457,6 @@ class _Collected:
         for statement in (own for each in self.betweens if each.stage == stage for own in each.statements):
             pointers = "".join(f", ptr {array(text, k)}" for k in statement.arrays)
             text.do(f"call void @{statement.name}(i64 {count(statement.number)}{pointers})")
-
-    def _end(self, section: Sequence[Sink]) -> int:
-        """The last stage of a section."""
-        return max(self._program.tapes[sink.tape].stages[place] for sink in section for _, place in sink.values)
 
     def _outputs(self) -> dict[tuple[int, int], list[Sink]]:
         """What each kind writes in each stage."""

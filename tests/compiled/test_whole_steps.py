@@ -250,8 +250,8 @@ def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     for refused in kernels:
         calls.clear()
 
-        def refuse(self: StepLines, kernel: object, unknown: object, section: int = -1, refused: Any = refused) -> None:
-            run(self, kernel, unknown, section)  # type: ignore[arg-type]
+        def refuse(self: StepLines, kernel: object, unknown: object, refused: Any = refused) -> None:
+            run(self, kernel, unknown)  # type: ignore[arg-type]
             calls.append(True)
             if len(calls) > 4 and kernel is refused(self):
                 raise OtherBranchError
