@@ -28,13 +28,15 @@ KNOWN = {"fem_mbs", "numpy", "scipy", "math", "builtins", "typing", "collections
 def refuse_outside(batch: Any) -> None:
     """Raise :class:`CannotRecordError` if a batch reads what a script may set at any time."""
     kinds = type(batch).__mro__
-    contract = {name for kind in kinds if _is_known(kind) for name in vars(kind)} | vars(batch).keys()
-    for kind in (kind for kind in kinds if not _is_known(kind)):
-        for name, value in vars(kind).items():
-            if (function := _function(value)) is not None:
-                _look_into(function)
-            elif not (name in contract or name[:2] == "__"):
-                raise CannotRecordError(f"reads {kind.__name__}.{name}, which may change")
+    known = {name for kind in kinds if _is_known(kind) for name in vars(kind)} | vars(batch).keys()
+    own = [(kind, *item) for kind in kinds if not _is_known(kind) for item in vars(kind).items()]
+    functions = [function for *_, value in own if (function := _function(value)) is not None]
+    for function in functions:
+        _look_into(function)
+    read = {name for function in functions for code in _codes(function.__code__) for name in code.co_names}
+    for kind, name, value in own:
+        if name in read - known and _function(value) is None:
+            raise CannotRecordError(f"reads {kind.__name__}.{name}, which may change")
 
 
 def _look_into(function: FunctionType) -> None:
