@@ -304,8 +304,8 @@ class Program:
         opt, given = 2 if max(self.counts) > LARGE else 0, (self._numbers.ctypes.data, self._addresses.ctypes.data, 0)
         return [partial(kernel(text, opt), *given) for text in programs]
 
-    def in_turn(self, calls: Sequence[partial[int] | tuple[Array, Array]]) -> Callable[[], int]:
-        """One call of kernels, and of copies to arrays from others, one after the other.
+    def in_turn(self, calls: Sequence[Any]) -> Callable[[], int]:
+        """One call of kernels, and of copies, pairs of an array and of what it gets, one after the other.
 
         It returns what the first one does that does not return zero.
         """
