@@ -121,3 +121,17 @@ def refused(name: str) -> list[object]:
 def test_what_is_refused(words: str) -> None:
     with pytest.raises(mbs.ModelError, match=words):
         contacts_between(refused(words))
+
+
+@pytest.mark.parametrize("along", [0.0, 5.0])
+def test_bodies_meet_alike_however_fast_both_move(along: float) -> None:
+    """Two balls that fly at each other from afar, seen from a frame that moves along: they change their velocities."""
+    model = mbs.Model()
+    nodes = [model.add_node((-s, 0, 0), velocity=(s + along, 0, 0)) for s in (1.0, -1.0)]
+    for node in nodes:
+        model.add(RigidBody(node, 2.0, (0.01, 0.01, 0.01)))
+    model.add(Contact(*nodes, Ball(0.1), Ball(0.1), restitution=1.0))
+    run = mbs.simulate(model, 1.5, 0.01)
+    ends = [run.position(node)[-1, 0] - 1.5 * along for node in nodes]
+    np.testing.assert_allclose(ends, [-0.7, 0.7], atol=1e-6)
+    np.testing.assert_allclose([run.velocity(node)[-1, 0] - along for node in nodes], [-1.0, 1.0], atol=1e-6)
