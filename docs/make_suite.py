@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,9 @@ is printed in a paper or a collection; *computed* comes from another program, wh
 an order, ours are extrapolated from three meshes, or three steps, which double.
 """
 RULE = """
-Of each case the tables have its summary, how many quantities are compared and with what, and the quantity that is
-nearest to what is allowed; `fem-mbs validate` prints all of them. This page is written by `python docs/make_suite.py`.
+Of each case the first tables have its summary, how many quantities are compared and with what, and the quantity that
+is nearest to what is allowed; [all quantities](#all-quantities) follow. This page is written by
+`python docs/make_suite.py`.
 """
 PICTURE = """
 ## All deviations
@@ -45,6 +46,12 @@ length, straight and as an eighth of a circle; the error does not grow with the 
 TABLE = """
 | case | quantities | nearest to its limit | ours; reference | deviation; allowed |
 |---|---|---|---|---|
+"""
+ALL = """
+## All quantities
+
+| case | quantity | ours | reference | deviation | allowed | source |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -66,6 +73,15 @@ def row(case, quantities) -> str:
     name = worst.name if worst.passed else f"**{worst.name} (fails)**"
     values = f"{number(worst.value)}; {number(worst.reference)} | {worst.deviation:.1e}; {worst.tolerance:.0e}"
     return f"| **{case.name}**: {case.summary} | {sources(quantities)} | {name} | {values} |\n"
+
+
+def rows(case, quantities) -> str:
+    """A line a quantity, the case beside its first one."""
+    lines = []
+    for q, name in zip_longest(quantities, [case.name], fillvalue=""):
+        values = f"{number(q.value)} | {number(q.reference)} | {q.deviation:.1e} | {q.tolerance:.0e}"
+        lines.append(f"| {name} | {q.name} | {values} | {q.source} |\n")
+    return "".join(lines)
 
 
 def figure(results) -> None:
@@ -98,7 +114,7 @@ def page(results) -> str:
     text += RULE
     for kind, group in groupby(results, key=lambda result: result[0].kind):
         text += f"\n## {kind.capitalize()}\n{TABLE}" + "".join(row(case, quantities) for case, quantities in group)
-    return text + PICTURE
+    return text + PICTURE + ALL + "".join(rows(case, quantities) for case, quantities in results)
 
 
 def main() -> None:

@@ -8,6 +8,8 @@ along ``E`` the same without friction. What ``E^T A D`` maps to nothing is free.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -68,11 +70,12 @@ class SharedLoads:
         self._told: set[object] = set()
         self._look(state)
 
-    def after_step(self, state: State) -> None:
-        """Look after every so many steps."""
-        self._count += 1
-        if self._count % EVERY == 0 and len(self._told) < self._contacts.elements:
-            self._look(state)
+    def look(self, states: Sequence[State]) -> None:
+        """At one of so many steps."""
+        for state in states:
+            self._count += 1
+            if self._count % EVERY == 0 and len(self._told) < self._contacts.elements:
+                self._look(state)
 
     def warning(self) -> str:
         """What there is to say was said at once."""

@@ -182,8 +182,8 @@ class CoSimulation(Public):
                 raise run.explain(failure) from failure.__cause__
             for step in passed:
                 turns.add([], step.state)
-                for watch in self._watches:
-                    watch.after_step(step.state)
+            for watch in self._watches:
+                watch.look([step.state for step in passed])
             self._passed, self._t, self._x = (run, turns), t, x
             if self._passed_steps(run) >= self._look:
                 self._say(run)

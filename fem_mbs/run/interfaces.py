@@ -81,8 +81,8 @@ class StepSequence(Protocol):
 class StateWatch(Protocol):
     """What looks at the states of a run, beside it."""
 
-    def after_step(self, state: State) -> None:
-        """Look at a state that was reached."""
+    def look(self, states: Sequence[State]) -> None:
+        """At states that were reached since the last look."""
 
     def warning(self) -> str:
         """What is to be said when the run has ended; empty for nothing."""

@@ -88,11 +88,12 @@ class CoarseMeshes:
         self._count = 0
         self._last: State | None = None
 
-    def after_step(self, state: State) -> None:
-        """Look after every so many steps."""
-        self._count, self._last = self._count + 1, state
-        if self._count % EVERY == 0:
-            self._look(state)
+    def look(self, states: Sequence[State]) -> None:
+        """At one of so many steps."""
+        for state in states:
+            self._count, self._last = self._count + 1, state
+            if self._count % EVERY == 0:
+                self._look(state)
 
     def warning(self) -> str:
         """Look at the last state; what there is to say was said at once."""
@@ -124,8 +125,6 @@ class CoarseMeshes:
         self._left = left
 
 
-TOGETHER, LARGE_MODEL, FEW = 256, 4096, 8
-"""Steps that are looked at together; nodes, of all of them, beyond which these are fewer, and the fewest."""
 SUDDEN, LARGE = 10.0, 0.05
 """A change of velocity against those in the steps beside it, and against the largest velocity, that is a jump."""
 LEAP = 0.25
@@ -177,36 +176,29 @@ class DriveJumps:
 
     def __init__(self, system: System, state: State) -> None:
         self._system, self._states = system, [state]
-        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
         self._left = [own for own in dict.fromkeys(own for own, _ in system.constraint_owner) if own.drives()[1]]
         self._told, self._begins = list[str](), True
         self._within, self._fine = DrivesWithinSteps(system), ""
 
-    def after_step(self, state: State) -> None:
-        """Remember a state, and look at many at once."""
+    def look(self, states: Sequence[State]) -> None:
+        """At drives of which nothing is told, in these steps and the two before them."""
+        states = [*self._states, *states]
         if self._left or not self._fine:
-            self._states.append(state)
-            if len(self._states) > self._many:
-                self._look()
+            self._fine = self._fine or self._within.look(states)
+            history = History.of(self._system, states)
+            told = {owner: self._jump(history, owner) for owner in self._left}
+            self._told += filter(None, told.values())
+            self._left = [owner for owner, text in told.items() if not text]
+            self._states, self._begins = states[-3:], False
 
     def warning(self) -> str:
         """Where drives have jumped for the first time; empty if none has."""
-        if len(self._states) > 1:
-            self._look()
         if not self._told:
             return self._fine
         return (
             f"{'; '.join(self._told)}. No force does that: places are right, but reactions ring from there on. Give "
             "drives with continuous velocities, or steps that resolve how they change"
         )
-
-    def _look(self) -> None:
-        self._fine = self._fine or self._within.look(self._states)
-        history = History.of(self._system, self._states)
-        told = {owner: self._jump(history, owner) for owner in self._left}
-        self._told += filter(None, told.values())
-        self._left = [owner for owner, text in told.items() if not text]
-        self._states, self._begins = self._states[-3:], False
 
     def _jump(self, history: History, owner: Constraint) -> str:
         """The first jump of what a joint or a drive leads, in words."""
@@ -249,23 +241,36 @@ NO_FORCE = 1e-8
 
 
 class BentReactions:
-    """Looks at how reactions bend from step to step, in steps that are no parts of one of ``h`` s."""
+    """Looks at how reactions bend from step to step, but for parts of steps."""
 
-    def __init__(self, system: System, state: State, h: float) -> None:
-        self._system, self._states, self._shortest = system, [state], PART * h
-        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
+    def __init__(self, system: System, state: State) -> None:
+        self._system, self._states, self._step = system, [state], 0.0
         self._bends, self._largest = np.zeros(LASTS), 0.0
         self._worst = 0, state.t
 
-    def after_step(self, state: State) -> None:
-        """Remember a state, and look at many at once."""
-        self._states.append(state)
-        if len(self._states) > self._many:
-            self._look()
+    def look(self, states: Sequence[State]) -> None:
+        """At reactions in these steps and the one before them."""
+        states = [*self._states, *states]
+        self._states = states[-2:]
+        if len(states) < 3:
+            return
+        system, nodes = self._system, slice(6 * self._system.n)
+        forces = np.array([state.multipliers for state in states]) / system.constraint_weight
+        h, jumped = np.diff([state.t for state in states]), np.array([state.before is not None for state in states])
+        self._step = max(self._step, float(h.max()))
+        whole = (np.minimum(h[1:], h[:-1]) > PART * self._step) & ~(jumped[1:-1] | jumped[2:])
+        first = (h[1:] / (h[1:] + h[:-1]))[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that has become unstable may come close to infinity
+            bends = 2.0 * np.abs(forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:]) * whole[:, None]
+            stop = np.abs(system.diagonal_mass[nodes] * states[0].v.ravel() / system.weight[nodes]).max() / h[0]
+        self._largest = max(self._largest, float(np.abs(forces).max()), NO_FORCE * float(stop))
+        k, row = np.unravel_index(int(bends.argmax()), bends.shape)
+        if bends[k, row] > self._bends[-1]:
+            self._worst = int(row), states[k + 1].t
+        self._bends = np.sort(np.append(self._bends, bends.max(axis=1)))[-LASTS:]
 
     def warning(self) -> str:
         """Where reactions bend the most, if they do so again and again; empty if they do not."""
-        self._look()
         if not self._bends[0] > BEND * self._largest:
             return ""
         row, t = self._worst
@@ -277,24 +282,6 @@ class BentReactions:
             "be off by as much, and peaks lie between steps. Take smaller steps, or damp what vibrates"
         )
 
-    def _look(self) -> None:
-        states, self._states = self._states, self._states[-2:]
-        if len(states) < 3:
-            return
-        system, nodes = self._system, slice(6 * self._system.n)
-        forces = np.array([state.multipliers for state in states]) / system.constraint_weight
-        h, jumped = np.diff([state.t for state in states]), np.array([state.before is not None for state in states])
-        whole = (np.minimum(h[1:], h[:-1]) > self._shortest) & ~(jumped[1:-1] | jumped[2:])
-        first = (h[1:] / (h[1:] + h[:-1]))[:, None]
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that has become unstable may come close to infinity
-            bends = 2.0 * np.abs(forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:]) * whole[:, None]
-            stop = np.abs(system.diagonal_mass[nodes] * states[0].v.ravel() / system.weight[nodes]).max() / h[0]
-        self._largest = max(self._largest, float(np.abs(forces).max()), NO_FORCE * float(stop))
-        k, row = np.unravel_index(int(bends.argmax()), bends.shape)
-        if bends[k, row] > self._bends[-1]:
-            self._worst = int(row), states[k + 1].t
-        self._bends = np.sort(np.append(self._bends, bends.max(axis=1)))[-LASTS:]
-
 
 class PassedThrough:
     """Looks for bodies with contacts that yield, and that a step has led through each other without a force."""
@@ -302,11 +289,14 @@ class PassedThrough:
     def __init__(self, system: System, batches: list[ElementBatch], state: State) -> None:
         self._system, self._batches, self._last, self._told = system, batches, state, ""
 
-    def after_step(self, state: State) -> None:
-        """Whether one was in the other between the last state and this, apart at both."""
-        first, self._last = self._last, state
-        if self._told:
-            return
+    def look(self, states: Sequence[State]) -> None:
+        """Whether one was in the other between two states, apart at both."""
+        for state in states:
+            if not self._told:
+                self._between(self._last, state)
+            self._last = state
+
+    def _between(self, first: State, state: State) -> None:
         motion_at, h = motions_between(self._system, first, state), state.t - first.t
         for batch in self._batches:
             shares = deep_between(batch, motion_at, h, TOUCHING * self._system.length).min(axis=1)

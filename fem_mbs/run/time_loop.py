@@ -53,6 +53,8 @@ CHECKED = 1
 EASY, HARD, OF_PATH = 2, 4, 0.1
 """Equations that bend take more corrections of Newton's method than 2; a hard start takes more than 4, or has a local
 error of more than a tenth of the path that the velocities before it would lead along."""
+TOGETHER, LARGE_MODEL, FEW = 256, 4096, 8
+"""States that are looked at together; nodes, of all of them, beyond which these are fewer, and the fewest."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
 END_IT = (
@@ -74,14 +76,16 @@ def run_to_end(
         return recorder.solution(outcome, steps, () if events is None else events.states)
 
     outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
-    watches, said = state_watches(steps), list[str]()
+    watches, said, reached = state_watches(steps), list[str](), list[State]()
+    many = max(FEW, min(TOGETHER, LARGE_MODEL // steps.system.n))
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
-            for watch in watches:
-                watch.after_step(step.state)
+            reached.append(step.state)
+            if len(reached) == many:
+                reached = _looked_at(reached, watches)
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -100,6 +104,7 @@ def run_to_end(
             raise
         raise error from error.__cause__
     finally:
+        _looked_at(reached, watches)
         said += [watch.warning() for watch in watches]
         if progress is not None:
             progress(None)
@@ -110,6 +115,13 @@ def run_to_end(
     if events is not None and outcome is Outcome.FINISHED:
         events.check(result)
     return result
+
+
+def _looked_at(reached: list[State], watches: list[StateWatch]) -> list[State]:
+    """Show the states to all that watch them, and begin anew."""
+    for watch in watches if reached else ():
+        watch.look(reached)
+    return []
 
 
 def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
@@ -129,7 +141,7 @@ def state_watches(steps: StepSequence) -> list[StateWatch]:
     if not isinstance(steps, TimeIntegration):
         return watches
     if system.m:
-        watches.append(BentReactions(system, steps.state, getattr(steps.control, "h", 0.0)))
+        watches.append(BentReactions(system, steps.state))
     if any(batch.driven for batch in system.constraint_batches):
         watches.append(DriveJumps(system, steps.state))
     rigid = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]
