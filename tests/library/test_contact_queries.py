@@ -284,4 +284,5 @@ def test_errors_beyond_all_numbers_end_no_run() -> None:
     off = replace(begun, memory=begun.memory._replace(alpha=alpha._replace(errors=errors)))
     runs = [mbs.simulate(model, 0.6, 0.01, initial=start) for start in (begun, off)]
     np.testing.assert_array_equal(*(run.x for run in runs))
-    assert runs[1].stats.error.length == np.inf > runs[0].stats.error.length
+    near, far = (run.stats.error for run in runs)
+    assert far.warning and np.inf > far.length > max(far.displacement, near.length)  # no further than motions part

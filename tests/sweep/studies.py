@@ -30,8 +30,8 @@ def turned(length: float) -> dict[str, Any]:
     if length <= 0.0:
         raise ValueError(f"no arm of {length} m")
     model, bob = build(length)
-    solution = mbs.simulate(model, t_end=0.1, step=0.01)
-    return {"place": solution.position(bob)[-1], "moment": solution.reaction(model.constraints[0])[1][5, 1]}
+    solution = mbs.simulate(model, t_end=0.1, step=0.002)
+    return {"place": solution.position(bob)[-1], "moment": solution.reaction(model.constraints[0])[1][25, 1]}
 
 
 def square(x: float) -> dict[str, Any]:
