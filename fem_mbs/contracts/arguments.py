@@ -75,9 +75,11 @@ USUAL = (
     "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
 )
 """Names, and what others call it."""
-_PAIRS = [(own, other) for own, others in (pair.split("=") for pair in USUAL.split()) for other in others.split(",")]
-OURS = {other: [own for own, theirs in _PAIRS if theirs == other] for _, other in _PAIRS}
+OURS: dict[str, list[str]] = {}
 """Names by those of others."""
+for _own, _others in (pair.split("=") for pair in USUAL.split()):
+    for _other in _others.split(","):
+        OURS.setdefault(_other, []).append(_own)
 
 
 def nearest(name: str, known: Iterable[str], else_: str = "there are") -> str:
