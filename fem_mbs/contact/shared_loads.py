@@ -8,20 +8,14 @@ along ``E`` the same without friction. What ``E^T A D`` maps to nothing is free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.sparse import csr_array
 
-from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
+from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.impact import mobility_by_mass
 from fem_mbs.contact.many import diagonal, free_part
 from fem_mbs.contracts import State, listed
-from fem_mbs.errors import LOG
-from fem_mbs.system.system import System
 
-EVERY = 10
-"""Steps from one look to the next."""
 SHARES, LEANS = 1e-3, 1e-3
 """Part in free loads of a contact that has one, and what these do to accelerations, over what all friction does."""
 
@@ -60,29 +54,3 @@ def describe(leaning: dict[object, list[str]]) -> str:
         "equal compliance do; if these are not alike, let bodies stand on three points, or give their contacts a "
         "stiffness"
     )
-
-
-class SharedLoads:
-    """Says, once for each contact of a run, that its friction leans on loads that are not unique."""
-
-    def __init__(self, system: System, where: str, state: State) -> None:
-        self._contacts, self._where, self._count = contacts_of(system), where, 0
-        self._told: set[object] = set()
-        self._look(state)
-
-    def look(self, states: Sequence[State]) -> None:
-        """At one of so many steps."""
-        for state in states:
-            self._count += 1
-            if self._count % EVERY == 0 and len(self._told) < self._contacts.elements:
-                self._look(state)
-
-    def warning(self) -> str:
-        """What there is to say was said at once."""
-        return ""
-
-    def _look(self, state: State) -> None:
-        found = leaning_contacts(self._contacts, state)
-        if new := {part: names for part, names in found.items() if part not in self._told}:
-            self._told |= new.keys()
-            LOG.warning("%s: %s", self._where.format(state.t), describe(new))

@@ -45,9 +45,8 @@ from fem_mbs.model.description import held_by
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import StateWatch
 from fem_mbs.run.simulate import start
-from fem_mbs.run.time_loop import TimeIntegration, refuse_changes, state_watches
+from fem_mbs.run.time_loop import TimeIntegration, Watches, refuse_changes
 from fem_mbs.solution.history import NOT_ESTIMATED, Accuracy
 from fem_mbs.solution.turns import Counted, TurnCounter
 from fem_mbs.system.states import from_user
@@ -127,7 +126,8 @@ class CoSimulation(Public):
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}
         """What the inputs were at the communication points ``_t``."""
-        self._look, self._said, self._watches = FIRST_LOOK, set[str](), list[StateWatch]()
+        self._look, self._said = FIRST_LOOK, set[str]()
+        self._watches: Watches
 
     @property
     def state(self) -> State:
@@ -170,7 +170,7 @@ class CoSimulation(Public):
             if self._passed is None:
                 control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
                 run = TimeIntegration(self._system, self._method, control, t[-1], None)
-                self._watches = state_watches(run)
+                self._watches = Watches(run)
             else:
                 run = copy(self._passed[0])
                 run.memory = self._with_lateness(run, set_to)
@@ -182,8 +182,7 @@ class CoSimulation(Public):
                 raise run.explain(failure) from failure.__cause__
             for step in passed:
                 turns.add([], step.state)
-            for watch in self._watches:
-                watch.look([step.state for step in passed])
+                self._watches.add(step.state)
             self._passed, self._t, self._x = (run, turns), t, x
             if self._passed_steps(run) >= self._look:
                 self._say(run)
@@ -224,7 +223,7 @@ class CoSimulation(Public):
     def _say(self, run: TimeIntegration) -> None:
         """What a run would say here, once each, and when next."""
         self._look = math.ceil(LATER * self._passed_steps(run))
-        for said in filter(None, (*run.warnings(), *(watch.warning() for watch in self._watches))):
+        for said in filter(None, (*run.warnings(), *self._watches.warnings())):
             if (kind := re.sub("[-+.e0-9]+", "", said)) not in self._said:
                 self._said.add(kind)
                 LOG.warning("CoSimulation: up to t = %.6g s: %s", self.t, said)

@@ -78,11 +78,29 @@ class StepSequence(Protocol):
         """What is to be said at the end."""
 
 
+class Reached(NamedTuple):
+    """States that a run has reached since the last look."""
+
+    states: list[State]
+    before: list[State]
+    """Up to three before them, of the start on."""
+    first: int
+    """Number of the step to the first of them."""
+
+    def after(self, count: int) -> list[State]:
+        """With so many before them, if there are."""
+        return [*self.before[-count:], *self.states]
+
+    def every(self, count: int) -> list[State]:
+        """Those of each so many steps."""
+        return self.states[-self.first % count :: count]
+
+
 class StateWatch(Protocol):
     """What looks at the states of a run, beside it."""
 
-    def look(self, states: Sequence[State]) -> None:
-        """At states that were reached since the last look."""
+    def look(self, reached: Reached) -> None:
+        """At further states."""
 
     def warning(self) -> str:
         """What is to be said when the run has ended; empty for nothing."""

@@ -16,7 +16,6 @@ changes in one step, and in neither of those beside it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -24,12 +23,14 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import looked_at, looks_within, unlike_parabola
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.passed import deep_between, motions_between
+from fem_mbs.contact.shared_loads import describe, leaning_contacts
 from fem_mbs.contracts import Constraint, ElementBatch, State, continued, listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG
 from fem_mbs.initial.singular import owners_of_branches
-from fem_mbs.run.interfaces import StepSequence
+from fem_mbs.run.interfaces import Reached, StepSequence
 from fem_mbs.solution.history import History
 from fem_mbs.solution.turns import principal
 from fem_mbs.system.system import Evaluation, System
@@ -85,19 +86,18 @@ class CoarseMeshes:
     def __init__(self, steps: StepSequence) -> None:
         self._steps = steps
         self._left = [(batch, np.full(len(batch.nodes), np.inf)) for batch in steps.system.coarse]
-        self._count = 0
         self._last: State | None = None
 
-    def look(self, states: Sequence[State]) -> None:
+    def look(self, reached: Reached) -> None:
         """At one of so many steps."""
-        for state in states:
-            self._count, self._last = self._count + 1, state
-            if self._count % EVERY == 0:
-                self._look(state)
+        some = reached.every(EVERY)
+        for state in some:
+            self._look(state)
+        self._last = None if some and some[-1] is reached.states[-1] else reached.states[-1]
 
     def warning(self) -> str:
         """Look at the last state; what there is to say was said at once."""
-        if self._last is not None and self._count % EVERY:
+        if self._last is not None:
             self._look(self._last)
         return ""
 
@@ -143,12 +143,10 @@ class DrivesWithinSteps:
         pairs = zip(system.constraint_batches, system.constraint_slices, strict=True)
         self._system, self._driven = system, [(batch, rows) for batch, rows in pairs if batch.driven]
         self._unlike = [np.zeros(rows.stop - rows.start, np.bool_) for _, rows in self._driven]
-        self._count = 0
 
-    def look(self, states: Sequence[State]) -> str:
-        """The first of the drives between states that follow the last ones, in words; empty if there is none."""
-        first, self._count = self._count, self._count + len(states) - 1
-        for k, (before, after) in enumerate(pairwise(states), first):
+    def look(self, reached: Reached) -> str:
+        """The first of the drives between states, in words; empty if there is none."""
+        for k, (before, after) in enumerate(pairwise(reached.after(1)), reached.first - 1):
             if not looked_at(k):
                 continue
             motion, (times, share) = self._system.motion(before), looks_within(before.t, after.t - before.t, k)
@@ -174,22 +172,21 @@ class DrivesWithinSteps:
 class DriveJumps:
     """Looks for jumps of the coordinates that joints drive from step to step, and within steps if there are none."""
 
-    def __init__(self, system: System, state: State) -> None:
-        self._system, self._states = system, [state]
+    def __init__(self, system: System) -> None:
+        self._system = system
         self._left = [own for own in dict.fromkeys(own for own, _ in system.constraint_owner) if own.drives()[1]]
         self._told, self._begins = list[str](), True
         self._within, self._fine = DrivesWithinSteps(system), ""
 
-    def look(self, states: Sequence[State]) -> None:
+    def look(self, reached: Reached) -> None:
         """At drives of which nothing is told, in these steps and the two before them."""
-        states = [*self._states, *states]
-        if self._left or not self._fine:
-            self._fine = self._fine or self._within.look(states)
-            history = History.of(self._system, states)
+        self._fine = self._fine or self._within.look(reached)
+        if self._left:
+            self._begins = len(reached.before) < 3
+            history = History.of(self._system, reached.after(3))
             told = {owner: self._jump(history, owner) for owner in self._left}
             self._told += filter(None, told.values())
             self._left = [owner for owner, text in told.items() if not text]
-            self._states, self._begins = states[-3:], False
 
     def warning(self) -> str:
         """Where drives have jumped for the first time; empty if none has."""
@@ -243,15 +240,14 @@ NO_FORCE = 1e-8
 class BentReactions:
     """Looks at how reactions bend from step to step, but for parts of steps."""
 
-    def __init__(self, system: System, state: State) -> None:
-        self._system, self._states, self._step = system, [state], 0.0
+    def __init__(self, system: System) -> None:
+        self._system, self._step = system, 0.0
         self._bends, self._largest = np.zeros(LASTS), 0.0
-        self._worst = 0, state.t
+        self._worst = 0, 0.0
 
-    def look(self, states: Sequence[State]) -> None:
+    def look(self, reached: Reached) -> None:
         """At reactions in these steps and the one before them."""
-        states = [*self._states, *states]
-        self._states = states[-2:]
+        states = reached.after(2)
         if len(states) < 3:
             return
         system, nodes = self._system, slice(6 * self._system.n)
@@ -286,15 +282,14 @@ class BentReactions:
 class PassedThrough:
     """Looks for bodies with contacts that yield, and that a step has led through each other without a force."""
 
-    def __init__(self, system: System, batches: list[ElementBatch], state: State) -> None:
-        self._system, self._batches, self._last, self._told = system, batches, state, ""
+    def __init__(self, system: System, batches: list[ElementBatch]) -> None:
+        self._system, self._batches, self._told = system, batches, ""
 
-    def look(self, states: Sequence[State]) -> None:
+    def look(self, reached: Reached) -> None:
         """Whether one was in the other between two states, apart at both."""
-        for state in states:
+        for first, state in pairwise(reached.after(1)):
             if not self._told:
-                self._between(self._last, state)
-            self._last = state
+                self._between(first, state)
 
     def _between(self, first: State, state: State) -> None:
         motion_at, h = motions_between(self._system, first, state), state.t - first.t
@@ -311,3 +306,28 @@ class PassedThrough:
     def warning(self) -> str:
         """The first of them; empty for none."""
         return self._told
+
+
+class SharedLoads:
+    """Says, once for each contact of a run, that its friction leans on loads that are not unique."""
+
+    def __init__(self, system: System, where: str, state: State) -> None:
+        self._contacts, self._where = contacts_of(system), where
+        self._told: set[object] = set()
+        self._look(state)
+
+    def look(self, reached: Reached) -> None:
+        """At one of so many steps."""
+        for state in reached.every(EVERY):
+            if len(self._told) < self._contacts.elements:
+                self._look(state)
+
+    def warning(self) -> str:
+        """What there is to say was said at once."""
+        return ""
+
+    def _look(self, state: State) -> None:
+        found = leaning_contacts(self._contacts, state)
+        if new := {part: names for part, names in found.items() if part not in self._told}:
+            self._told |= new.keys()
+            LOG.warning("%s: %s", self._where.format(state.t), describe(new))

@@ -10,7 +10,7 @@ just after it, from accelerations, multipliers and rates that are consistent the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contact.shared_loads import SharedLoads
 from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
@@ -32,6 +31,7 @@ from fem_mbs.run.interfaces import (
     Checkpoint,
     Kinks,
     Plan,
+    Reached,
     Recorder,
     StateWatch,
     StepControl,
@@ -41,7 +41,7 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough
+from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough, SharedLoads
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -76,16 +76,13 @@ def run_to_end(
         return recorder.solution(outcome, steps, () if events is None else events.states)
 
     outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
-    watches, said, reached = state_watches(steps), list[str](), list[State]()
-    many = max(FEW, min(TOGETHER, LARGE_MODEL // steps.system.n))
+    watches, said = Watches(steps), list[str]()
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
-            reached.append(step.state)
-            if len(reached) == many:
-                reached = _looked_at(reached, watches)
+            watches.add(step.state)
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -104,8 +101,7 @@ def run_to_end(
             raise
         raise error from error.__cause__
     finally:
-        _looked_at(reached, watches)
-        said += [watch.warning() for watch in watches]
+        said += watches.warnings()
         if progress is not None:
             progress(None)
     result = solution()
@@ -115,13 +111,6 @@ def run_to_end(
     if events is not None and outcome is Outcome.FINISHED:
         events.check(result)
     return result
-
-
-def _looked_at(reached: list[State], watches: list[StateWatch]) -> list[State]:
-    """Show the states to all that watch them, and begin anew."""
-    for watch in watches if reached else ():
-        watch.look(reached)
-    return []
 
 
 def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
@@ -134,23 +123,50 @@ def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
     return error
 
 
-def state_watches(steps: StepSequence) -> list[StateWatch]:
-    """What looks at the states of this model, beside the loop."""
-    system = steps.system
-    watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
-    if not isinstance(steps, TimeIntegration):
-        return watches
+class Watches:
+    """All that looks at the states of a run beside the loop, at many at once."""
+
+    def __init__(self, steps: StepSequence) -> None:
+        system = steps.system
+        self._watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
+        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
+        self._before, self._states, self._first = list[State](), list[State](), 1
+        if isinstance(steps, TimeIntegration):
+            self._before.append(steps.state)
+            self._watches += _of_motion(steps)
+
+    def add(self, state: State) -> None:
+        """A further state."""
+        if self._watches:
+            self._states.append(state)
+            if len(self._states) == self._many:
+                self._look()
+
+    def warnings(self) -> list[str]:
+        """What is to be said of the states so far."""
+        if self._states:
+            self._look()
+        return [watch.warning() for watch in self._watches]
+
+    def _look(self) -> None:
+        reached = Reached(self._states, self._before, self._first)
+        for watch in self._watches:
+            watch.look(reached)
+        self._before, self._states, self._first = reached.after(3)[-3:], [], self._first + len(self._states)
+
+
+def _of_motion(run: TimeIntegration) -> Iterator[StateWatch]:
+    """What looks at the states of a run in time."""
+    system = run.system
     if system.m:
-        watches.append(BentReactions(system, steps.state))
+        yield BentReactions(system)
     if any(batch.driven for batch in system.constraint_batches):
-        watches.append(DriveJumps(system, steps.state))
-    rigid = [batch.whole for batch in system.batches if isinstance(batch, UnilateralBatch)]
+        yield DriveJumps(system)
     # contacts that may be passed through, and that no method watches
     if passing := [own for own in system.batches if own.passes and not isinstance(own, UnilateralBatch)]:
-        watches.append(PassedThrough(system, passing, steps.state))
-    if any(batch.friction.any() for batch in rigid):
-        watches.append(SharedLoads(system, steps.where, steps.state))
-    return watches
+        yield PassedThrough(system, passing)
+    if any(batch.whole.friction.any() for batch in system.batches if isinstance(batch, UnilateralBatch)):
+        yield SharedLoads(system, run.where, run.state)
 
 
 def refuse_changes(system: System, begin: str, advice: str) -> None:
