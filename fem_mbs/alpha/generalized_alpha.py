@@ -32,7 +32,6 @@ from fem_mbs.alpha.newmark import (
     Parameters,
     chung_hulbert,
     first_guess,
-    named,
     newmark,
     restarted,
 )
@@ -193,8 +192,6 @@ class GeneralizedAlpha(Method):
         return resolved(system, state, h, self.coefficients, jump)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
-        if type(memory.accelerations) is tuple:
-            memory = named(memory)
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
             memory = self._with_errors(system, state, h, self.started(system, state, h, memory), memory)
         exact = self.compiles and not self.newton.modified and self.newton.matrix == "exact"
@@ -332,8 +329,6 @@ class GeneralizedAlpha(Method):
 
     def carried(self, system: System, state: State, memory: AlphaMemory) -> Array | None:
         """By the tangents of blocks of steps, however they grow; no further than two motions part."""
-        if type(memory.accelerations) is tuple:
-            memory = named(memory)
         if (errors := memory.errors) is None:
             return None
         with np.errstate(over="ignore", invalid="ignore"):

@@ -358,15 +358,3 @@ class AlphaMemory(NamedTuple):
     resolves: float = 0.0
     """Longest step for which nothing has been taken from accelerations where the steps began anew: up to it they may
     grow as they like."""
-
-
-def named(memory: AlphaMemory) -> AlphaMemory:
-    """A memory from a file, whose parts are plain tuples, with their names."""
-    return memory._replace(
-        accelerations=AccelerationHistory(*memory.accelerations),
-        predictor=None if memory.predictor is None else PredictorHistory(*memory.predictor),
-        convergence=None if memory.convergence is None else ConvergenceHistory(*memory.convergence),
-        errors=CarriedErrors(*memory.errors)
-        if isinstance(memory.errors, tuple)
-        else None,  # of other kinds in earlier files
-    )

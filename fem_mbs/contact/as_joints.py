@@ -51,7 +51,7 @@ def as_joints(system: System, state: State | None, caller: str) -> tuple[System,
     ):
         for part, place in (contacts.named(k) for k in np.flatnonzero(marked).tolist()):
             LOG.warning("%s: %s: its %s %s", caller, part, part.contacts[place], words)
-    found = contacts.closed.of(status)
+    found = contacts.closed(status)
     for batch, numbers in found.sliding:
         batch.fallback = slip[numbers] / speed[numbers, None]
     made, inner = found.system, with_multipliers(contacts, found, state)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
@@ -31,8 +29,6 @@ from fem_mbs.system.system import System
 
 OPEN, STICKS, SLIDES = 0, 1, 2
 """What a contact does."""
-KEPT = 64
-"""Systems of closed contacts that are kept for when the same are closed again."""
 STILL = 1e-12
 """Speed of slip in m/s below which its direction is that of the force against it."""
 
@@ -115,7 +111,8 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
     """``mu lambda_N G_T^T d`` against the slip of direction ``d``."""
 
     def __init__(self, parts: Sequence[SlidingFriction], number: Numbering) -> None:
-        self.owners, self.nodes = parts, node_rows(parts, number)
+        self.owners: Sequence[SlidingFriction] = parts
+        self.nodes = node_rows(parts, number)
         self._of = _OfParts(parts, number)
         self._mu = self._of.batch.friction[self._of.pick]
         self.reads: IntArray = np.array([number.multipliers(own.closed)[:1] for own in parts])
@@ -162,50 +159,30 @@ class ClosedSystem(NamedTuple):
     """Batches of those that slide, and the numbers of their contacts."""
 
 
-def _without_contacts(system: System, elements: Iterable[Element] = (), joints: Iterable[Constraint] = ()) -> System:
+def without_contacts(system: System, elements: Iterable[Element] = (), joints: Iterable[Constraint] = ()) -> System:
     """A frozen model without what opens and closes, and with other parts in its place."""
     unilateral = {id(own) for batch in system.batches if batch.unilateral for own in batch.owners}
     left = [own for own in system.elements if id(own) not in unilateral]
     model = system.model.with_parts(system.nodes, [*left, *elements], [*system.number.equations, *joints])
     with system.as_frozen():
-        return System(model) if math.isinf(system.end) else System(model, system.end)
+        made = System(model) if math.isinf(system.end) else System(model, system.end)
+    if system.redundant:
+        made.regularize(system.redundant)
+    return made
 
 
-class ClosedSystems:
-    """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
-
-    def __init__(self, system: System, named: Callable[[int], tuple[Any, int]], friction: Array) -> None:
-        self._system, self._named, self._friction = system, named, friction
-        self._made = lru_cache(KEPT)(self._make)
-        made = system
-        if len(friction):
-            made = _without_contacts(system)
-            if system.redundant:
-                made.regularize(system.redundant)
-            accelerate(made)
-        self.open = ClosedSystem(made, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
-        """The model without contacts."""
-
-    def of(self, status: IntArray) -> ClosedSystem:
-        """That of what all contacts do, ``(C,)``."""
-        return self._made(*status.tolist()) if status.any() else self.open
-
-    def _make(self, *given: int) -> ClosedSystem:
-        system, status = self._system, np.array(given)
-        numbers = np.flatnonzero(status)
-        closed = [ClosedContact(*self._named(int(c)), bool(status[c] == STICKS)) for c in numbers]
-        pairs = zip(numbers.tolist(), closed, strict=True)
-        slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
-        made = _without_contacts(system, slides.values(), closed)
-        if system.redundant:
-            made.regularize(system.redundant)
-        rows = np.full((len(closed), 3), -1)
-        for row, own in zip(rows, closed, strict=True):
-            found = made.number.multipliers(own)
-            row[: len(found)] = found
-        sliding = []
-        of_element = {element: c for c, element in slides.items()}
-        for batch in made.batches:
-            if isinstance(batch, SlidingFrictionBatch):
-                sliding.append((batch, np.array([of_element[own] for own in batch.owners])))  # type: ignore[index]
-        return ClosedSystem(made, numbers, rows, sliding)
+def closed_system(
+    system: System, named: Callable[[int], tuple[Any, int]], friction: Array, status: bytes
+) -> ClosedSystem:
+    """That of what all contacts do, ``(C,)``, which has a name and coefficients ``(C,)`` of each."""
+    does = np.frombuffer(status, np.intp)
+    closed = {c: ClosedContact(*named(c), bool(does[c] == STICKS)) for c in np.flatnonzero(does).tolist()}
+    slides = {SlidingFriction(own): c for c, own in closed.items() if does[c] == SLIDES and friction[c]}
+    made = without_contacts(system, slides, closed.values())
+    rows = np.full((len(closed), 3), -1)
+    for row, own in zip(rows, closed.values(), strict=True):
+        found = made.number.multipliers(own)
+        row[: len(found)] = found
+    batches = [batch for batch in made.batches if isinstance(batch, SlidingFrictionBatch)]
+    sliding = [(batch, np.array([slides[own] for own in batch.owners])) for batch in batches]
+    return ClosedSystem(made, np.array(list(closed), np.intp), rows, sliding)

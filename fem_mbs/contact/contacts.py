@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray, places_in
-from fem_mbs.contact.closed import ClosedSystems
+from fem_mbs.compiled import accelerate
+from fem_mbs.contact.closed import OPEN, ClosedSystem, closed_system, without_contacts
 from fem_mbs.contact.many import FEW, MANY, Matrix
 from fem_mbs.contact.memory import still
 from fem_mbs.contracts import Gaps, Motion, RateSensitivities, Report, State, UnilateralBatch
@@ -19,6 +20,8 @@ from fem_mbs.contracts.unilateral import CARRIED, FORCES
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
+KEPT = 64
+"""Systems of closed contacts that are kept for when the same are closed again."""
 EDGE = 1e-6
 """What is left of a cone of friction at its edge."""
 
@@ -43,9 +46,12 @@ class Contacts:
         """What is small is so against it, ``(C,)``: the extent for gaps that are lengths, 1 for angles."""
         self.friction = flat([b.friction for b in self._wholes])
         self.restitution = flat([b.restitution for b in self._wholes])
-        self.closed = ClosedSystems(system, self.named, self.friction)
-        self.open = self.closed.open.system
+        self.open = system
         """The model without contacts."""
+        if self.count:
+            self.open = without_contacts(system)
+            accelerate(self.open)
+        self._closed = lru_cache(KEPT)(partial(closed_system, system, self.named, self.friction))
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._none = np.zeros(0), np.zeros(0), np.zeros(0)
@@ -78,6 +84,12 @@ class Contacts:
         row, place = divmod(int(number - self._starts[k]), self._wholes[k].friction.shape[1])
         return self.batches[k].part(row), place
 
+    def closed(self, status: IntArray) -> ClosedSystem:
+        """The model of what all contacts do, ``(C,)``: those that are not open are joints; made once."""
+        if not (status != OPEN).any():
+            return ClosedSystem(self.open, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
+        return self._closed(status.tobytes())
+
     def carrying(self, u: Array) -> tuple[IntArray, IntArray]:
         """Numbers ``(s,)`` of the contacts that carry something, and where in ``u``: ``(s, 8)``."""
         own = [b.carrying(u) for b in self.batches]
@@ -89,11 +101,6 @@ class Contacts:
         """Numbers ``(s,)`` of the contacts that carry something, and what, ``(s, 8)``."""
         numbers, rows = self._fixed or self.carrying(state.u)
         return numbers, state.u[rows]
-
-    def carried_by(self, state: State, numbers: IntArray) -> Array:
-        """What some contacts carry, ``(k, 8)``."""
-        known, values = self.carried(state)
-        return np.asarray(np.vstack([values, np.zeros(len(CARRIED))])[places_in(known)(numbers)])
 
     def taken(self, u: Array, numbers: IntArray) -> IntArray:
         """Rows ``(k, 8)`` in ``u`` for what some contacts, in their order, carry from now on."""
@@ -232,9 +239,9 @@ class Contacts:
 
     def at_edge(self, state: State) -> BoolArray:
         """Contacts ``(C,)`` that slide, or are about to: their friction is all that their cones allow."""
-        numbers, values = self.carried(state)
-        limit = (1.0 - EDGE) * self.friction[numbers] * values[:, FORCES.start]
-        return self.marked(numbers[(limit > 0.0) & (np.linalg.norm(values[:, 1:3], axis=1) >= limit)])
+        P = self.forces(state)
+        limit = (1.0 - EDGE) * self.friction * P[:, 0]
+        return (limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)
 
     def marked(self, numbers: IntArray) -> BoolArray:
         """Contacts ``(C,)`` of these numbers."""

@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 from fem_mbs.alpha.local_error import worst
-from fem_mbs.alpha.newmark import AlphaMemory, named
+from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.energy import Balance, EnergyAt
+from fem_mbs.contact.energy import Balance
 from fem_mbs.contracts import Report, State
 from fem_mbs.system.system import System
 
@@ -60,16 +60,6 @@ class ContactMemory(NamedTuple):
     """Those that had more impacts than were located."""
     damped: int = 0
     """Smooth parts that were made by Euler's method: they had gained energy, or had no solution."""
-
-
-def from_file(memory: ContactMemory) -> ContactMemory:
-    """A memory whose parts are plain tuples, with their names."""
-    balance = Balance(*memory.balance)
-    if balance.energy is not None:
-        balance = balance._replace(energy=EnergyAt(*balance.energy))
-    watch = Watch(*memory.watch)
-    watch = watch._replace(limits=Limits(*watch.limits))
-    return memory._replace(alpha=named(AlphaMemory(*memory.alpha)), watch=watch, balance=balance)
 
 
 class Standing(NamedTuple):

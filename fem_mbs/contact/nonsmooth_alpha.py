@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch, from_file
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -131,7 +131,7 @@ class NonsmoothAlpha(Method):
         """From a state with its contact forces, after loads have jumped."""
         contacts = contacts_of(system)
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
-        memory = from_file(memory)._replace(watch=Watch(np.full(contacts.elements, -np.inf)))
+        memory = memory._replace(watch=Watch(np.full(contacts.elements, -np.inf)))
         return begun(contacts, self.smooth_method, Standing(state, memory), touches, h)
 
     def carrying(self, system: System, state: State, memory: ContactMemory) -> ContactMemory:
@@ -144,7 +144,7 @@ class NonsmoothAlpha(Method):
 
     def carried(self, system: System, state: State, memory: ContactMemory) -> Array | None:
         """As by the smooth method."""
-        return self.smooth_method.carried(contacts_of(system).open, state, from_file(memory).alpha)
+        return self.smooth_method.carried(contacts_of(system).open, state, memory.alpha)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and steps that gained energy."""
@@ -173,8 +173,6 @@ class NonsmoothAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact where something is near."""
         contacts: Contacts = system.contacts or contacts_of(system)
-        if type(memory.alpha) is tuple:
-            memory = from_file(memory)
         try:
             far = far_step(contacts, self.smooth_method, state, h, memory)
             return far or self._in_parts(contacts, Standing(state, memory), h)

@@ -14,7 +14,6 @@ import numpy as np
 from fem_mbs.arrays import BoolArray
 from fem_mbs.contact.contacts import ContactForces, Contacts, Selection
 from fem_mbs.contracts import State
-from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system.system import System
 
@@ -39,7 +38,7 @@ class Touching(Selection):
         s = self.contacts.without(state)
         if not self.k:
             return s
-        P = self.contacts.carried_by(state, self.numbers)[:, FORCES]
+        P = self.contacts.forces(state)[self.numbers]
         multipliers = np.concatenate([s.multipliers[: self.system.m], P.ravel()])
         return State(s.t, s.x, s.R, s.v, s.vdot, multipliers, s.u, s.udot, s.uddot)
 

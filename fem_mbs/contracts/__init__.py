@@ -125,6 +125,7 @@ from fem_mbs.contracts.method import Report as Report
 from fem_mbs.contracts.method import Step as Step
 from fem_mbs.contracts.method import StepErrorEstimate as StepErrorEstimate
 from fem_mbs.contracts.method import check_step as check_step
+from fem_mbs.contracts.method import remembered as remembered
 from fem_mbs.contracts.method import unconstrained as unconstrained
 from fem_mbs.contracts.motion import ARRAYS as ARRAYS
 from fem_mbs.contracts.motion import Event as Event

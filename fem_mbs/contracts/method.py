@@ -6,10 +6,11 @@ returns new ones; the same call twice gives the same answer. The driver knows no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -263,6 +264,24 @@ def _memory(memory: Any, method: Method, label: str) -> Any:
     if not isinstance(memory, method.Memory) or not isinstance(memory, tuple):
         raise ModelError(f"{label}, the NamedTuple {method.Memory.__name__}, received {shown(memory)}")
     return memory
+
+
+def remembered(kind: Any, values: Mapping[str, Any]) -> Any:
+    """What a method goes on with, of values by name as a file has them: plain tuples in place of its NamedTuples."""
+    try:
+        hints = get_type_hints(kind)
+    except NameError:  # of a class within a function
+        hints = {}
+    return kind(**{name: _part(hints.get(name), own) for name, own in values.items()})
+
+
+def _part(hint: Any, value: Any) -> Any:
+    """A part that is a NamedTuple as one; what earlier files had in place of it is none."""
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        if isinstance(kind, type) and issubclass(kind, tuple) and kind is not tuple:
+            names = vars(kind)["_fields"]
+            return remembered(kind, dict(zip(names, value, strict=False))) if isinstance(value, tuple) else None
+    return value
 
 
 def _taken(system: System, state: State, h: float, label: str) -> tuple[Any, State, float]:

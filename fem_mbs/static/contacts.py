@@ -441,7 +441,7 @@ class ContactPath(LoadPath):
         contacts = self.contacts
         closed = contacts.pushing(state) if closed is None else closed
         holds = np.where(contacts.friction > 0.0, STICKS, SLIDES)
-        found = contacts.closed.of(np.where(closed, holds, OPEN))
+        found = contacts.closed(np.where(closed, holds, OPEN))
         inner = with_multipliers(contacts, found, state)
         point = Point.of(inner)
         return Equations(found.system, self.equations.loading, point), point

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, checked
+from fem_mbs.contracts import Method, State, Step, checked, remembered
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -251,8 +251,8 @@ def a_run_goes_on_from_a_file(bench: Bench) -> None:
     model = bench.make()
     whole = simulate(model, 2 * T_END, STEP, bench.method)
     half = simulate(model, T_END, STEP, bench.method).checkpoint
-    memory = Record(record(**half.memory._asdict())).values
-    rest = simulate(model, 2 * T_END, STEP, bench.method, initial=replace(half, memory=bench.method.Memory(**memory)))
+    memory = remembered(bench.method.Memory, Record(record(**half.memory._asdict())).values)
+    rest = simulate(model, 2 * T_END, STEP, bench.method, initial=replace(half, memory=memory))
     for name in ARRAYS:
         if not np.array_equal(getattr(whole, name)[-len(rest.t) :], getattr(rest, name)):
             raise ContractError(

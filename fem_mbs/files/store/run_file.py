@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ARRAYS, Method, Path, State, checked, number, shown
+from fem_mbs.contracts import ARRAYS, Method, Path, State, checked, number, remembered, shown
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.description import FunctionOfScript, check_same, describe, rebuild
@@ -119,7 +119,7 @@ class RunFile:
             return None
         memory, control = dict(self.stands["memory"]), self.run["control"]
         kind, pace, names = type(control).Memory, dict(self.stands["pace"]), tuple(self.run["names"])
-        return Checkpoint(self.stands["state"], known[name](**memory), control, kind(**pace), names)
+        return Checkpoint(self.stands["state"], remembered(known[name], memory), control, kind(**pace), names)
 
     def solution(
         self, system: System, checkpoint: Checkpoint | None = None, events: Sequence[list[State]] | None = None
