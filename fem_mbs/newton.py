@@ -179,16 +179,12 @@ class ConvergenceHistory(NamedTuple):
     length: float = 0.0
     residual: float = 0.0
     """Correction and first residual when this was seen last."""
-    simplified: int = -1
-    """1 if that correction had left something out, 0 if not: one kind tells nothing of the other; -1 before any."""
     unseen: int = 0
     """Corrections since then of which it was taken for granted."""
 
-    def suffices(self, length: float, residual: float, simplified: int, tolerances: Sizes) -> bool:
+    def suffices(self, length: float, residual: float, tolerances: Sizes) -> bool:
         """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
-        if simplified != self.simplified or self.unseen >= UNSEEN:
-            return False
-        if length > 2.0 * self.length or residual > 2.0 * self.residual:
+        if self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
             return False
         limit = MARGIN * length
         return (
@@ -196,13 +192,12 @@ class ConvergenceHistory(NamedTuple):
             and limit * length * self.constraint <= tolerances[1]
         )
 
-    def after(self, length: float, residual: float, simplified: int, left: Sizes) -> ConvergenceHistory:
+    def after(self, length: float, residual: float, left: Sizes) -> ConvergenceHistory:
         """With a first correction and what it has left; what was seen earlier fades slowly."""
         force = left[0] / max(length * max(length, residual), _TINY)
         constraint = left[1] / max(length * length, _TINY)
-        if self.simplified == simplified:
-            force, constraint = max(force, FADING * self.force), max(constraint, FADING * self.constraint)
-        return ConvergenceHistory(force, constraint, length, residual, simplified, 0)
+        force, constraint = max(force, FADING * self.force), max(constraint, FADING * self.constraint)
+        return ConvergenceHistory(force, constraint, length, residual)
 
 
 def solve(
@@ -228,12 +223,12 @@ def solve(
     at = Iterate(unknown, problem.evaluate(unknown), kept if options.modified else None, report, history)
     if options.modified or options.line_search:
         history = None
-    first, size, length, simplified = at.linearization, (0.0, 0.0), 0.0, -1
+    first, size, length = at.linearization, (0.0, 0.0), 0.0
     while True:
         before, size = size, problem.size(at.value)
         report.history.append(max(size))
         if report.iterations == 1 and history is not None:
-            at.history = history.after(length, report.history[0], simplified, size)
+            at.history = history.after(length, report.history[0], size)
         if _ends(at, size, before, tolerances, options):
             return at
         smallest = options.correction_tolerance
@@ -244,10 +239,9 @@ def solve(
         first = first or at.linearization
         assert at.linearization is not None
         if history is not None and not report.iterations:
-            simplified = int(correction.simplified)
-            if history.suffices(length, report.history[0], simplified, tolerances):
+            if history.suffices(length, report.history[0], tolerances):
                 last, at.history = True, history._replace(unseen=history.unseen + 1)
-        elif history is not None and fresh and not (searches or simplified or correction.simplified):
+        elif history is not None and fresh and not searches:
             # of forces what is left is of second order, of constraints something of first order may stay
             shorter = length / earlier
             last = SAFETY * shorter * shorter * size[0] <= tolerances[0]

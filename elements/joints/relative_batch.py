@@ -230,8 +230,8 @@ class PrescribedRows:
         self.batch.check_behind(np.vecdot(self.ahead, p[self.batch.driven_joints, :9]))
 
     @cached_property
-    def rates(self) -> tuple[Array, Array]:
-        """First and second time derivative of the rows."""
+    def rates(self) -> Array:
+        """First and second time derivative of the rows, ``(n, 2, m, 13)``."""
         return self.batch.row_rates(self.t, self.angles)
 
 
@@ -301,7 +301,7 @@ class DrivenBatch(RelativeBatch):
 
     def check_behind(self, cosine: Array) -> None:
         """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
-        if cosine.min() < 0.0:
+        if np.minimum.reduce(cosine) < 0.0:
             raise MotionError(
                 f"{self._driven[int(cosine.argmin())]}: its drive turns by more than a quarter turn in one step, or "
                 "begins so far from where the joint was built; shorten the step, or build the joint nearer"
@@ -311,24 +311,22 @@ class DrivenBatch(RelativeBatch):
         """Drives turn the cosine directions of a, and displacements move its points."""
         if self._last is not None and self._last[0] is context:
             return self._last[1]
-        first, second = context.prescribed.rates
-        values = np.matvec(first, context.p), first[..., :12] @ context.changes, np.matvec(second, context.p)
-        phi, B, curvature = (part.reshape(len(self.nodes) * self._m, -1)[self._closed] for part in values)
-        rates = Rates(phi[:, 0], B, curvature[:, 0])
+        rows = context.prescribed.rates
+        phi, second = np.matvec(rows, context.p[:, None]).swapaxes(0, 1).reshape(2, -1)[:, self._closed]
+        rates = Rates(phi, (rows[:, 0, :, :12] @ context.changes).reshape(-1, 12)[self._closed], second)
         self._last = context, rates
         return rates
 
-    def row_rates(self, t: float, angles: Array) -> tuple[Array, Array]:
-        """First and second time derivative ``(n, m, 13)`` of the rows at driven ``angles`` (k,)."""
-        first, second = np.zeros((2, *self._built.shape))
+    def row_rates(self, t: float, angles: Array) -> Array:
+        """First and second time derivative ``(n, 2, m, 13)`` of the rows at driven ``angles`` (k,)."""
+        result = np.zeros((len(self._built), 2, *self._built.shape[1:]))
         speed, acceleration = self._angles.rates(t, self._end)[..., None, None]
         c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
         along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
-        first[self.driven_joints] = speed * across
-        second[self.driven_joints] = acceleration * across - speed**2 * along
-        for rows, values in zip((first, second), self._moved.rates(t, self._end), strict=True):
-            rows[self.driven_joints, : self._p, 12] -= values
-        return first, second
+        result[self.driven_joints, 0] = speed * across
+        result[self.driven_joints, 1] = acceleration * across - speed**2 * along
+        result[self.driven_joints, :, : self._p, 12] -= self._moved.rates(t, self._end).swapaxes(0, 1)
+        return result
 
     def astray(self, end: StepEnd) -> str:
         """Drives that jump by whole turns meet the equations, too."""

@@ -63,8 +63,8 @@ class Recording(NamedTuple):
     """Programs of the iteration matrix,"""
     guess: str
     """of the formulas of a step, and the first guess of its unknowns,"""
-    trials: list[str]
-    """of a trial, without a further round of corrections and with it,"""
+    trial: str
+    """of a trial,"""
     end: str
     """of the state that unknowns lead to,"""
     look: str
@@ -77,8 +77,6 @@ class Recording(NamedTuple):
     """Arrays, see :class:`~fem_mbs.compiled.program.Program`."""
     places: dict[str, int]
     """Where what is of interest stands among them."""
-    simplified: list[bool]
-    """Whether corrections leave something out, of each trial."""
     end_checked: bool
 
 
@@ -218,17 +216,11 @@ def record(
         first_T_inv, first_R = again("first", nodes)
         directions = factors_at(system.first_lu), first_T_inv, first_R
         kept = Linearization(factors_at(system.lu), T_inv, gradients, directions)
-    trials, simplified = list[str](), list[bool]()
-    for program.answer in (False, True):
-        correction = step.correction(unknown, residual, kept)
-        after = step.corrected(unknown, residual, kept, correction, 1.0)
-        rest = [after.Z, [0.0]] if closes else []
-        corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
-        corrected += sinks("tried", [(ALL, 3)], [[*sizes, step.length(correction)]])
-        trials.append(program.line(corrected))
-        simplified.append(bool(correction.simplified))
-        if not closes or system.damps:
-            break
+    correction = step.correction(unknown, residual, kept)
+    after = step.corrected(unknown, residual, kept, correction, 1.0)
+    rest = [after.Z, [0.0]] if closes else []
+    corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
+    of_trial = program.line(corrected + sinks("tried", [(ALL, 3)], [[*sizes, step.length(correction)]]))
     new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
     try:
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
@@ -264,8 +256,8 @@ def record(
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))
     of_start = program.line(sinks("start", [shapes["x"], shapes["R"]], [x, R.reshape(-1)]))
-    lines = of_matrix, of_guess, trials, of_end, of_look, of_carry, of_start
-    return Recording(*lines, program.specs[first:], places, simplified, end_checked)
+    lines = of_matrix, of_guess, of_trial, of_end, of_look, of_carry, of_start
+    return Recording(*lines, program.specs[first:], places, end_checked)
 
 
 def _again(program: Program, kind: int, array: int, values: Array) -> Array:

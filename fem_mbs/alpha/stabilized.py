@@ -62,10 +62,8 @@ from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_c
 from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import System
 
-ROUNDS = 2
-"""Further rounds where forces depend on velocities."""
-INERT = 0.05
-"""Share of inertia in the resistance against ``Z`` above which it is worth a second round."""
+ROUNDS = 1, 2
+"""Further rounds, and where forces depend on velocities."""
 
 
 class StabilizedEquations(StepEquations):
@@ -98,9 +96,7 @@ class StabilizedEquations(StepEquations):
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
 
-        Without damping the second round is left out where inertia is so small a share that the correction counts as
-        simplified; what a last ``delta Z`` leaves of inertia is taken to act along the constraints, by its share in the
-        resistance.
+        What a last ``delta Z`` leaves of inertia is taken to act along the constraints, by its share in the resistance.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
         G = linearization.velocity_gradients
@@ -123,11 +119,10 @@ class StabilizedEquations(StepEquations):
         missed = per_rate * (gradient_product(system, G, d) - hidden)
         Z, push = self.along_constraints(linearization, missed)
         work, resistance = -np.dot(missed, push), squared * self.beta_prime * np.dot(system.diagonal_mass * Z, Z)
-        rounds = ROUNDS if system.damps else int(resistance > INERT * work)
         share, change = resistance / max(resistance, abs(work), TINY), Z
         if back is not None:
             change, push = Z + back, (1.0 - unknown.guessed) * push
-        for _ in range(rounds):
+        for _ in range(ROUNDS[system.damps]):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, None)
             d, multipliers = d + d_more, multipliers + more
@@ -138,7 +133,7 @@ class StabilizedEquations(StepEquations):
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         Z = Z if back is None else guess + Z
-        return Correction(d, (multipliers - share * push) / squared, Z, simplified=not rounds)
+        return Correction(d, (multipliers - share * push) / squared, Z)
 
     def along_constraints(self, linearization: Linearization, gaps: Array) -> tuple[Array, Array]:
         """``delta Z`` (N,) that closes gaps ``(m,)``, in coordinates of the chart, and the multipliers that push it.

@@ -68,8 +68,6 @@ class Correction(NamedTuple):
     Z: Array | None = None
     Y: Array | None = None
     eta: Array | None = None
-    simplified: bool = False
-    """Whether something was left out, so that it takes away less than Newton's."""
 
 
 class StepKinematics(NamedTuple):

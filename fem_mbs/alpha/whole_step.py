@@ -140,7 +140,6 @@ class Trial(NamedTuple):
     """The number of that."""
     length: float
     """That of the correction."""
-    simplified: bool
     after: Array
     """The unknowns after it."""
 
@@ -212,14 +211,13 @@ class StepLines:
         else:
             program.repeat(made.specs)
         self._program, self._places, self.end_checked = program, made.places, made.end_checked
-        self._matrix, self._guess, *trials, self._end, self._look, self._carry, self._from = program.kernels(
-            [made.matrix, made.guess, *made.trials, made.end, made.look, made.carry, made.start]
+        self._matrix, self._guess, self._trial, self._end, self._look, self._carry, self._from = program.kernels(
+            [made.matrix, made.guess, made.trial, made.end, made.look, made.carry, made.start]
         )
         arrays, at = program.arrays, made.places
         self._numbers = arrays[first]
         self._linear, self._unknown = program.whole(linear).reshape(-1, N), program.whole(unknown)
         self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
-        self._trials, self._variant = list(zip(trials, made.simplified, strict=True)), 0
         self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
             program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
         )
@@ -314,7 +312,7 @@ class StepLines:
             self._work_off(self._usual)
         if number < self._done and rows is self._rows[number]:
             (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
-            return Trial(rows, (force, constraint), 1, length, self._trials[self._variant][1], self._latest)
+            return Trial(rows, (force, constraint), 1, length, self._latest)
         if not self._count:
             self._make(rows)
         return self._corrected(rows)
@@ -344,15 +342,15 @@ class StepLines:
 
     def _work_off(self, count: int) -> None:
         """In one call, what a step asks for of which one matrix corrects so many trials."""
-        key = count, self._variant, self._known is not None
+        key = count, self._known is not None
         if key not in self._in_turn:
-            trial, calls = self._trials[self._variant][0], [self._guess, (self._rows[0], self._unknown), self._matrix]
+            calls = [self._guess, (self._rows[0], self._unknown), self._matrix]
             for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
-                calls += [trial, (size, self._tried)]
+                calls += [self._trial, (size, self._tried)]
                 calls += [(rows, self._after), (self._unknown, self._after)]
             calls += [self._end, (self._unknown, self._rows[count - 1])]
             calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
-            self._in_turn[key] = self._program.in_turn(calls + [self._carry] * key[2])
+            self._in_turn[key] = self._program.in_turn(calls + [self._carry] * key[1])
         if self._known is not None:
             self._errors[:5] = self._known
         self._room()
@@ -386,15 +384,11 @@ class StepLines:
             self._program.put(place, address(blocks[number]))
 
     def _corrected(self, rows: Array) -> Trial:
-        """Work off a trial, by the other line if it has to be."""
-        try:
-            self._run(self._trials[self._variant][0], rows)
-        except OtherBranchError:
-            self._variant = len(self._trials) - 1 - self._variant
-            self._run(self._trials[self._variant][0], rows)
+        """Work off a trial."""
+        self._run(self._trial, rows)
         force, constraint, length = self._tried.tolist()
-        simplified, self._latest = self._trials[self._variant][1], self._after.copy()
-        return Trial(rows, (force, constraint), self._count, length, simplified, self._latest)
+        self._latest = self._after.copy()
+        return Trial(rows, (force, constraint), self._count, length, self._latest)
 
     def _run(self, kernel: Callable[[], int], rows: Array) -> None:
         if rows is not self._given:

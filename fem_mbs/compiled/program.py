@@ -110,9 +110,6 @@ class CellTape(Tape):
             return super().taken(value)
         return self.number_of(self.read(value, None, [0]))
 
-    def outcome(self, outcomes: Any, of_two: bool) -> bool:
-        return self.program.answer if self.of_all and of_two else super().outcome(outcomes, of_two)
-
     def over_all(self, value: Number, how: str) -> Any:
         """See :class:`Tape`; code of batches asks for single cells, and the smallest value decides in each."""
         of_engine = self.number in (NODES, EQUATIONS) and how != "smaller"
@@ -138,8 +135,6 @@ class Program:
         """What lines depend on beside inputs."""
         self.functions = dict[str, str]()
         """What statements may call, as LLVM text."""
-        self.answer = True
-        """How comparisons of sums or largest values with each other go: what else may come is recorded, too."""
         self.makers: dict[int, Between] = {}
         """What makes those arrays that are not given."""
         self._tables = list[IntArray]()

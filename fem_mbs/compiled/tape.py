@@ -120,12 +120,6 @@ class Tape:
         """The operation that has a value of another tape."""
         raise CannotRecordError("numbers of different cells meet")
 
-    def outcome(self, outcomes: Any, of_two: bool) -> bool:
-        """How a comparison goes, of two numbers or of one with a constant."""
-        if np.any(outcomes) != np.all(outcomes):
-            raise CannotRecordError("cells go different ways")
-        return bool(np.all(outcomes))
-
     def over_all(self, value: Number, how: str) -> Any:
         """The largest value of all cells, ``larger``, or their sum, ``fadd``, where these are what NumPy goes over."""
         return value
@@ -233,8 +227,9 @@ class Number:
         return 1.0 - self
 
     def _compare(self, comparison: str, other: Any, outcomes: Any) -> bool:
-        tape = _joined(self, other)
-        outcome = tape.outcome(outcomes, isinstance(other, Number))
+        tape, outcome = _joined(self, other), bool(np.all(outcomes))
+        if np.any(outcomes) != outcome:
+            raise CannotRecordError("cells go different ways")
         tape.guards[Guard(comparison, tape.number_of(self), tape.number_of(other), outcome)] = None
         return outcome
 

@@ -28,7 +28,7 @@ from scipy.sparse import issparse
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.newmark import AlphaMemory
-from fem_mbs.alpha.stabilized import INERT, ROUNDS, StabilizedEquations
+from fem_mbs.alpha.stabilized import ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
@@ -222,10 +222,9 @@ class ContactEquations(StabilizedEquations):
                 break
         resistance = squared * self.beta_prime * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
-        rounds = ROUNDS if system.damps else int(resistance > INERT * work)
         Z = change = Z + back
         share, push = min(1.0, resistance / (abs(work) + TINY)), (1.0 - anew) * push
-        for _ in range(rounds):
+        for _ in range(ROUNDS[system.damps]):
             d_more, more = solve_with_constraints(system, lin.free, squared * self._missing(residual, change), None)
             P_more = lin.along(d_more)
             d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
@@ -236,7 +235,7 @@ class ContactEquations(StabilizedEquations):
         joints, contacts = np.split(share * push, [system.m])
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
         moved = self.chart.kinematics.from_body((lin.first or lin).R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        return Correction(d, taken, np.append(moved, Z[6 * system.n :]), simplified=not rounds)
+        return Correction(d, taken, np.append(moved, Z[6 * system.n :]))
 
     def _along(
         self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray

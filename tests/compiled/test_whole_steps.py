@@ -246,7 +246,7 @@ def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     """Whichever of its lines does not hold."""
     monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
     run, calls = StepLines._run, []
-    kernels = [lambda own: own._matrix, lambda own: own._trials[own._variant][0], lambda own: own._look]
+    kernels = [lambda own: own._matrix, lambda own: own._trial, lambda own: own._look]
     for refused in kernels:
         calls.clear()
 

@@ -235,7 +235,7 @@ def test_what_pushes_without_friction_is_corrected_as_a_joint(group: str, agains
             if model is free:  # the forces of the plane and the rope, without those across
                 pushed = np.delete(pushed, (-5, -4, -2, -1))
             pushed[-2:] = np.abs(pushed[-2:])
-            found.append((own.d, pushed, own.Z, [own.simplified]))
+            found.append((own.d, pushed, own.Z))
             unknown = equations.corrected(unknown, residual, linearization, own, 1.0)
     for one, other in zip(found[:2], found[2:], strict=True):
         for what, mine, first in zip(one, other, found[0], strict=True):

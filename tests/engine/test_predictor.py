@@ -75,27 +75,26 @@ def test_iterations_do_not_depend_on_the_unit_of_length() -> None:
 
 def test_a_first_correction_is_taken_for_granted_only_by_ample_experience() -> None:
     tolerances = (1e-8, 1e-11)
-    seen = ConvergenceHistory().after(1e-5, 1e-3, 0, (1e-12, 1e-15))
-    assert seen == ConvergenceHistory(pytest.approx(1e-4), pytest.approx(1e-5), 1e-5, 1e-3, 0, 0)
-    assert seen.suffices(1e-5, 1e-3, 0, tolerances)
-    assert not seen.suffices(2.1e-5, 1e-3, 0, tolerances)  # a longer correction than it has seen
-    assert not seen.suffices(1e-5, 2.1e-3, 0, tolerances)  # a larger residual
-    assert not seen.suffices(1e-5, 1e-3, 0, (9e-12, 1e-11))  # ten times over is asked for
-    assert not seen.suffices(1e-5, 1e-3, 0, (1e-8, 9e-15))
-    assert not seen.suffices(1e-5, 1e-3, 1, tolerances)  # a correction of the other kind
-    assert not seen._replace(unseen=UNSEEN).suffices(1e-5, 1e-3, 0, tolerances)  # from time to time it looks
+    seen = ConvergenceHistory().after(1e-5, 1e-3, (1e-12, 1e-15))
+    assert seen == ConvergenceHistory(pytest.approx(1e-4), pytest.approx(1e-5), 1e-5, 1e-3, 0)
+    assert seen.suffices(1e-5, 1e-3, tolerances)
+    assert not seen.suffices(2.1e-5, 1e-3, tolerances)  # a longer correction than it has seen
+    assert not seen.suffices(1e-5, 2.1e-3, tolerances)  # a larger residual
+    assert not seen.suffices(1e-5, 1e-3, (9e-12, 1e-11))  # ten times over is asked for
+    assert not seen.suffices(1e-5, 1e-3, (1e-8, 9e-15))
+    assert not seen._replace(unseen=UNSEEN).suffices(1e-5, 1e-3, tolerances)  # from time to time it looks
 
 
 def test_worse_experience_counts_at_once_and_is_forgotten_slowly() -> None:
-    good, bad = (ConvergenceHistory().after(1e-5, 1e-3, 0, (left, 0.0)) for left in (1e-12, 1e-9))
-    assert good.after(1e-5, 1e-3, 0, (1e-9, 0.0)).force == bad.force
-    assert bad.after(1e-5, 1e-3, 0, (1e-12, 0.0)).force == pytest.approx(0.5 * bad.force)
+    good, bad = (ConvergenceHistory().after(1e-5, 1e-3, (left, 0.0)) for left in (1e-12, 1e-9))
+    assert good.after(1e-5, 1e-3, (1e-9, 0.0)).force == bad.force
+    assert bad.after(1e-5, 1e-3, (1e-12, 0.0)).force == pytest.approx(0.5 * bad.force)
 
 
 def test_a_residual_of_the_multipliers_says_nothing_of_a_long_correction() -> None:
     """They stand in the forces linearly: what such a correction leaves is small, however large the residual was."""
-    seen = ConvergenceHistory().after(1e-9, 1e-1, 0, (1e-16, 1e-18))
-    assert not seen.suffices(1e-5, 1e-2, 0, (1e-8, 1e-11))
+    seen = ConvergenceHistory().after(1e-9, 1e-1, (1e-16, 1e-18))
+    assert not seen.suffices(1e-5, 1e-2, (1e-8, 1e-11))
 
 
 def chain(group: str) -> mbs.Model:
