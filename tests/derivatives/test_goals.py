@@ -68,6 +68,18 @@ def test_adjoint_is_direct(formulation: str, group: str) -> None:
     assert (np.abs(adjoint[1] - direct[1]).max(axis=1) <= 1e-8 * np.abs(direct[1]).max(axis=1)).all()
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_what_looks_from_one_instant_to_another_is_told_in_any_unit(unit: float) -> None:
+    """Backwards along the run, signals are asked at single instants."""
+    options: dict[str, Any] = {"how": "adjoint"}
+    forwards = mbs.objective(top, mbs.Final(lambda s: s.position("tip")[:, 2]), ["mass"], 0.02, 0.002, how="direct")
+    single = mbs.objective(top, mbs.Final(lambda s: unit * s.position("tip")[:, 2]), ["mass"], 0.02, 0.002, **options)
+    np.testing.assert_allclose(single([15.0])[1], unit * forwards([15.0])[1], rtol=1e-9)
+    ahead = mbs.Final(lambda s: unit * (s.position("tip")[:, 2] - s.position("tip")[0, 2]))
+    with pytest.raises(mbs.ModelError, match="must not look from one instant to another"):
+        mbs.objective(top, ahead, ["mass"], 0.02, 0.002, **options)([15.0])
+
+
 PARTS = [pytest.param(name, marks=[] if name in ("Maxwell", "gears") else [pytest.mark.slow]) for name in EVERYTHING]
 
 

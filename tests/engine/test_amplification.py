@@ -103,3 +103,18 @@ def test_defect_of_velocities_is_exact_for_parabolas(ratio: float) -> None:
     own, t = METHODS["any"], np.array([0.0, -1.0, -1.0 - ratio])
     found = weights_of_third(own, ratio) @ np.stack([t**0, t, t**2], axis=1)
     np.testing.assert_allclose(found, [0.0, 0.0, 2.0 * own.C_v], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("own", [chung_hulbert(rho) for rho in RHO] + [METHODS["Hilber, Hughes, Taylor"]])
+@pytest.mark.parametrize("first_order", [False, True])
+def test_constants_of_velocities_and_states(own: Parameters, first_order: bool) -> None:
+    """``C h^3 z_ttt`` is what a step of ``z' = t^2`` misses, once its beginning is forgotten: ``z_ttt = 2``."""
+    weights = own.first_order if first_order else own
+    z, w = np.zeros(2), 0.0
+    for n in range(2000):
+        slopes = (1.0 - weights.alpha_f) * (n + 1) ** 2 + weights.alpha_f * n**2
+        after = (slopes - weights.alpha_m * w) / (1.0 - weights.alpha_m)
+        z, w = np.array([z[1], z[1] + (1.0 - weights.gamma) * w + weights.gamma * after]), after
+    step = (2000**3 - 1999**3) / 3.0
+    C = own.first_order.C_z if first_order else own.C_v
+    np.testing.assert_allclose(step - (z[1] - z[0]), 2.0 * C, atol=1e-5)

@@ -217,10 +217,47 @@ def test_a_cycle_at_a_limit_is_damped() -> None:
     for start in (-1.0, 0.295, 0.2999, 0.305, 1.0):
         x, report = solve(kinked, start, Newton())
         assert abs(kinked.equation(x)) < 1e-8 and report.iterations < 12
+    # the same at the end of a long way down
+    bent = Scalar(
+        lambda x: kinked.equation(x) + max(0.0, x - 1.0) ** 3, lambda x: kinked.slope(x) + 3.0 * max(0.0, x - 1.0) ** 2
+    )
+    x, report = solve(bent, 10.0, Newton(max_iterations=20))
+    assert abs(bent.equation(x)) < 1e-8 and report.history[1] > 100.0
     # x + 20 max(0, x - 1) = 5 with the slope of the other side next to the kink
     steep = Scalar(lambda x: x + 20.0 * max(0.0, x - 1.0) - 1.4, lambda x: 21.0 if x > 1.1 else 1.0)
     x, report = solve(steep, 1.4, Newton())
     assert abs(steep.equation(x)) < 1e-8
+
+
+class Soft:
+    """``x = 1``, and in a soft direction ``y^2 + y = 2`` once ``x`` is there: long corrections, small residuals."""
+
+    by_reactions = False
+
+    def evaluate(self, at: Array) -> Array:
+        x, y = at
+        return np.array([x - 1.0, 1e-16 * (y * y + y - 2.0 * (x > 0.5))])
+
+    def size(self, value: Array) -> tuple[float, float]:
+        return float(np.abs(value).max()), 0.0
+
+    def linearize(self, at: Array, value: Array, first: tuple[float, float] | None = None) -> tuple[float, float]:
+        return 1.0, 1e-16 * (2.0 * at[1] + 1.0)
+
+    def correction(self, at: Array, value: Array, slopes: tuple[float, float]) -> Array:
+        return value / slopes
+
+    def length(self, correction: Array) -> float:
+        return float(np.abs(correction).max())
+
+    def corrected(self, at: Array, value: Array, slopes: tuple[float, float], correction: Array, share: float) -> Array:
+        return at - share * correction
+
+
+def test_a_residual_that_falls_is_no_correction_that_falls() -> None:
+    """Where the residual falls by ``1e-16``, the next correction need not: it is looked at before it is the last."""
+    found = newton_solve(Soft(), np.zeros(2), Newton(force_tolerance=1e-22))  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.unknown, [1.0, 1.0], atol=1e-7)
 
 
 def test_line_search_leaves_full_corrections_alone() -> None:
