@@ -171,6 +171,8 @@ class ElementBatch(Batch):
     at once are taken in parts."""
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
+    follows: float = 0.45
+    """Waves that cells follow: what of ``waves`` may change from node to node, as a share of the whole."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
 
@@ -276,9 +278,9 @@ class ElementBatch(Batch):
         raise MissingMethodError(f"{type(self).__name__} does not know what its cells can follow")
 
     def waves(self, R: Array, turns: Array) -> Array:
-        """How much cells turn in a small motion, and what of it changes in them, ``(2, n)``.
+        """How much cells turn in a small motion, and what of it changes from node to node, ``(2, n)``.
 
-        Mean squares of rotations in rad; the second over the first is 1 in waves of two cells, 0.5 in waves of four.
+        Mean squares of rotations in rad; the second over the first is 1 in waves of two nodes, 0.5 in waves of four.
         ``R`` (N, 3, 3) and ``turns`` (N, 3) are the frames of all nodes and their small rotations, in the world frame.
         """
         return np.zeros((2, len(self.nodes)))

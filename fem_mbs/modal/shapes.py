@@ -27,16 +27,12 @@ DISPLACEMENT, ANGLE = 0.1, 0.5
 """Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
-SHORT, SEEN = 0.45, 1e-6
-"""Share of rotations that changes within elements in waves of little more than four, and mean square of them, against
-the largest, that is seen."""
+SEEN = 1e-6
+"""Mean square of rotations, against the largest, that is seen."""
 
 
 def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
-    """Log meshes that are too coarse, and the first of the shapes whose waves are shorter than five elements.
-
-    ``what`` of it is wrong.
-    """
+    """Log meshes that are too coarse, and the first shape whose waves are too short; ``what`` of it is wrong."""
     for element in result.linear.system.elements:
         if told := element.mesh_doubt():
             LOG.warning("%s: %s: %s", label, element, told)
@@ -46,14 +42,13 @@ def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
         waves = np.stack([batch.waves(R, own) for own in turns])
         for owner, cells in groupby(range(len(batch.owners)), key=batch.owners.__getitem__):
             turned, changes = waves[..., list(cells)].mean(axis=2).T
-            short = (turned > SEEN * largest) & (changes > SHORT * turned)
+            short = (turned > SEEN * largest) & (changes > batch.follows * turned)
             if short.any():
                 first = int(short.argmax())
                 length = np.pi / np.arcsin(np.sqrt(min(changes[first] / turned[first], 1.0)))
                 LOG.warning(
-                    "%s: mode %d has waves of %.1f elements in %s (%d of %d modes are like that), and elements "
-                    "follow waves of five and more: %s may be off by tens of per cent, or several times; take smaller "
-                    "elements",
+                    "%s: mode %d has waves of %.1f nodes in %s (%d of %d modes are like that), too short for its "
+                    "elements: %s may be off by tens of per cent, or several times; take smaller elements",
                     *(label, first + 1, length, owner, short.sum(), len(short), what),
                 )
 

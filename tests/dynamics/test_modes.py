@@ -444,6 +444,26 @@ def test_columns_of_few_elements_are_told(
     assert [label in caplog.text for label in ("buckling: mode 1 has waves of 4.0", "modes: mode 1 has")] == [told] * 2
 
 
+@pytest.mark.parametrize(("order", "right", "wrong"), [(1, 5, 6), (2, 6, 7), (3, 7, 8)])
+def test_waves_are_told_where_a_hinged_beam_swings_too_fast(
+    caplog: pytest.LogCaptureFixture, order: int, right: int, wrong: int
+) -> None:
+    """Half waves on twelve spans between nodes: beams of higher orders follow shorter ones; exact of a slender beam."""
+    model, n = mbs.Model(gravity=(0, 0, 0)), 12
+    h = 0.001 * L
+    section = BeamSection.rectangle(h, h, E=1.0, nu=0.3, rho=1.0)
+    beam = Beam.line(model, (0, 0, 0), (L, 0, 0), section, n // order, order=order)
+    for node in beam.nodes:
+        end = node in (beam.nodes[0], beam.nodes[-1])
+        model.fix(node, translation=(True, end, True), rotation=(True, True, False))
+    for halves, told in ((right, False), (wrong, True)):
+        caplog.clear()
+        found = mbs.modes(model, halves).angular[-1]
+        exact = (halves * np.pi / L) ** 2 * h / np.sqrt(12.0)
+        assert (found > 1.265 * exact) == told
+        assert ("modes: mode" in caplog.text) == told
+
+
 def test_a_state_that_accelerates_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     model, _ = plate()
     mbs.modes(model, 3)
