@@ -25,6 +25,10 @@ LEAST_SHARE = 0.02
 """Least share of the mass of an element that a node may have; equal distances give 0.125."""
 
 
+WAVE_LIMITS = {2: 0.6, 3: 0.65}
+"""Of waves, by order: frequencies of a hinged beam are 30 % too high there, as with order 1 at 0.45."""
+
+
 class Basis(NamedTuple):
     """Polynomials of the nodes of elements at the quadrature points, ``(k, g, p)``, and their slopes."""
 
@@ -135,6 +139,7 @@ class HigherOrderBatch(BeamElements):
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
         super().__init__(beams, number)
+        self.wave_limit = WAVE_LIMITS[self.nodes.shape[1] - 1]
         curves = [beam.curve for beam in beams]
         self._basis = np.stack([np.concatenate([curve.basis[part] for curve in curves]) for part in range(2)], axis=2)
         """Values and slopes of the polynomials, ``(n, g, 2, p)``."""

@@ -20,9 +20,6 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
 from fem_mbs.lie import so3
 
-FOLLOWS = {2: 0.45, 3: 0.6, 4: 0.65}
-"""Waves that elements follow, by their nodes: frequencies of a hinged beam are 30 % too high there."""
-
 
 class InertiaContext(NamedTuple):
     """What the matrices need of the last force."""
@@ -190,7 +187,6 @@ class BeamElements(ElementBatch):
 
     def __init__(self, beams: Sequence[Any], number: Numbering) -> None:
         self.nodes, self.owners, _ = elements_of(beams, number, beams)
-        self.follows = FOLLOWS[self.nodes.shape[1]]
 
     def _damped_by(self, damping: Array) -> None:
         self.damps = bool(damping.any())

@@ -171,7 +171,7 @@ class ElementBatch(Batch):
     at once are taken in parts."""
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
-    follows: float = 0.45
+    wave_limit: float = 0.45
     """Waves that cells follow: what of ``waves`` may change from node to node, as a share of the whole."""
     unilateral: bool = False
     """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""

@@ -26,9 +26,10 @@ ANGLES, MOST_ANGLES = 16, 128
 NEGLIGIBLE = 1e-7
 """Of a matrix, what counts as no harmonic and as no change of what joints hold."""
 KEPT = 30
-"""Motions to which large models are reduced: the lowest of the mean matrices."""
-STEPS, MOST_STEPS, RESOLVED = 200, 4000, 0.1
-"""Steps of a period, and what a step should be of the fastest motion of interest, in rad."""
+"""Motions to which large models are reduced, the lowest of the mean matrices: so many, and twice those asked for."""
+STEPS, MOST_STEPS, RESOLVED, SPARE = 200, 4000, 0.1, 7
+"""Steps of a period, what a step should be of the fastest motion of interest, in rad, and how many more than those
+asked for are of interest."""
 UNRESOLVED = 0.5
 """What a step may be of a motion at most, in rad; faster ones would be taken for slow ones, and are left out."""
 CHUNK = 25
@@ -58,15 +59,15 @@ class FloquetModes(NamedTuple):
 
 
 def floquet_modes(linear: LinearModel, count: int, label: str) -> FloquetModes:
-    """The ``count`` slowest motions that swing about the state of a linear model, with its damping.
+    """All motions about the state of a linear model, with its damping, that the steps of a period resolve.
 
-    Fewer where a turn takes so many of their periods that the steps of a period do not resolve them.
+    Refused if some are not, and fewer than ``count`` are.
     """
-    equations = _periodic(linear, label)
+    equations = _periodic(linear, max(KEPT, 2 * count), label)
     n, period = equations.basis.shape[1], equations.period
     M, C, K = equations.series[:, 0].real
     states = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, C)]])
-    slow = np.sort(np.abs(np.linalg.eigvals(states)))[: 2 * count + 2]
+    slow = np.sort(np.abs(np.linalg.eigvals(states)))[: 2 * (count + SPARE)]
     steps = int(np.clip(np.ceil(slow[-1] * period / RESOLVED), STEPS, MOST_STEPS))
     steps += steps % 2
     every = np.eye(2 * n)
@@ -77,8 +78,13 @@ def floquet_modes(linear: LinearModel, count: int, label: str) -> FloquetModes:
             seen.append(every[:n])
     multipliers, x = np.linalg.eig(every)
     moves, rates = (np.einsum("ik,ij,jk->k", part.conj(), M, part).real for part in (x[:n], x[n:]))
-    # one of each conjugate pair
-    own = (multipliers.imag >= 0.0) & (rates * (period / steps) ** 2 <= UNRESOLVED**2 * moves)
+    resolved = rates * (period / steps) ** 2 <= UNRESOLVED**2 * moves
+    own = (multipliers.imag >= 0.0) & resolved  # one of each conjugate pair
+    if not resolved.all() and own.sum() < count:
+        raise ModelError(
+            f"{label}: floquet resolves {own.sum()} of {count} motions: others swing many times in a turn; take fewer "
+            "by count=, or a higher speed"
+        )
     s, x = np.log(multipliers[own].astype(complex)) / period, x[:, own]
     samples = steps // 2
     times = period * np.arange(samples) / samples
@@ -91,12 +97,12 @@ def floquet_modes(linear: LinearModel, count: int, label: str) -> FloquetModes:
     shapes = harmonics[np.arange(len(s)), largest]
     still = np.abs(s.imag) < NEGLIGIBLE * np.abs(s).max(initial=0.0)
     # of two of one frequency what grows is first, so that no count leaves it off
-    order = np.lexsort((np.abs(s) - NEGLIGIBLE * s.real, still))[:count]
+    order = np.lexsort((np.abs(s) - NEGLIGIBLE * s.real, still))
     return FloquetModes(s[order], linear.node_motions(shapes[order] @ equations.basis.T))
 
 
-def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
-    """The equations of a turn, or of half a one if they are then the same."""
+def _periodic(linear: LinearModel, most: int, label: str) -> PeriodicEquations:
+    """The equations of a turn, or of half a one if they are then the same; ``most`` motions of large models."""
     from scipy.linalg import eigh, null_space  # which take long to import
 
     system, state = linear.system, linear.state
@@ -117,10 +123,10 @@ def _periodic(linear: LinearModel, label: str) -> PeriodicEquations:
     first, angles = turned.at(0.0), ANGLES
     while True:
         every = [_seen(turned, first, turn * k / angles, basis, label) for k in range(angles)]
-        if angles == ANGLES and basis.shape[1] > KEPT:
+        if angles == ANGLES and basis.shape[1] > most:
             M, _, K = np.mean(every, axis=0)
             try:
-                lowest = eigh(0.5 * (K + K.T), 0.5 * (M + M.T), subset_by_index=[0, KEPT - 1])[1]
+                lowest = eigh(0.5 * (K + K.T), 0.5 * (M + M.T), subset_by_index=[0, most - 1])[1]
             except np.linalg.LinAlgError:
                 raise ModelError(f"{label}: floquet: something can move without mass") from None
             basis, every = basis @ lowest, [[lowest.T @ part @ lowest for part in each] for each in every]

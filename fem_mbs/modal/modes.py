@@ -79,9 +79,8 @@ def modes(model: Model, count: PositiveInt | None = None, state: State | None = 
             raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
         explain_singular(system, system.evaluate_at(linear.state), f"at t = {linear.state.t:g} s")
     result = solve_modes(linear, count, damped)
-    if count and count > len(result.eigenvalues):
-        degrees = degrees_of_freedom(linear)
-        raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
+    if count and count > (found := len(result.eigenvalues)):
+        raise ModelError(f"modes: count = {count} is more than the {found} modes of the model")
     _warn(result)
     warn_of_meshes(result, "modes", "its frequency")
     return result
@@ -135,16 +134,12 @@ def growing(modes: Modes) -> int:
     return int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
 
 
-def degrees_of_freedom(linear: LinearModel) -> int:
-    """How many motions the joints leave free, and states; what rolls can stand in more ways than it can move."""
-    system = linear.system
-    closed = np.count_nonzero(~system.velocity_level[independent(system)])
-    return int((system.order == 1).sum() + second_order(system).sum() - closed)
-
-
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     """The number asked for, or as many as there may be: what creeps, or turns freely, has two a degree of freedom."""
-    system, degrees = linear.system, degrees_of_freedom(linear)
+    system = linear.system
+    # what rolls can stand in more ways than it can move
+    closed = np.count_nonzero(~system.velocity_level[independent(system)])
+    degrees = int((system.order == 1).sum() + second_order(system).sum() - closed)
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
@@ -281,15 +276,20 @@ class Modes(ShapesOfMotion):
         return float(np.abs(self.eigenvalues[mode].imag)) or 2.0 * np.pi
 
     def __str__(self) -> str:
-        rows = zip(self.frequencies, np.round(self.damping, 4) + 0.0, strict=True)
-        lines = [
-            "mode     frequency     damping",
-            *(f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)),
-        ]
-        lines = [
-            f"{line}{here:>16}   {other}" for line, (here, other) in zip(lines, self._from_other_axes(), strict=False)
-        ] or lines
+        (mode, frequency, damping, *seen), *rows = self._rows()
+        axes = "{:>16}   {}" * bool(seen)
+        lines = [f"{mode} {frequency:>13}{damping:>12}{axes.format(*seen)}"]
+        lines += [f"{row[0]:>4}{row[1]:>17}{row[2]:>12}{axes.format(*row[3:])}" for row in rows]
         return "\n".join([*lines, *self._left_out()])
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """The table of all modes, as words."""
+        rows: list[tuple[str, ...]] = [("mode", "frequency", "damping")]
+        rows += [
+            (f"{k + 1}", f"{f:.6g} Hz", f"{z:.4f}")
+            for k, (f, z) in enumerate(zip(self.frequencies, np.round(self.damping, 4) + 0.0, strict=True))
+        ]
+        return [(*row, *more) for row, more in zip(rows, self._from_other_axes(), strict=False)] or rows
 
     def _left_out(self) -> list[str]:
         """What to say of damping that the model has and these modes do not."""
@@ -301,13 +301,7 @@ class Modes(ShapesOfMotion):
         return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[object, ...]] = [("mode", "frequency", "damping")]
-        rows += [
-            (k + 1, f"{f:.6g} Hz", f"{z:.4f}")
-            for k, (f, z) in enumerate(zip(self.frequencies, np.round(self.damping, 4) + 0.0, strict=True))
-        ]
-        rows = [(*row, *more) for row, more in zip(rows, self._from_other_axes(), strict=False)] or rows
-        return page(rows, ", ".join(["Modes", *self._left_out()]), self.plot)
+        return page(self._rows(), ", ".join(["Modes", *self._left_out()]), self.plot)
 
 
 def _listed_frequencies(values: Array) -> str:

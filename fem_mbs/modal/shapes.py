@@ -42,7 +42,7 @@ def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
         waves = np.stack([batch.waves(R, own) for own in turns])
         for owner, cells in groupby(range(len(batch.owners)), key=batch.owners.__getitem__):
             turned, changes = waves[..., list(cells)].mean(axis=2).T
-            short = (turned > SEEN * largest) & (changes > batch.follows * turned)
+            short = (turned > SEEN * largest) & (changes > batch.wave_limit * turned)
             if short.any():
                 first = int(short.argmax())
                 length = np.pi / np.arcsin(np.sqrt(min(changes[first] / turned[first], 1.0)))

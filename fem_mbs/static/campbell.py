@@ -34,7 +34,7 @@ from fem_mbs.contracts import (
 from fem_mbs.errors import LOG, ModelError
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel, linear_equations
-from fem_mbs.modal.modes import Modes, degrees_of_freedom, node_masses, solve_modes
+from fem_mbs.modal.modes import Modes, node_masses, solve_modes
 from fem_mbs.model.model import Model
 from fem_mbs.pictures.drawing import need, written
 from fem_mbs.static.steady_rotation import steady_rotation, steady_spin
@@ -45,6 +45,9 @@ ALIKE = 0.3
 STANDS = 1e-9
 """Angular velocity of axes, against that of the rotor, that is none."""
 REFINEMENTS, ACCURATE, SAME = 40, 1e-10, 1e-8
+LOCKED, BESIDE = 1e-9, 1e-6
+"""Difference of a frequency from a multiple of the speed that is none, and beside which speed this is looked at again,
+both against the speed: unequal shafts whirl with their speed wherever they are unstable."""
 HALVED = 6
 """How often steps between speeds are halved where a crossing may be."""
 MORE = 6
@@ -131,13 +134,7 @@ class Rotor:
         linear = self._about(speed) if floquet else self.at(speed)
         modes: Modes | FloquetModes
         if linear.varies or self._turn(linear, speed):
-            most = min(count + MORE, degrees_of_freedom(linear))
-            modes = floquet_modes(linear, most, self.label)
-            if len(modes.eigenvalues) < min(count, most):
-                raise ModelError(
-                    f"{self.label}: at {speed:g} rad/s floquet resolves {len(modes.eigenvalues)} of {count} motions: "
-                    "others swing many times in a turn; take fewer by count=, or a higher speed"
-                )
+            modes = floquet_modes(linear, count, f"{self.label}: at {speed:g} rad/s")
         else:
             asked = count + MORE
             modes = solve_modes(linear, asked, damped=True)
@@ -316,6 +313,7 @@ class Campbell(Public):
 
         Found by the equations at these speeds, not between points of the diagram; forward and backward ones. Where a
         curve bends so much that it may be crossed twice between two speeds, or ends, speeds between them are looked at.
+        Of a mode that keeps the multiple over a range, as unequal shafts do where they are unstable, both ends.
         """
         fine = self
         for _ in range(HALVED):
@@ -351,7 +349,7 @@ class Campbell(Public):
     def _with(self, speeds: Array) -> Campbell:
         """The diagram with more speeds, in order."""
         known = [(speed, [curve[k] for curve in self.curves if k in curve]) for k, speed in enumerate(self.speeds)]
-        count = max(len(modes) for _, modes in known)
+        count = self._most()
         more = [*known, *((speed, self.vibrations(float(speed), count)) for speed in speeds)]
         more.sort(key=lambda own: own[0])
         every, found = zip(*more, strict=True)
@@ -359,24 +357,53 @@ class Campbell(Public):
 
     def _crossings(self, order: float) -> Array:
         """Speeds ``(k,)`` at which curves cross a multiple of the speed an odd number of times between two."""
-        found = []
+        seen, last, found = list[float](), -np.inf, list[float]()
         for curve in self.curves:
-            rows, (_, gaps) = list(curve), self._gaps(curve, order)
-            for k in np.flatnonzero((gaps[:-1] * gaps[1:] <= 0.0) & (gaps[:-1] != gaps[1:])):
+            rows, (speeds, gaps) = list(curve), self._gaps(curve, order)
+            gaps[np.abs(gaps) <= LOCKED * np.abs(speeds)] = 0.0
+            seen += speeds[gaps == 0.0].tolist()
+            for k in np.flatnonzero(gaps[:-1] * gaps[1:] < 0.0):
                 ends = rows[k], rows[k + 1]
-                found.append(self._root((curve[ends[0]], curve[ends[1]]), self.speeds[list(ends)], order))
-        speeds = np.sort(found)
-        apart = np.diff(speeds, prepend=-np.inf) > SAME * np.abs(speeds).max(initial=0.0)
-        return speeds[apart]
+                seen.append(self._root((curve[ends[0]], curve[ends[1]]), self.speeds[list(ends)], order))
+        for speed in sorted(seen):
+            beside = [speed + side * BESIDE * abs(speed) for side in (-1.0, 1.0)]
+            if self._keep(speed, order) > max(self._keep(other, order) for other in beside):
+                found.append(speed)
+            elif speed > last:  # not in the range before
+                first, last = (self._end(speed, other, order) for other in beside)
+                found += [first, last]
+        speeds = np.sort([speed for speed in found if np.isfinite(speed)])
+        return speeds[np.diff(speeds, prepend=-np.inf) > SAME * np.abs(speeds).max(initial=0.0)]
+
+    def _keep(self, speed: float, order: float) -> int:
+        """How many modes have a multiple of a speed as their frequency."""
+        gaps = [own.eigenvalue.imag - order * abs(speed) for own in self.vibrations(speed, self._most())]
+        return int((np.abs(gaps) <= LOCKED * abs(speed)).sum())
+
+    def _end(self, speed: float, beside: float, order: float) -> float:
+        """Up to where a mode keeps a multiple of the speed on one side; infinite beyond the diagram."""
+        side = np.sign(beside - speed)
+        further = iter((side * np.sort(side * self.speeds[side * (self.speeds - beside) > 0.0])).tolist())
+        within, beyond = speed, beside
+        while np.isfinite(beyond) and self._keep(beyond, order):
+            within, beyond = beyond, next(further, side * np.inf)
+        while np.isfinite(beyond) and abs(beyond - within) > ACCURATE * abs(speed):
+            middle = 0.5 * (within + beyond)
+            within, beyond = (middle, beyond) if self._keep(middle, order) else (within, middle)
+        return 0.5 * (within + beyond)
+
+    def _most(self) -> int:
+        """The number of modes that were asked for at a speed."""
+        return max(sum(k in curve for curve in self.curves) for k in range(len(self.speeds)))
 
     def _root(self, ends: tuple[Vibration, Vibration], between: Array, order: float) -> float:
         from scipy.optimize import brentq  # which takes long to import
 
-        known = dict(zip(between.tolist(), ends, strict=True))
+        known, count = dict(zip(between.tolist(), ends, strict=True)), self._most()
 
         def gap(speed: float) -> float:
             # two planes of a round rotor are as like forward as backward at rest, and whatever two that do not whirl
-            found = [known[speed]] if speed in known else self.vibrations(speed, len(self.curves))
+            found = [known[speed]] if speed in known else self.vibrations(speed, count)
             best = max(found, key=lambda own: ends[0].near(own) + ends[1].near(own))
             return best.eigenvalue.imag - order * abs(speed)
 

@@ -513,7 +513,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "no model": (lambda: mbs.modes("chain"), "modes: model must be a Model, received 'chain'"),  # type: ignore[arg-type]
     "count zero": (lambda: mbs.modes(chain(2), 0), "modes: count must be a whole number of at least 1, received 0"),
     "count a float": (lambda: mbs.modes(chain(2), 1.5), "count must be a whole number of at least 1, received 1.5"),  # type: ignore[arg-type]
-    "count too large": (lambda: mbs.modes(chain(2), 3), "count = 3 is more than the 2 degrees of freedom of the model"),
+    "count too large": (lambda: mbs.modes(chain(2), 3), "count = 3 is more than the 2 modes of the model"),
     "damped a number": (lambda: mbs.modes(chain(2), damped=0.1), "damped must be True or False, received 0.1"),  # type: ignore[arg-type]
     "nothing moves": (lambda: mbs.modes(held()), "nothing can move: all 2 nodes are held"),
     "all is held by joints": (

@@ -539,7 +539,27 @@ def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     state = mbs.steady_rotation(rotor, (400.0, 0, 0)).state(-1)
     linear = linear_equations(mbs.System(rotor), state, still=True)
     right = mbs.campbell(rotor, [400.0], count=4).angular[0]
-    assert np.abs(floquet_modes(linear, 4, "test").eigenvalues.imag) == pytest.approx(right, rel=1e-6)
+    assert np.abs(floquet_modes(linear, 4, "test").eigenvalues[:4].imag) == pytest.approx(right, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [9, 21])
+def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) -> None:
+    """Unequal shaft: where it is unstable its frequency is the speed; the backward whirl crosses within that."""
+    diagram = mbs.campbell(unequal((300, 500), (500, 500)), np.linspace(5.0, 45.0, count), count=4, floquet=True)
+    found = diagram.critical()
+    assert found[[0, 2, 3]] == pytest.approx([20.0, np.sqrt(500.0), np.sqrt(1000.0)], rel=1e-8)
+    assert len(found) == 4 and 20.0 < found[1] < np.sqrt(500.0)
+
+
+def test_what_keeps_its_speed_at_all_speeds_is_not_critical() -> None:
+    """A ball that nothing ties nutates as fast as it turns."""
+    model = mbs.Model("SE3")
+    ball = model.add_node((0, 0, 0))
+    model.add(RigidBody(ball, 2.0, (0.1, 0.1, 0.1)))
+    model.add(Bearing(model.ground, ball, X, (200.0, 200.0, 200.0, 0.0, 0.0)))
+    diagram = mbs.campbell(model, np.linspace(3.0, 30.0, 10), count=4)
+    assert np.abs(diagram.angular - diagram.speeds[:, None]).min(axis=1) == pytest.approx(0.0, abs=1e-9)
+    assert diagram.critical() == pytest.approx([10.0])
 
 
 def lagging(model: mbs.Model) -> None:
