@@ -133,6 +133,11 @@ class BlockBatch(WiredBatch, of=Block):
         self._rate = np.zeros((len(blocks), self.own.shape[1], self.own.shape[1]))
         self._rate[:, range(self._n), range(self._n)] = 1.0
 
+    def tell(self, cell: int, t: float, u: Array) -> None:
+        block, own, n = self._blocks[cell], self._own[cell], self._n
+        inputs = self.inputs(u, self.at(t))[cell]
+        u[own[n:]] = _outputs(block, t, u[own[:n]], inputs)
+
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, BlockPoint]:
         """``x' - f`` and ``y - g``."""
         z, n, p = motion.u[self.own], self._n, self._p
@@ -163,9 +168,12 @@ class BlockBatch(WiredBatch, of=Block):
 
 def _values(block: Block, t: float, x: Array, u: Array) -> Array:
     """``(f, g)``."""
-    n, p = len(x), len(block.outputs)
-    f = np.empty(0) if block.f is None else asked(block, block.f, "f", (t, x, u), n)
-    return np.append(f, x if block.g is None else asked(block, block.g, "g", (t, x, u), p))
+    f = np.empty(0) if block.f is None else asked(block, block.f, "f", (t, x, u), len(x))
+    return np.append(f, _outputs(block, t, x, u))
+
+
+def _outputs(block: Block, t: float, x: Array, u: Array) -> Array:
+    return x if block.g is None else asked(block, block.g, "g", (t, x, u), len(block.outputs))
 
 
 def _slopes(block: Block, t: float, x: Array, u: Array) -> Array:

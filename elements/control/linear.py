@@ -203,6 +203,11 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         """What functions of time put in, ``(n, s)``."""
         return np.matvec(self._by_law, super().at(t))
 
+    def tell(self, cell: int, t: float, u: Array) -> None:
+        z, own, out = u[self.own[cell]], self._own[cell], self._outputs
+        w = -self._K[cell, out] @ z - self.at(t)[cell, out]
+        u[own[out]] = np.clip(w, self._lower[cell], self._upper[cell])
+
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
         """The terms of the equations: of each internal variable, laws, and outputs or rates; outputs before limits."""
         count, s = self.own.shape

@@ -318,6 +318,9 @@ class WiredBatch(ElementBatch):
         """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
         return np.matvec(self.W, u[self.rows]) + prescribed
 
+    def tell(self, cell: int, t: float, u: Array) -> None:
+        """Put what a cell puts out at once into internal variables ``u`` (k,), in which its inputs are."""
+
     def next_jump(self, t: float, u: Array) -> float:
         """When one of the laws jumps next."""
         return min((next_jump(law, t) for _, _, law, _ in self._laws), default=inf)

@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     SensorBatch,
     State,
     StepEnd,
+    WiredBatch,
     checked,
 )
 from fem_mbs.errors import MotionError
@@ -297,11 +298,28 @@ class System(Layout, FrozenModel):
         return replace(motion, u=self.sensed(motion))
 
     def sensed(self, motion: Motion) -> Array:
-        """Internal variables with what sensors measure in a motion, so that functions of these begin where they are."""
+        """Internal variables with what sensors measure in a motion, and blocks make of it one after the other.
+
+        Functions of these begin where they are.
+        """
         u = motion.u.copy()
         for batch in self.batches:
             if isinstance(batch, SensorBatch):
                 batch.tell(motion, u)
+        wired = {
+            (k, cell): batch
+            for k, batch in enumerate(self.batches)
+            if isinstance(batch, WiredBatch)
+            for cell in range(len(batch.rows))
+        }
+        of = {row: key for key, batch in wired.items() for row in set(batch.own[key[1]]) - set(batch.rows[key[1]])}
+        waiting = {key: {of.get(row) for row in batch.rows[key[1]].tolist()} for key, batch in wired.items()}
+        while waiting:
+            # what reads itself, over however many, begins somewhere
+            ready = [key for key, reads in waiting.items() if not reads & waiting.keys()] or [next(iter(waiting))]
+            for key in ready:
+                wired[key].tell(key[1], motion.t, u)
+                del waiting[key]
         return u
 
     def motion(self, state: State) -> Motion:

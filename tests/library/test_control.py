@@ -383,3 +383,29 @@ def test_functions_of_sensors_are_asked_where_these_are(kind: str) -> None:
     mbs.linearize(model)
     model.check()
     assert min(seen) > 0.5
+
+
+@pytest.mark.parametrize(("way", "first"), [("linear", -2.0), ("state", 3.0), ("chain", 12.0)])
+def test_blocks_begin_one_after_the_other(way: str, first: float) -> None:
+    """A function behind other blocks is asked where these put it, not at zero."""
+    model, seen = mbs.Model(), list[float]()
+    place = model.add(NodeSensor(model.add_node((2, 0, 0)), "position", (1, 0, 0)))
+    model.add(RigidBody(model.nodes[-1], 1.0, (1, 1, 1)))
+    before: Signal | Block | PID
+    if way == "linear":
+        before = model.add(PID(place - 3.0, 2.0))
+    elif way == "state":
+        before = model.add(Block(place, f=lambda t, x, u: u - x, initial=[3.0]))
+    else:
+        before = place
+        for _ in range(10):
+            before = model.add(Block(before, g=lambda t, x, u: u + 1.0))
+
+    def inverse(t: float, x: Array, u: Array) -> float:
+        seen.append(float(u[0]))
+        return 1.0 / u[0]
+
+    last = model.add(Block(before, g=inverse))
+    run = mbs.simulate(model, 0.05, 0.01)
+    assert seen[0] == pytest.approx(first) and min(np.abs(seen)) > 1.0
+    assert run.signal(last)[0] == pytest.approx(1.0 / first)
