@@ -207,12 +207,13 @@ class ContactBatch(NearestBatch, UnilateralBatch):
             parts = (self.some(np.arange(k, min(k + most, n))).opening(motion) for k in range(0, n, most))
             gaps, rates, _ = zip(*parts, strict=True)
             return np.concatenate(gaps), np.concatenate(rates) if self.convex else None, 0.0
-        near = self._pairs.at(motion, self.nodes).near
+        place = self._pairs.at(motion, self.nodes)
+        near = place.near
         if not self.convex:
             return near.gap, None, 0.0
-        v = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., :3])
+        v = np.matvec(place.R, motion.V[self.nodes][..., :3])
         normal = near.normal[np.arange(n), near.gap.argmin(axis=1)]
-        return near.gap, np.abs(np.vecdot(normal, v[:, 1] - v[:, 0])), 0.0
+        return near.gap, np.vecdot(normal, v[:, 1] - v[:, 0]), 0.0
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
         place = self._pairs.at(motion, self.nodes)

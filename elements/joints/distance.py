@@ -201,8 +201,8 @@ class RopeBatch(UnilateralBatch, of=Rope):
         ends, v = self._ends(motion), np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., :3])
         apart, fast = ends[:, 1] - ends[:, 0], v[:, 1] - v[:, 0]
         length = np.maximum(np.sqrt(np.vecdot(apart, apart)), 1e-300)
-        rate, square = np.abs(np.vecdot(apart, fast)) / length, np.vecdot(fast, fast)
-        return (self._length - length)[:, None], rate, square / length
+        rate, square = np.vecdot(apart, fast) / length, np.vecdot(fast, fast)
+        return (self._length - length)[:, None], -rate, square / length
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         return np.add.reduce(np.array([linear[self.nodes], turn[self.nodes] * self.reach]), axis=2)

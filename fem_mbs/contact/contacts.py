@@ -149,13 +149,18 @@ class Contacts:
         numbers = np.flatnonzero(gap < np.inf)
         return numbers[gap[numbers] <= share * self.size[numbers]]
 
-    def looked_at(self, motion: Motion, near: BoolArray, limits: Sequence[float], until: Array) -> tuple[Array, Array]:
-        """Gaps ``(C,)`` of elements that are near, no end of others, and ``until`` (E,) with new times of these."""
-        gap, until = np.full(self.count, np.inf), until.copy()
+    def looked_at(
+        self, motion: Motion, near: BoolArray, limits: Sequence[float], until: Array
+    ) -> tuple[Array, Array, float]:
+        """Gaps ``(C,)`` of elements that are near, no end of others, and ``until`` (E,) with new times of these.
+
+        Last, for how long none of these has been closed.
+        """
+        gap, until, since = np.full(self.count, np.inf), until.copy(), np.inf
         for part in self._every if np.logical_and.reduce(near) else self.of(near):
             gap[part.numbers], times = part.batch.open_for(motion, limits, self.system.length)
-            until[part.elements] = motion.t + times
-        return gap, until
+            until[part.elements], since = motion.t + times[0], np.minimum.reduce(times[1], initial=since)
+        return gap, until, since
 
     def largest(self, values: Array) -> Array:
         """Of values ``(N,)`` of nodes the largest of each element, ``(E,)``."""

@@ -78,11 +78,11 @@ def watched(
     state = contacts.followed(first, state)
     motion = system.motion(state)
     speed, turn, push = (LONGER * limit for limit in limits)
-    gap, until = contacts.looked_at(motion, near, (speed, turn, 1.0 / NONE if was_near else push), until)
+    gap, until, since = contacts.looked_at(motion, near, (speed, turn, 1.0 / NONE if was_near else push), until)
     after = Watch(until, float(np.minimum.reduce(until, initial=np.inf)), limits)
     # rates bound what is before, too; by paths alone, times are longer where nodes are slower than their limits
     calm = h if not was_near else BESIDE * h * (led / max(speed, NONE) + turned / max(turn, NONE))
-    if after.first > state.t + calm:
+    if after.first > state.t + calm and since > calm:
         return state, after
     # where the fastest would have come, their own bodies need not have, nor what is pushed out of others
     own = np.flatnonzero(gap < np.inf)

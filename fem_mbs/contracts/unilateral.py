@@ -127,17 +127,18 @@ class UnilateralBatch(ElementBatch):
         self._grows = float((ends * (self.reach == FARTHEST)).any())
 
     def opening(self, motion: Motion) -> tuple[Array, Array | None, Array | float]:
-        """Gaps ``(n, r)``; by how much the least ones change as nodes go on as they do, with ``b T + c T^2/2`` at most.
+        """Gaps ``(n, r)``; of the least ones, the rate ``b`` and ``c``: they get less by ``c T^2/2 - b T`` at most.
 
-        In a time ``T``, without turns; ``b`` (n,) in m/s is None where that is not known.
+        In a time ``T`` ahead or, with ``-b``, back, without turns and accelerations; ``b`` (n,) in m/s is None where
+        that is not known.
         """
         return self.gaps(motion), None, 0.0
 
     def open_for(self, motion: Motion, limits: Sequence[float], length: float) -> tuple[Array, Array]:
-        """Gaps ``(n, r)``, and for how long ``(n,)`` s none of an element closes.
+        """Gaps ``(n, r)``, and for how long none of an element closes, in s, ahead and back: ``(2, n)``.
 
-        Of nodes that move, speeds, angular velocities and accelerations stay within ``limits``; ``length`` is the
-        extent of the model.
+        That a gap opens is not counted on. Of nodes that move, speeds, angular velocities and accelerations stay
+        within ``limits``; ``length`` is the extent of the model.
         """
         speed, turn, push = limits
         gaps, b, c = self.opening(motion)
@@ -146,14 +147,14 @@ class UnilateralBatch(ElementBatch):
         turned = turn * turns + NEVER
         closing = speed * ways + turned
         if b is not None:
-            b = b + turned
+            b = np.maximum(np.array([-b, b]), 0.0) + turned
             # where turns count by the way to the other body, that grows
             c = c + (push * ways + 2.0 * speed * turn * self._grows)
             closing = np.minimum(closing, 0.5 * (b + np.sqrt(b * b + 2.0 * c * gap)))
         if self.told < math.inf:
             gap = np.minimum(gap, self.told)
-        times = gap / closing
-        return gaps, np.minimum(times, self.within * length / (speed + length * turn + NEVER))
+        times = np.minimum(gap / closing, self.within * length / (speed + length * turn + NEVER))
+        return gaps, times if b is not None else np.array([times, times])
 
     def some(self, rows: IntArray) -> UnilateralBatch:
         """The contacts of some of the elements; of a kind of which there are few, of all."""

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contact import watch
-from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.contacts import Selection, contacts_of
 from fem_mbs.contact.memory import Limits, Watch
 from fem_mbs.contracts import Event
 from fem_mbs.elements import (
@@ -273,6 +273,39 @@ def test_gaps_stay_open_for_as_long_as_nothing_can_close_them() -> None:
         limits, until = watch._within(contacts, known, 1.0, now, Limits(4.0, 4.0, 16.0))
         np.testing.assert_allclose(until, 1.0 + 2.0 * share)
         assert (np.array(limits) == np.where(np.array(now) > known.limits, (4.0, 4.0, 16.0), known.limits)).all()
+
+
+@pytest.mark.parametrize("kind", ["floor", "box", "capsules", "rope"])
+def test_what_is_measured_is_open_for_as_long_as_its_rate_says(kind: str) -> None:
+    """Ahead and back, however it is accelerated; what opens is so for longer than what closes."""
+    model = mbs.Model()
+    node = model.add_node((0.0, 0.0, 2.0))
+    model.add(RigidBody(node, 1.0, [0.1] * 3))
+    if kind == "rope":
+        model.add(Rope(model.ground, node, 3.0))
+    else:
+        shape = Box((0.5, 0.4, 0.3)) if kind == "box" else Capsule(0.1, 0.4, (1, 0.2, 0))
+        other = Plane() if kind == "floor" else Capsule(0.2, 0.6)
+        model.add(Contact(model.ground, node, other, shape))
+    system = mbs.System(model)
+    contacts, rest = contacts_of(system), mbs.start(system)
+    (part,) = contacts.of(None)
+    longer, rng = 0, np.random.default_rng(1)
+    for _ in range(12):
+        v, push = np.zeros_like(rest.v), rng.uniform(0.5, 4.0)
+        v[1, :3] = rng.normal(size=3)
+        state = replace(rest, x=rest.x + [[0, 0, 0], rng.uniform(-0.5, 0.5, 3)], v=v)
+        gap, times = part.batch.open_for(system.motion(state), (1e6, 0.0, push), system.length)
+        rate = Selection(contacts, gap.ravel() == gap.min()).here(state).rates()[0, 0]
+        longer += (times[0, 0] > times[1, 0]) == (rate > 0.0)
+        least = np.inf
+        for t in np.outer(times[:, 0] * [1.0, -1.0], (0.5, 1.0)).ravel():
+            for way in rng.normal(size=(60, 3)):
+                x = state.x.copy()
+                x[1] += t * v[1, :3] + 0.5 * t * t * push * way / np.linalg.norm(way)
+                least = min(least, contacts.gaps(system.motion(replace(state, x=x))).min())
+        assert least > -1e-8
+    assert longer == 12
 
 
 def test_errors_beyond_all_numbers_end_no_run() -> None:
