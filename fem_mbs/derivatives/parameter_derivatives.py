@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, listed
+from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, TimedBatch, WiredBatch, listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
 from fem_mbs.run.variable_step import VariableStep
@@ -35,6 +35,8 @@ SMOOTH = 1e-3
 """The same where its error of second order is rounding: a sixth of the square of the share, as of sines."""
 BESIDE = 1e-7
 """How far, over the extent of the model, nodes are moved to see how large forces are of which no sum is left."""
+JUMP, FEW = 0.2, 4
+"""Share of the largest by which what a parameter does jumps between two steps; steps of which that is seen."""
 SHRINKS, LEAST = 3, 1e-3
 """How often a difference shrinks to where the equations at the start are smooth, and to which share of it at most."""
 
@@ -93,6 +95,8 @@ class ParameterDerivatives:
                     self._joints.append(own)
         self.kinks: dict[tuple[str, str], float] = {}
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
+        self.bent: dict[tuple[str, str], tuple[float, float]] = {}
+        """The same of those that bend in time at an instant that a parameter moves, and between which steps."""
         self.bends = np.zeros(len(varied))
         """By how much the halves of the differences differ, at most."""
         self._felt = np.zeros(len(varied), np.bool_)
@@ -164,6 +168,8 @@ class ParameterDerivatives:
             (beside,) = own.asked(of_force, replace(motion, x=motion.x + apart), times, np.empty((len(times), 0)))
             own.inner = np.abs(beside - forces).max(axis=0)
         halves, changes, _ = own.of_pairs(forces)
+        if own.timed:
+            self._look_between(own, forces, times)
         sizes = own.of_pairs(np.abs(forces) + own.inner)[2]
         largest = np.zeros((2, len(self.varied), len(times)))
         np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
@@ -178,6 +184,16 @@ class ParameterDerivatives:
             t = float(times[int(np.argmax(bends[pair] > KINK))])
             self.kinks.setdefault((self.varied[k].label, str(element)), t)
 
+    def _look_between(self, own: _Differences, forces: Array, times: Array) -> None:
+        """See whether what a parameter does to ``forces`` (s, entries, r) jumps between two steps and they do not."""
+        if len(times) < FEW:
+            return
+        alone = _jumps(own.slopes(forces)) & ~_jumps(own.of_pairs(np.abs(forces))[2][..., None])
+        for pair in np.flatnonzero(alone.any(axis=1)):
+            k, element = own.pairs[pair]
+            first = int(alone[pair].argmax()) + 1
+            self.bent.setdefault((self.varied[k].label, str(element)), (float(times[first]), float(times[first + 1])))
+
     def look(self, motion: Motion, t: float) -> None:
         """Ask elements alone, and see whether halves of differences agree."""
         for gravity, own in self._elements:
@@ -190,6 +206,12 @@ class ParameterDerivatives:
             f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s, or bends as much: the "
             "derivative is a mean of both sides"
             for (label, name), t in self.kinks.items()
+        ]
+        texts += [
+            f"{name} bends between t = {a:.6g} s and {b:.6g} s at an instant that {label} moves, as where a ramp ends: "
+            "the derivative is that of the steps, off by a share that falls with their length; compare two steps"
+            for (label, name), (a, b) in self.bent.items()
+            if (label, name) not in self.kinks
         ]
         unmoved = {self.varied[k].label for k in np.flatnonzero(zero & ~self._felt).tolist()}
         for label in sorted(unmoved - {label for label, _ in self.kinks}):
@@ -239,6 +261,14 @@ def _bends(system: System, varied: list[Variation]) -> Array:
     return there.bends
 
 
+def _jumps(values: Array) -> BoolArray:
+    """Whether values ``(pairs, s, r)`` jump between two steps, ``(pairs, s - 3)``, from the second one on."""
+    jumps = np.linalg.norm(np.diff(values, axis=1), axis=2)
+    largest = np.linalg.norm(values, axis=2).max(axis=1, keepdims=True)
+    beside = np.maximum(jumps[:, :-2], jumps[:, 2:])
+    return np.asarray((jumps[:, 1:-1] > JUMP * largest) & (2.0 * beside < jumps[:, 1:-1]))
+
+
 def _start(system: System) -> tuple[Array, ...]:
     return system.x0 + system.origin, system.R0, system.velocities, system.u0
 
@@ -261,6 +291,7 @@ class _Differences:
 
     def __init__(self, system: System, together: BatchCopies, shares: Sequence[Sequence[_Term]], steps: Array) -> None:
         self._together, batch, count = together, together.one, len(steps)
+        self.timed = isinstance(batch, TimedBatch | WiredBatch)
         self.inner: Array | None = None
         """Forces ``(entries, r)`` of nodes that are moved a little, where these are known."""
         joint = not isinstance(batch, ElementBatch)
@@ -307,6 +338,11 @@ class _Differences:
         """What is asked of the cells that have a share, ``(s, entries, ...)``."""
         found = self._together.ask(ask, motion, times, none)
         return [own.reshape(len(times), -1, own.shape[-1])[:, self.cells] for own in found if own is not None]
+
+    def slopes(self, forces: Array) -> Array:
+        """First differences ``(pairs, s, r)`` of each parameter and part."""
+        rows = forces.swapaxes(0, 1).reshape(forces.shape[1], -1)
+        return np.asarray(self._of_pairs[1] @ rows).reshape(len(self.pairs), len(forces), -1)
 
     def of_pairs(self, forces: Array) -> tuple[Array, Array, Array]:
         """Largest second and first differences of each parameter and part, and size of its forces, ``(pairs, s)``."""

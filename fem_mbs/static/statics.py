@@ -148,7 +148,7 @@ def statics(
     watched = None if events is None else Events(events, system, begin, between, "statics", loading.instant)
     path.stops, path.max_steps = stops, max_steps
     solution = cast(StaticSolution, run_to_end(path, recorder, watched, callback, show))
-    _warn(solution)
+    _warn(solution, sought=not ramp and initial is None)
     return solution
 
 
@@ -171,15 +171,19 @@ def _path(
     return EquilibriumPath(equations, start(equations, given, ramp, newton), newton, arc_length, step)
 
 
-def _warn(solution: StaticSolution) -> None:
-    """Log where a path became unstable, if it ends so."""
+def _warn(solution: StaticSolution, sought: bool) -> None:
+    """Log where a path became unstable, if it ends so; the first equilibrium may be ``sought`` under the full loads."""
     if solution.unstable[-1] <= 0 or solution.status is Outcome.INTERRUPTED:
         return
     k = int(np.max(np.flatnonzero(solution.unstable <= 0), initial=-1)) + 1
     LOG.warning(
-        "statics: the equilibria from load factor %g on are unstable. If the load has no limit there, the path "
-        "branches, and a small load or imperfection towards the other branch leads there; mbs.buckling has its shape",
+        "statics: the equilibria from load factor %g on are unstable. %s",
         solution.t[k],
+        "The first was sought under the full loads, and none that is stable was found: let the loads grow from none, "
+        "without ramp=False, or give a state near a stable one as initial"
+        if k == 0 and sought
+        else "If the load has no limit there, the path branches, and a small load or imperfection towards the other "
+        "branch leads there; mbs.buckling has its shape",
     )
 
 

@@ -561,6 +561,28 @@ def test_wherever_a_law_keeps_its_numbers(law: Any) -> None:
     np.testing.assert_allclose(rate, 1.0 + 1.0 / 6.0, rtol=1e-4)
 
 
+@pytest.mark.parametrize("step", [0.01, 0.005])
+def test_bends_in_time_that_a_parameter_moves_are_told(step: float) -> None:
+    """Where a ramp ends within a step, and not how high it is, a pulse that a parameter shifts, or a swing."""
+
+    def pushed(end: float = 0.0987, height: float = 1.0, shift: float = 0.12, rate: float = 20.0) -> mbs.Model:
+        model = mbs.Model()
+        for name, law in (
+            ("ramp", lambda t: height * min(t / end, 1.0)),
+            ("pulse", lambda t: np.exp(-(((t - shift) / 0.04) ** 2))),
+            ("swing", lambda t: np.sin(rate * t)),
+        ):
+            body = model.add_node((0, 0, 0))
+            model.add(RigidBody(body, 2.0, (1, 1, 1)))
+            model.add(Force(body, lambda t, law=law: (law(t), 0, 0)), name=name)
+        return model
+
+    values = {"end": 0.0987, "height": 1.0, "shift": 0.12, "rate": 20.0}
+    notes = mbs.sensitivities(pushed, values, 0.2, step, how="direct").notes
+    first = step * np.floor(0.0987 / step)
+    assert len(notes) == 1 and f"'ramp' bends between t = {first:.6g} s" in notes[0] and "end moves" in notes[0]
+
+
 def test_a_kink_is_named() -> None:
     """A law that bends just where it is differenced has a note, with the element and the time."""
 
