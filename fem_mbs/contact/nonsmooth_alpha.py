@@ -211,7 +211,7 @@ class NonsmoothAlpha(Method):
                 break
         assert report is not None
         memory = point.memory
-        memory = ContactMemory(*memory[:5], memory.steps + 1, max(memory.longest, h), *memory[7:])
+        memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:

@@ -117,8 +117,8 @@ def part_of(
     alpha, errors = step.memory, memory.alpha.errors
     if errors is not None and h < INSTANT * memory.longest:
         alpha = alpha._replace(errors=errors._replace(t=state.t))
-    new = ContactMemory(alpha, memory.touches, memory.approach, watch, balance, *memory[5:])
-    smooth = Smooth(Standing(state, new), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
+    memory = memory._replace(alpha=alpha, watch=watch, balance=balance)
+    smooth = Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
     if watch.gap is None:  # nothing is near
         return smooth
     end, gains = balanced(contacts, point, smooth.point)

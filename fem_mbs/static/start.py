@@ -130,13 +130,16 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
         point = carried  # it rests as built, held by joints, which have no stiffness without what they carry
     size = float(np.abs(acceleration * system.weight).max())
     for keeps, move in product((False, True), MOVES):
-        yield SettleProblem(equations, point, move, size / move, keeps), replace(options, line_search=False)
+        yield SettleProblem(equations, point, move, size / move, keeps=keeps), replace(options, line_search=False)
 
 
 class SettleProblem(StepProblem):
-    """The equations of rest at the start, with a matrix that moves nodes by ``move`` at most."""
+    """The equations of rest at the start, with a matrix that moves nodes by ``move`` at most.
 
-    def __init__(self, equations: Equations, base: Point, move: float, shift: float, keeps: bool) -> None:
+    If it ``keeps`` its scale, residuals count against the largest forces so far, else against those of now.
+    """
+
+    def __init__(self, equations: Equations, base: Point, move: float, shift: float, *, keeps: bool) -> None:
         super().__init__(equations, base, None, mixed=True)
         self.move, self.shift, self.scale, self.keeps = move, shift, (0.0, 0.0), keeps
 
