@@ -7,6 +7,7 @@ Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.p
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
@@ -42,7 +43,9 @@ from fem_mbs.alpha.step import Scheme, StepEquations, from_rest
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import LOOSEST, ConvergenceHistory, Newton, NotConvergedError, solve
+from fem_mbs.initial.consistent_start import accelerations
+from fem_mbs.initial.state_point import place_of
+from fem_mbs.newton import FAILURES, LOOSEST, ConvergenceHistory, Newton, NotConvergedError, solve
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -150,8 +153,12 @@ class GeneralizedAlpha(Method):
         lost, the same step tells how accelerations go on, and these values do for others up to ``h``, too.
         """
         euler, memory = self.euler(system, state, h)
-        there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
-        memory, now = self._begin(system, state, h, there), highest_derivatives(system, state)
+        now = highest_derivatives(system, state)
+        try:
+            there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
+            memory = self._begin(system, state, h, there)
+        except FAILURES:  # nothing tells what lasts of them
+            return self._begin(system, state, h, now)
         moves = system.weight * h**system.orders  # of accelerations and of rates
         if np.abs(moves * (memory.accelerations.now - now)).max() > LOST * np.abs(moves * now).max():
             return memory
@@ -174,7 +181,7 @@ class GeneralizedAlpha(Method):
             except NotConvergedError:
                 if not equations.by_reactions:
                     raise
-                solution = from_rest(equations, unknown, self.newton, (force, constraint))
+                solution = from_rest(equations, state.multipliers, self.newton)
         return equations.update(solution)[0]
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
@@ -207,7 +214,7 @@ class GeneralizedAlpha(Method):
             kept = None
         history = memory.convergence or ConvergenceHistory()
         crosses = partial(equations.crosses, memory.branches) if system.watched else None
-        needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
+        stops, needed = False, tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             unknown = equations.predict(guess.D if D is None else D, guess.multipliers)
             if len(guess.Z) and equations.smooth:
@@ -219,7 +226,9 @@ class GeneralizedAlpha(Method):
             except NotConvergedError:
                 if not equations.by_reactions:
                     raise
-                solution = from_rest(equations, unknown, self.newton, needed)
+                stops, (euler, started) = True, self.euler(system, state, h)
+                scheme, equations = euler.scheme(system), euler.equations(system, state, h, started)
+                solution = from_rest(equations, state.multipliers, self.newton)
         new, a = equations.update(solution)
         errors = errors_of_step(scheme, equations, solution, new, memory)
         missed = solution.unknown.D - plain, solution.unknown.Z, new.multipliers - state.multipliers
@@ -250,7 +259,28 @@ class GeneralizedAlpha(Method):
             errors=carried,
             resolves=memory.resolves,
         )
-        return Step(new, memory, solution.report, errors.local)
+        step = Step(new, memory, solution.report, errors.local)
+        return self._after_blow(system, step, h) if stops else step
+
+    def _after_blow(self, system: System, step: Step, h: float) -> Step:
+        """A step as by a blow, from which all begins anew, with the reactions and accelerations after it.
+
+        Where they are not found from zero, those of a step of Euler's stand for them, with which the method goes on.
+        """
+        branches, errors = step.memory.branches, step.memory.errors
+        if errors is not None:  # those of accelerations are gone
+            errors = errors._replace(values=errors.values * np.array([[1.0], [1.0], [0.0], [0.0], [1.0]]))
+        after = self._ahead(system, step.state, h)
+        memory = self.restart(system, after, h)._replace(branches=branches, errors=errors)
+        with suppress(*FAILURES):
+            after = replace(step.state, **accelerations(system, place_of(step.state))._asdict())
+        return step._replace(state=after, memory=memory)
+
+    def _ahead(self, system: System, state: State, h: float) -> State:
+        """A state with the reactions and accelerations to which a step of ``h`` of Euler's implicit method leads."""
+        euler, memory = self.euler(system, state, h)
+        there = euler.trial(system, state, h, memory)
+        return replace(state, vdot=there.vdot, multipliers=there.multipliers, udot=there.udot, uddot=there.uddot)
 
     def _with_errors(
         self, system: System, state: State, h: float, started: AlphaMemory, memory: AlphaMemory
@@ -264,8 +294,9 @@ class GeneralizedAlpha(Method):
         values, history, soon = errors.values.copy(), started.accelerations, SOON * h
         values[2] = values[3] = self.resolved(system, state, h, values[2])
         if memory.before is not None:
-            older = history.now + highest_derivatives(system, state) - ahead(system, state, soon)
-            history = history._replace(t_older=state.t - soon, older=older)
+            with suppress(*FAILURES):
+                older = history.now + highest_derivatives(system, state) - ahead(system, state, soon)
+                history = history._replace(t_older=state.t - soon, older=older)
         return started._replace(errors=errors._replace(values=values), accelerations=history)
 
     def prepared(
@@ -283,8 +314,10 @@ class GeneralizedAlpha(Method):
         memory = self.prepared(system, state, h, memory)
         if memory.before is None or not self._corrects(system):
             return memory
-        there = self.trial(system, state, h, memory)
-        return self._corrected(system, state, h, memory, highest_derivatives(system, there))
+        with suppress(*FAILURES):
+            there = self.trial(system, state, h, memory)
+            memory = self._corrected(system, state, h, memory, highest_derivatives(system, there))
+        return memory
 
     def _corrects(self, system: System) -> bool:
         return self.start is None and self.scheme(system).kind is StabilizedEquations

@@ -26,7 +26,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, Report, SmallChange, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate, Newton, solve
+from fem_mbs.newton import Iterate, Newton, NotConvergedError, solve
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.pattern import TINY
@@ -36,6 +36,8 @@ ROUNDING = 1e-8
 """Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
 BEYOND_REST, HOLDING = 1e-5, 1e6
 """Share of velocities by which they are beyond rest where friction jams, and loads over all forces that hold."""
+PATIENT = 4
+"""So many times the iterations of other steps are made there: corrections may halve what is left, between two kinks."""
 RESTING = 1e-3
 """Change of a state in a step, over its size, below which it rests."""
 RESOLVED, LARGEST = 0.01, 0.2
@@ -125,26 +127,37 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
 
 
 def from_rest(
-    equations: StepEquations, unknown: Unknowns, newton: Newton, tolerances: tuple[float, float]
+    equations: StepEquations, multipliers: Array, newton: Newton
 ) -> Iterate[Unknowns, StepResidual, Linearization]:
-    """The solution of a step in which friction jams, or nearly so, sought from where all nodes rest.
+    """The solution of a step in which friction jams, or nearly so, sought from where all nodes rest, or else go on.
 
     Friction that makes reactions which press more than it takes to make it has no solution while a joint slips, and
     Newton's method goes round between the sides of ``|F|``. However short the step, there is one where the joint
     creeps: it stops as by a blow (Painleve). From rest, with the reactions to what would hold it there, corrections
     come upon that as friction rises. They begin beyond rest by a little: bristles that slip yield backwards alone.
+    While these yield after the blow, rest is on the other side, and what is as fast as it was is near.
     """
+    try:
+        return _sought(equations, multipliers, newton, -BEYOND_REST)
+    except NotConvergedError:
+        return _sought(equations, multipliers, newton, 1.0)
+
+
+def _sought(
+    equations: StepEquations, multipliers: Array, newton: Newton, share: float
+) -> Iterate[Unknowns, StepResidual, Linearization]:
+    """The same from a share of the velocities before."""
     system, (factors, constants) = equations.system, (own[0] for own in equations.formulas[:2])
     D, held, none = np.zeros(system.N), copy(equations), np.zeros(system.m)
-    np.divide(-constants - BEYOND_REST * equations.state.rates, factors, out=D, where=system.orders == 2)
-    unknown, held.matrix = equations.predict(D, unknown.multipliers), _held_entries
+    np.divide(share * equations.state.rates - constants, factors, out=D, where=system.orders == 2)
+    unknown, held.matrix = equations.predict(D, multipliers), _held_entries
     loads = none + HOLDING * max(equations.evaluate(unknown).evaluation.scale)
     held.prescribed = equations.prescribed._replace(pressing=loads)
     matrix = held.linearize(unknown, held.evaluate(unknown))
     held.prescribed = equations.prescribed._replace(pressing=none)
     residual = held.evaluate(unknown)
     unknown = held.corrected(unknown, residual, matrix, held.correction(unknown, residual, matrix), 1.0)
-    return solve(equations, unknown, newton, tolerances=tolerances)
+    return solve(equations, unknown, replace(newton, max_iterations=PATIENT * newton.max_iterations))
 
 
 def _held_entries(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
@@ -435,7 +448,9 @@ class StepEquations:
         """
         system, kinematics, h, residual = self.system, self.chart.kinematics, self.h, solution.value
         defect, third = defects
-        matrix = solution.linearization or self.linearize(solution.unknown, residual)
+        matrix = solution.linearization
+        if matrix is None or self.by_reactions:  # where friction nearly jams, that of the last trial but one is far off
+            matrix = self.linearize(solution.unknown, residual)
         evaluation, factors, n = residual.evaluation, self.formulas.factors, self.first
         R, T_inv = evaluation.motion.R, matrix.T_inv
         change, weight = (residual.place.lifted[0] - self.state.v).reshape(-1), system.weight[:n]

@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, checked
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.initial.redundant import refuse_accelerations
-from fem_mbs.initial.singular import explain_singular
+from fem_mbs.initial.singular import explain_singular, jammed
 from fem_mbs.initial.state_point import (
     StatePoint,
     as_built,
@@ -309,18 +309,17 @@ def accelerations(
             break
     else:
         if nonlinear:
-            raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
+            raise MotionError(_unsettled(system, place.t, system.own_of(rest), more))
     multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
     vdot = system.kinematics.vdot(place.R, evaluation.motion.V, system.nodes_of(highest))
     vdot[~system.free] = 0.0
     return Accelerations(vdot, multipliers, *_sorted(system, place.u, place.udot, highest))
 
 
-def _unsettled(system: System, t: float, rest: Array) -> str:
+def _unsettled(system: System, t: float, rest: Array, change: Array) -> str:
     if not rest.any():
-        return (
-            f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations): look at "
-            "elements that depend on reactions, such as friction that locks what it acts on"
+        return f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations). " + (
+            jammed(system, change) or "Look at elements that depend on reactions"
         )
     owner, variable = system.internal_variables[int(np.argmax(rest))]
     return (

@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
     SMALL,
@@ -327,7 +328,7 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         if passed := passed_kinks(system, system.evaluate_at(last), evaluation):
             changes.append(f"beyond a kink: {', '.join(passed)}")
         goes_round = failure.report is not None and failure.report.history[-1] > MUCH
-        lines += [f"changed most: {'; '.join(changes)}", _jammed(system) if goes_round else "", advice]
+        lines += [f"changed most: {'; '.join(changes)}", jammed(system) if goes_round else "", advice]
     elif isinstance(failure, MotionError):
         with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
             lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
@@ -340,15 +341,22 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     return "\n  ".join(filter(None, lines))
 
 
-def _jammed(system: System) -> str:
-    """Whose friction may have jammed where a residual does not fall."""
-    jammed = [str(own) for k, _ in system.reads if system.batches[k].kinked for own in system.batches[k].owners]
-    if not jammed:
+def jammed(system: System, change: Array | None = None) -> str:
+    """Whose friction may have jammed where a residual does not fall, or reactions still ``change`` (m,)."""
+    moving = np.ones(system.m, np.bool_) if change is None else np.abs(change) > MUCH * np.abs(change).max()
+    names = [
+        f"{own} on {own.joint}"
+        for k, rows in system.reads
+        for own, read in zip(system.batches[k].owners, rows, strict=True)
+        if isinstance(own, CoordinateElement) and moving[read].any()
+    ]
+    if not names:
         return ""
     return (
-        f"{listed(jammed)}: reactions that friction makes press on it; where they press more than it takes to "
-        "make them it jams, and no motion goes on: it would stop at once, as by a blow. Where that is meant, go on "
-        "from there with a joint that holds it; else look at coefficients and levers"
+        f"{listed(names)}: reactions that friction makes press on it; where they press more than it takes to "
+        "make them it jams, and no motion goes on: it would stop at once, as by a blow. Where that is meant, begin, or "
+        "go on from there, with velocities of zero or with a joint that holds it; else look at its coefficients, its "
+        "length or radius, and at levers of the forces"
     )
 
 
