@@ -182,7 +182,8 @@ class CoSimulation(Public):
                 raise run.explain(failure) from failure.__cause__
             for step in passed:
                 turns.add([], step.state)
-                self._watches.add(step.state)
+            self._watches.reached += [step.state for step in passed]
+            self._watches.look()
             self._passed, self._t, self._x = (run, turns), t, x
             if self._passed_steps(run) >= self._look:
                 self._say(run)

@@ -75,14 +75,16 @@ def run_to_end(
     def solution() -> Solution:
         return recorder.solution(outcome, steps, () if events is None else events.states)
 
-    outcome, changes, at = Outcome.FINISHED, moments.changes, steps.where.format
-    watches, said = Watches(steps), list[str]()
+    outcome, changes, watches, at = Outcome.FINISHED, moments.changes, Watches(steps), steps.where.format
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
-            watches.add(step.state)
+            if watches.many:
+                watches.reached.append(step.state)
+                if len(watches.reached) == watches.many:
+                    watches.look()
             if progress is not None:
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
@@ -101,7 +103,7 @@ def run_to_end(
             raise
         raise error from error.__cause__
     finally:
-        said += watches.warnings()
+        said = watches.warnings()
         if progress is not None:
             progress(None)
     result = solution()
@@ -124,35 +126,31 @@ def _explained(problem: Exception, steps: StepSequence) -> FemMbsError | None:
 
 
 class Watches:
-    """All that looks at the states of a run beside the loop, at many at once."""
+    """All that looks at the states of a run beside the loop: ``reached``, ``many`` at once, 0 if there is nothing."""
 
     def __init__(self, steps: StepSequence) -> None:
         system = steps.system
         self._watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
-        self._many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n))
-        self._before, self._states, self._first = list[State](), list[State](), 1
+        self._before, self._first = list[State](), 1
         if isinstance(steps, TimeIntegration):
             self._before.append(steps.state)
             self._watches += _of_motion(steps)
+        self.many = max(FEW, min(TOGETHER, LARGE_MODEL // system.n)) if self._watches else 0
+        self.reached: list[State] = []
 
-    def add(self, state: State) -> None:
-        """A further state."""
-        if self._watches:
-            self._states.append(state)
-            if len(self._states) == self._many:
-                self._look()
+    def look(self) -> None:
+        """At the states that were reached since."""
+        if not self.reached:
+            return
+        reached = Reached(self.reached, self._before, self._first)
+        for watch in self._watches:
+            watch.look(reached)
+        self._before, self._first, self.reached = reached.after(3)[-3:], self._first + len(self.reached), []
 
     def warnings(self) -> list[str]:
         """What is to be said of the states so far."""
-        if self._states:
-            self._look()
+        self.look()
         return [watch.warning() for watch in self._watches]
-
-    def _look(self) -> None:
-        reached = Reached(self._states, self._before, self._first)
-        for watch in self._watches:
-            watch.look(reached)
-        self._before, self._states, self._first = reached.after(3)[-3:], [], self._first + len(self._states)
 
 
 def _of_motion(run: TimeIntegration) -> Iterator[StateWatch]:
