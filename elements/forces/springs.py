@@ -273,7 +273,8 @@ class SlipBatch(LineBatch, of=FrictionSpring):
         holds = np.abs(tried) <= self.limit
         value, by_length, none = np.zeros((3, len(tried), 2))
         value[:, 0], by_length[:, 0] = np.clip(tried, -self.limit, self.limit), np.where(holds, self.k, 0.0)
-        return Law(value, by_length, none, none[..., None], np.array([self.limit - tried, self.limit + tried]))
+        kinks = np.array([self.limit - tried, self.limit + tried])
+        return Law(value, by_length, none, -by_length[..., None], kinks)
 
     def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
         return self.k * q
@@ -281,6 +282,11 @@ class SlipBatch(LineBatch, of=FrictionSpring):
     def accept(self, context: Acting) -> Array:
         """The length without force that leaves the force as it is."""
         free: Array = context.q - context.law.value[:, 0] / self.k
+        return free[:, None]
+
+    def accept_change(self, context: Acting, d: Array) -> Array:
+        way = np.vecdot(context.measured.gradient, d[:, :-1])
+        free: Array = way - context.law.by_length[:, 0] * (way - d[:, -1]) / self.k
         return free[:, None]
 
     def energy(self, motion: Motion) -> Energy:

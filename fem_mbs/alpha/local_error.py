@@ -10,6 +10,7 @@ limit").
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,11 +27,12 @@ from fem_mbs.alpha.newmark import (
 from fem_mbs.alpha.stabilized import Index2Equations
 from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Motion, State, StepErrorEstimate
+from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY
+from fem_mbs.system.states import interpolate
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -112,7 +114,7 @@ def errors_of_step(
             oscillating = unresolved(scheme, h, state, new, None if memory.steps else (left, led))
             missed = None
             if system.follows_time:
-                missed = missed_velocities(scheme.parameters, equations, solution, memory.steps)
+                missed = missed_velocities(scheme.parameters, equations, solution, new, memory.steps)
             report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     defects = None
     if (errors := memory.errors) is not None and (new.t > errors.until or local > errors.expected):
@@ -141,14 +143,18 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
 
 
 def missed_velocities(
-    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization], k: int
+    parameters: Parameters,
+    equations: StepEquations,
+    solution: Iterate[Unknowns, StepResidual, Linearization],
+    new: State,
+    k: int,
 ) -> Array | None:
     """Changes of velocities ``(n, 2, 3)`` by forces over time that the ends of step ``k`` do not tell; None for none.
 
     These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
     """
-    system, h, motion = equations.system, equations.h, solution.value.evaluation.motion
-    within = unseen_forces(system, motion, equations.state.t, h, k)
+    system, h = equations.system, equations.h
+    within = unseen_forces(system, equations.state, new, k)
     if within is None:
         return None
     matrix = solution.linearization
@@ -157,7 +163,7 @@ def missed_velocities(
     rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
     d, _ = solve_with_constraints(system, matrix.factors, h * within, rates)
     parts = d[: 6 * system.n].reshape(-1, 2, 3)
-    return np.asarray(parameters.inertia * np.matvec(motion.R[:, None], parts))
+    return np.asarray(parameters.inertia * np.matvec(new.R[:, None], parts))
 
 
 def looks_within(t: float, h: float, k: int) -> tuple[Sequence[float], float]:
@@ -173,14 +179,20 @@ def unlike_parabola(values: Array, share: float) -> BoolArray:
     return np.asarray(np.abs(early - parabola) > UNSEEN * np.ptp(values, axis=0))
 
 
-def unseen_forces(system: System, motion: Motion, t: float, h: float, k: int) -> Array | None:
-    """Forces ``(N,)`` over step ``k``, of ``h`` from ``t``, beyond what its ends tell, where they are no parabola.
+def unseen_forces(system: System, state: State, new: State, k: int) -> Array | None:
+    """Forces ``(N,)`` over step ``k``, between two states, beyond what its ends tell, where they are no parabola.
 
     They are asked at both ends, in the middle and early, and linear in between; early is elsewhere in each step, as
-    forces whose periods fit into steps are the same at the same places of all.
+    forces whose periods fit into steps are the same at the same places of all. What a rope that is wound up does to a
+    motion that stands still is not what it does to one that follows: forces that are no parabola on the one are asked
+    again along the other.
     """
-    times, share = looks_within(t, h, k)
-    forces = system.forces_over_time(motion, times)
+    times, share = looks_within(state.t, new.t - state.t, k)
+    at_end = system.motion(new)
+    if not unlike_parabola(system.forces_over_time([replace(at_end, t=t) for t in times]), share).any():
+        return None
+    inner = (interpolate(system, state, new, part) for part in (share, 0.5))
+    forces = system.forces_over_time([*map(system.motion, (state, *inner)), at_end])
     unseen = unlike_parabola(forces, share)
     inside = np.array([0.5 * share - 0.5, 0.25, 0.5 - 0.5 * share, -0.25])
     return np.where(unseen, inside @ forces, 0.0) if unseen.any() else None
@@ -345,7 +357,8 @@ def carried_on(
 
 def forces_change(system: System, t: float, state: State) -> bool:
     """Whether forces over time are others than at a time before."""
-    before, after = system.forces_over_time(system.motion(state), (t, state.t))
+    motion = system.motion(state)
+    before, after = system.forces_over_time([replace(motion, t=t), motion])
     return bool((before != after).any())
 
 

@@ -476,12 +476,13 @@ class StepEquations:
             held = np.where(system.orders < 0, errors[0], 0.0)  # what no equation changes
             force -= h**2 * system.held_forces(evaluation, held)
         d, taken = self.response(residual, matrix, force, changes[0])
-        increments = np.array([d, d, taken])  # of the configuration, of D and of Z
+        ends = d
+        if system.has_history:
+            ends = system.accept_change(evaluation, d + held)
+        increments = np.array([ends, d, taken])  # of the configuration, of D and of Z
         increments[1, :n] = np.matvec(T_inv, d[:n].reshape(-1, 6)).reshape(-1)
         increments[:, :n] = kinematics.from_body(R, increments[:, :n].reshape(3, -1, 6)).reshape(3, -1)
         after = known + factors * (increments[1] - increments[2])
-        if system.has_history:
-            increments[0] += held
         if system.k:  # rates of states stand for accelerations
             after[1, n:] += np.where(system.order == 1, after[0, n:], 0.0)
         return np.concatenate([increments[:1], after, errors[4:] + increments[2:] / h])

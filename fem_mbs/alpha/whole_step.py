@@ -87,7 +87,7 @@ def _step(
         if solution.linearization is None:  # nothing to look by
             return None
         if looks and system.follows_time:
-            if unseen_forces(system, system.motion(new), state.t, h, memory.steps) is not None:
+            if unseen_forces(system, state, new, memory.steps) is not None:
                 return None
         if looks:
             sizes = lines.look(solution.value.rows)

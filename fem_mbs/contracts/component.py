@@ -326,6 +326,10 @@ class Batch:
             f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
         )
 
+    def accept_change(self, context: Any, d: Array) -> Array | None:
+        """What small changes ``d`` of its rows make of ``own`` after the same accept; None for the same."""
+        return None
+
     def history_rates(self, context: Any) -> Array | None:
         """Rates ``(n, s)`` at which those of kind "history" go on in the next step, as angles do; None for none."""
         return None

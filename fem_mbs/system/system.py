@@ -406,16 +406,16 @@ class System(Layout, FrozenModel):
         none: tuple[Any, ...] = [], gradients, contexts, velocity, phis
         return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, *none)
 
-    def forces_over_time(self, motion: Motion, times: Sequence[float]) -> Array:
-        """Forces ``(len(times), N)`` of the elements that follow time, as they would act on one motion at these times.
+    def forces_over_time(self, motions: Sequence[Motion]) -> Array:
+        """Forces ``(len(motions), N)`` of the elements that follow time, on motions at their times.
 
         Of the wrong sign, as in a residual.
         """
-        forces = np.zeros((len(times), self.N))
+        forces = np.zeros((len(motions), self.N))
         for k in self._timed:
             batch, slots = self.batches[k], self.element_slots(k)
-            for force, t in zip(forces, times, strict=True):
-                force += np.bincount(slots, batch.force(motion, batch.at(min(t, self.end)))[0].ravel(), self.N)
+            for force, motion in zip(forces, motions, strict=True):
+                force += np.bincount(slots, batch.force(motion, batch.at(min(motion.t, self.end)))[0].ravel(), self.N)
         return forces
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
@@ -499,6 +499,16 @@ class System(Layout, FrozenModel):
             rows, stiffness = self.components[k], self.batches[k].stiffness(evaluation.contexts[k])
             if stiffness is not None:
                 result += np.bincount(rows.ravel(), np.matvec(stiffness, d[rows]).ravel(), self.N)
+        return result
+
+    def accept_change(self, evaluation: Evaluation, d: Array) -> Array:
+        """What changes ``d`` (N,) at the end of a step are once variables of kind "history" are as they end."""
+        result = d.copy()
+        for k in self._read_history:
+            batch = self.batches[k]
+            if (changes := batch.accept_change(evaluation.contexts[k], d[self.components[k]])) is not None:
+                own = self.own_of(result)
+                own[batch.own] = np.where(self.order[batch.own] < 0, changes, own[batch.own])
         return result
 
     @cached_property

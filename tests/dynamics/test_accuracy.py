@@ -28,12 +28,15 @@ from fem_mbs.elements import (
     Contact,
     FixedJoint,
     Force,
+    FrictionSpring,
+    Harmonic,
     JointActuator,
     JointSensor,
     JointSpring,
     JointStop,
     Plane,
     PointMass,
+    PointToPoint,
     PositionMotor,
     PrismaticJoint,
     RevoluteJoint,
@@ -746,3 +749,38 @@ def test_estimates_end_where_motions_cannot_part_further():
     run = mbs.simulate(model, 100.0, 0.1)
     way = 100.0 * np.linalg.norm(run.velocity(node), axis=1).max()
     assert way < run.stats.error.length < 2.5 * way and "of the order of the motion" in run.stats.error.warning
+
+
+@pytest.mark.parametrize("stiffness", [5e5, 1e6])
+def test_what_is_wound_up_and_follows_has_missed_nothing(stiffness: float) -> None:
+    """A rope that only pulls, wound up: on a motion that stood still it would go slack within steps, or be torn."""
+    hoist = PointToPoint(0, 3.0, 4.0, begin=0.5)
+
+    def pull(t: float, length: float, speed: float) -> float:
+        stretched = length - 10.0 + hoist(t)
+        return max(0.0, stiffness * stretched + 1e-3 * stiffness * (speed + hoist.velocity(t)))
+
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    load = model.add_node((0.5, 0, -10.0), velocity=(0.5, 0, 0))
+    model.add(PointMass(load, 2000.0))
+    model.fix(load, translation=False, rotation=True)
+    model.add(SpringDamper(model.ground, load, force=pull))
+    coarse, fine = (mbs.simulate(model, 6.0, h, times=np.linspace(3.0, 6.0, 16)) for h in (0.04, 0.01))
+    true = np.linalg.norm(coarse.position(load) - fine.position(load), axis=1).max()
+    told = coarse.stats.error
+    assert told is not None and 1.0 < told.length / true < 8.0
+
+
+def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
+    """A spring that has slipped is as long as the way was wrong; where it sticks again it pulls from there."""
+    model = mbs.Model()
+    block = model.add_node((0, 0, 0))
+    model.add(PointMass(block, 38.0))
+    model.fix(block, translation=(False, True, True), rotation=True)
+    model.add(SpringDamper(model.ground, block, 12e3, 5.0, point_a=(-1.0, 0, 0)))
+    model.add(FrictionSpring(model.ground, block, 2e5, 40.0, point_a=(-1.0, 0, 0)))
+    model.add(Force(block, Harmonic(200.0, 3.0) * (1, 0, 0)))
+    ends = [mbs.simulate(model, 4.0, h) for h in (0.004, 0.001)]
+    true = np.linalg.norm(ends[0].position(block)[-1] - ends[1].position(block)[-1])
+    told = ends[0].stats.error
+    assert told is not None and 0.3 < told.length / true < 15.0 and not told.warning
