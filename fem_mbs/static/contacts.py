@@ -49,6 +49,8 @@ SOFT = 1e-6
 """What is added to a singular matrix of 1s to find out what contacts do."""
 SWEEPS, ROUNDS, EXACT, ROUNDING = 20, 12, 1e-12, 1e-6
 """Of Gauss-Seidel, and iterations of Newton's method, for what contacts do; what is left of rates, and may be."""
+STIFF = 100.0
+"""Of contacts, over the largest force per extent of the model."""
 AWAY = 10.0
 """Increments, over the extent of the model or in rad, that lead away."""
 SMALL = 1e-3
@@ -87,8 +89,9 @@ class ContactPathLinearization(NamedTuple):
 class ContactPathProblem(StepProblem):
     """The equations of rest near an equilibrium, in which some contacts may touch.
 
-    Where nothing but contacts holds a part, the stiffness is singular. With ``kappa G^T G d`` on both sides,
-    ``p = P + kappa G d``, the equations of an iteration are
+    Where nothing but contacts holds a part, the stiffness is singular, or less: of what would fall over, forces times
+    lengths are below zero, which ``kappa`` is to outweigh. With ``kappa G^T G d`` on both sides, ``p = P + kappa G d``,
+    the equations of an iteration are
 
         (K - P H + kappa G^T G) d = -r + G^T p,    P = p - kappa G d,    xi = xi_0 + E d .
 
@@ -96,9 +99,10 @@ class ContactPathProblem(StepProblem):
     ``M D/h^2`` is added to the forces.
     """
 
-    def __init__(self, equations: Equations, base: Point, touching: Touching, kappa: float, shift: float) -> None:
+    def __init__(self, equations: Equations, base: Point, touching: Touching, largest: float, shift: float) -> None:
         super().__init__(equations, base, None, mixed=True)
-        self.touching, self.kappa, self.shift = touching, kappa, shift
+        self.touching, self.largest, self.shift = touching, largest, shift
+        self.kappa = STIFF * largest / equations.system.length
         self._first = equations.system.N + equations.system.m + 1
         """Where forces of contact begin in a change."""
 
@@ -109,7 +113,7 @@ class ContactPathProblem(StepProblem):
         change, P = np.split(unknown.change, [self._first])
         point, D = self.base.moved(change), self.equations.system.nodes_of(change)
         evaluation = self.equations.accelerated(point, self.shift * D)
-        F = SMALL * self.kappa * self.equations.system.length
+        F = SMALL * self.largest
         scale = max(evaluation.scale[0], F), max(evaluation.scale[1], F * self.equations.system.length)
         evaluation = evaluation._replace(scale=scale)
         at = self.touching.at(replace(evaluation.motion, V=D))
@@ -162,7 +166,7 @@ class ContactPathProblem(StepProblem):
     def length(self, correction: Array) -> float:
         """Largest increment, weighted, and largest change of a force of contact over what the loads are."""
         changes = np.abs(correction[self._first :]).max(initial=0.0)
-        return max(super().length(correction), float(changes) / (self.kappa * self.equations.system.length))
+        return max(super().length(correction), float(changes) / self.largest)
 
 
 def obeying(
@@ -257,7 +261,7 @@ class ContactPath(LoadPath):
         ends = [evaluation]
         with suppress(MotionError):  # drives that turn further than they may in a step
             ends.append(equations.evaluate(point._replace(load=loading.end)))
-        self._kappa = max(float(own.scale[0]) for own in ends) / system.length
+        self._largest = max(float(own.scale[0]) for own in ends)
         gaps = self.contacts.gaps(system.motion(state))
         self.here = ContactPlace(point, state, self.contacts.forces(state), gaps)
         try:
@@ -361,12 +365,12 @@ class ContactPath(LoadPath):
         deep = TOUCHING * system.length
         touches = gaps <= deep
         start, here, point = point.load, equations.evaluate(point), point._replace(load=load)
-        self._kappa = max(self._kappa, float(equations.evaluate(point).scale[0]) / system.length)
+        self._largest = max(self._largest, float(equations.evaluate(point).scale[0]))
         for _ in range(SETS):
             touching = touching_of(self.contacts, touches)
-            problem: Any = ContactPathProblem(equations, point, touching, self._kappa, shift)
+            problem: Any = ContactPathProblem(equations, point, touching, self._largest, shift)
             P = forces[touching.numbers]
-            P[P[:, 0] <= 0.0, 0] = BARELY * self._kappa * system.length
+            P[P[:, 0] <= 0.0, 0] = BARELY * self._largest
             guess = np.append(np.zeros(system.N + system.m + 1), P)
             unknown, reached, report = problem.solved(problem.guess(here, guess), self.newton)
             missed, allowed = problem.missed(reached), (self.newton.force_tolerance, self.newton.constraint_tolerance)

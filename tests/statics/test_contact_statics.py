@@ -462,3 +462,26 @@ def test_corners_of_a_box_on_an_incline_share_its_weight(mu: float) -> None:
     more = weight * sine * height / (4.0 * length)
     np.testing.assert_allclose(loads, 0.25 * weight * cosine + more * np.array([-1, -1, 1, 1]), rtol=1e-8)
     np.testing.assert_allclose(forces.sum(axis=0), [0, 0, weight], atol=1e-8)
+
+
+@pytest.mark.parametrize("hinges", [(0.0,), (-0.2, 0.2)])
+@pytest.mark.parametrize("away", [0.0, 5.0])
+@pytest.mark.parametrize("ramp", [True, False])
+def test_what_stands_on_a_hinge_and_leans_on_a_contact(hinges: tuple[float, ...], away: float, ramp: bool) -> None:
+    """A gate on its stop carries a post that would fall over: it stays, and the stop bears what moments say."""
+    W, P = 9.81, 0.4
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    gate, post = (model.add_node((away + 0.5, 0, z)) for z in (0.0, 0.5))
+    for node in (gate, post):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    for y in hinges:
+        model.add(RevoluteJoint(model.ground, gate, (0, 1, 0), point=(away, y, 0)))
+        model.add(RevoluteJoint(gate, post, (0, 1, 0), point=(away + 0.5, y, 0)))
+    tip, side = Ball(1e-3, center=(away + 1.0, 0, 1e-3)), Ball(1e-3, center=(away + 0.451, 0, 0.5))
+    stop = model.add(Contact(model.ground, gate, Plane(), tip))
+    model.add(Contact(gate, post, Plane((1, 0, 0), (away + 0.45, 0, 0)), side))
+    model.add(Force(gate, (0, 0, P)))
+    model.add(Force(post, (-0.3 * W, 0, 0)))
+    solution = mbs.statics(model, ramp=ramp)
+    assert solution.contact_force(stop)[-1, 0, 2] == pytest.approx(0.5 * (2 * W - P) - 0.5 * 0.3 * W, rel=1e-8)
+    assert np.abs([solution.displacement(node)[-1] for node in (gate, post)]).max() < 1e-9

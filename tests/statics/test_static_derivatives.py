@@ -86,9 +86,10 @@ def test_derivatives_of_statics_in_contact(name: str, shift: float) -> None:
     """Of forces, gaps and slips against increments and forces of contact; ``kappa`` on both sides changes nothing."""
     contacts = contacts_of(on_springs([name]))
     equations, point, D = equations_of(contacts.open)
-    system, rng, kappa = equations.system, np.random.default_rng(5), 7.0
+    system, rng = equations.system, np.random.default_rng(5)
     touching = touching_of(contacts, np.ones(contacts.count, bool))
-    problem = ContactPathProblem(equations, point, touching, kappa, shift)
+    problem = ContactPathProblem(equations, point, touching, 7.0, shift)
+    kappa = problem.kappa
     joints, pushes = rng.normal(size=system.m) - point.multipliers, 3.0 * rng.normal(size=3 * touching.k)
     change = np.concatenate([D, joints, [0.2]])
     stresses = equations.stresses_ahead(equations.evaluate(point.moved(change)), 0.0 * D)
