@@ -157,7 +157,7 @@ class GeneralizedAlpha(Method):
         try:
             there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
             memory = self._begin(system, state, h, there)
-        except FAILURES:  # nothing tells what lasts of them
+        except unsolved(system):  # nothing tells what lasts of them
             return self._begin(system, state, h, now)
         moves = system.weight * h**system.orders  # of accelerations and of rates
         if np.abs(moves * (memory.accelerations.now - now)).max() > LOST * np.abs(moves * now).max():
@@ -294,7 +294,7 @@ class GeneralizedAlpha(Method):
         values, history, soon = errors.values.copy(), started.accelerations, SOON * h
         values[2] = values[3] = self.resolved(system, state, h, values[2])
         if memory.before is not None:
-            with suppress(*FAILURES):
+            with suppress(*unsolved(system)):
                 older = history.now + highest_derivatives(system, state) - ahead(system, state, soon)
                 history = history._replace(t_older=state.t - soon, older=older)
         return started._replace(errors=errors._replace(values=values), accelerations=history)
@@ -314,7 +314,7 @@ class GeneralizedAlpha(Method):
         memory = self.prepared(system, state, h, memory)
         if memory.before is None or not self._corrects(system):
             return memory
-        with suppress(*FAILURES):
+        with suppress(*unsolved(system)):
             there = self.trial(system, state, h, memory)
             memory = self._corrected(system, state, h, memory, highest_derivatives(system, there))
         return memory
@@ -391,3 +391,8 @@ class GeneralizedAlpha(Method):
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
         return "" if self.scheme(system).kind.closes_velocities else instability(system, state, h, self.rho_inf)
+
+
+def unsolved(system: System) -> tuple[type[Exception], ...]:
+    """How trials may end that then tell nothing: where friction jams, the shortest steps have no solution, too."""
+    return FAILURES if system.readers else ()

@@ -191,6 +191,9 @@ def unseen_forces(system: System, state: State, new: State, k: int) -> Array | N
     at_end = system.motion(new)
     if not unlike_parabola(system.forces_over_time([replace(at_end, t=t) for t in times]), share).any():
         return None
+    if not system.k:  # what contacts carry passes through
+        none = system.u0
+        state, new = (replace(own, u=none, udot=none, uddot=none) for own in (state, new))
     inner = (interpolate(system, state, new, part) for part in (share, 0.5))
     forces = system.forces_over_time([*map(system.motion, (state, *inner)), at_end])
     unseen = unlike_parabola(forces, share)
