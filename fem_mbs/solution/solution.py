@@ -124,7 +124,9 @@ class Solution(Queries):
             else list(map(str, dependent_elements(self.system, self.system.redundant.sharing)))
         )
         return (
-            f"{self.message} {self.stats.steps} steps to t = {self.t[-1]:g} s, "
+            f"{self.message} {self.stats.steps} steps "
+            + (f"from t = {self.t[0]:g} s " if self.t[0] else "")
+            + f"to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "

@@ -265,7 +265,10 @@ def tangent_is_the_sum(trial: ElementTrial) -> None:
 
 
 def internal_variables_are_of_their_kind(trial: ElementTrial) -> None:
-    """States have their rate in their own equation, algebraic ones themselves; history is accepted in its shape."""
+    """States have their rate in their own equation, algebraic ones themselves; history is accepted in its shape.
+
+    How it changes with the motion, as ``accept_change`` says where a batch has it, is as differences tell.
+    """
     if trial.batch.own is None:
         raise DoesNotApplyError("it has no internal variables")
     _, context = trial.force()
@@ -284,6 +287,15 @@ def internal_variables_are_of_their_kind(trial: ElementTrial) -> None:
     if (trial.system.order < 0).any():
         kept = trial.batch.accept(context)
         near("shape of what accept returns", np.shape(kept), trial.batch.own.shape, 0.0)
+        d = np.random.default_rng(trial.seed).normal(size=trial.system.N) * trial.sizes()
+        system = trial.system
+        for motion in (trial.motion, replace(trial.motion, x=system.x0, R=system.R0, u=system.u0)):  # and as built
+
+            def accepted(s: float, at: Motion = motion) -> Array:
+                return trial.batch.accept(trial.force(neighbour(at, s * d))[1])
+
+            if (change := trial.batch.accept_change(trial.force(motion)[1], d[trial.rows])) is not None:
+                near("change of what accept returns", change, derivative(accepted), 1e-7 * np.abs(d).max())
 
 
 def stresses_are_extrapolated_linearly(trial: ElementTrial) -> None:

@@ -289,3 +289,14 @@ def test_a_state_of_another_model_is_refused() -> None:
         mbs.ModelError, match="simulate: initial is not one of this model: it has node 'bob' on R3xSO3 where"
     ):
         mbs.simulate(struck()[0], 1.0, 0.1, initial=state)
+
+
+def test_a_run_from_an_equilibrium_says_from_when() -> None:
+    """The state of an equilibrium is at its load factor."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((0, 0, -1))
+    model.add(RigidBody(bob, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    rest = mbs.statics(model, ramp=False).state(-1)
+    assert "10 steps from t = 1 s to t = 2 s" in str(mbs.simulate(model, 2.0, 0.1, initial=rest))
+    assert "10 steps to t = 1 s" in str(mbs.simulate(model, 1.0, 0.1))
