@@ -167,10 +167,11 @@ class ParameterDerivatives:
             apart = BESIDE * self.system.length * (-1.0) ** np.arange(len(motion.x))[:, None]
             (beside,) = own.asked(of_force, replace(motion, x=motion.x + apart), times, np.empty((len(times), 0)))
             own.inner = np.abs(beside - forces).max(axis=0)
-        halves, changes, _ = own.of_pairs(forces)
-        if own.timed:
-            self._look_between(own, forces, times)
-        sizes = own.of_pairs(np.abs(forces) + own.inner)[2]
+        differences = own.differences(forces)
+        if own.timed and len(times) >= FEW:
+            self._look_between(own, differences[1], own.sizes(np.abs(forces)), times)
+        halves, changes = (np.abs(each).max(axis=2) for each in differences)
+        sizes = own.sizes(np.abs(forces) + own.inner)
         largest = np.zeros((2, len(self.varied), len(times)))
         np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
         np.maximum.at(largest[1], own.numbers, sizes)
@@ -184,11 +185,9 @@ class ParameterDerivatives:
             t = float(times[int(np.argmax(bends[pair] > KINK))])
             self.kinks.setdefault((self.varied[k].label, str(element)), t)
 
-    def _look_between(self, own: _Differences, forces: Array, times: Array) -> None:
-        """See whether what a parameter does to ``forces`` (s, entries, r) jumps between two steps and they do not."""
-        if len(times) < FEW:
-            return
-        alone = _jumps(own.slopes(forces)) & ~_jumps(own.of_pairs(np.abs(forces))[2][..., None])
+    def _look_between(self, own: _Differences, slopes: Array, sizes: Array, times: Array) -> None:
+        """See whether first differences ``(pairs, s, r)`` jump between two steps, and sizes ``(pairs, s)`` do not."""
+        alone = _jumps(slopes) & ~_jumps(sizes[..., None])
         for pair in np.flatnonzero(alone.any(axis=1)):
             k, element = own.pairs[pair]
             first = int(alone[pair].argmax()) + 1
@@ -339,17 +338,19 @@ class _Differences:
         found = self._together.ask(ask, motion, times, none)
         return [own.reshape(len(times), -1, own.shape[-1])[:, self.cells] for own in found if own is not None]
 
-    def slopes(self, forces: Array) -> Array:
-        """First differences ``(pairs, s, r)`` of each parameter and part."""
-        rows = forces.swapaxes(0, 1).reshape(forces.shape[1], -1)
-        return np.asarray(self._of_pairs[1] @ rows).reshape(len(self.pairs), len(forces), -1)
+    def differences(self, forces: Array) -> tuple[Array, Array]:
+        """Second and first differences ``(pairs, s, r)`` of each parameter and part."""
+        second, first = (self._sums(own, forces) for own in self._of_pairs)
+        return second, first
 
-    def of_pairs(self, forces: Array) -> tuple[Array, Array, Array]:
-        """Largest second and first differences of each parameter and part, and size of its forces, ``(pairs, s)``."""
-        rows = forces.swapaxes(0, 1).reshape(forces.shape[1], -1)
-        sums = [own @ rows for own in self._of_pairs] + [self.members @ np.abs(rows)]
-        second, first, sizes = (np.abs(own).reshape(len(self.pairs), len(forces), -1).max(axis=2) for own in sums)
-        return second, first, sizes
+    def sizes(self, values: Array) -> Array:
+        """Largest sums ``(pairs, s)`` of what all cells have, by each parameter and part."""
+        return self._sums(self.members, values).max(axis=2)
+
+    def _sums(self, matrix: csr_array, values: Array) -> Array:
+        """Of ``(s, entries, r)``, by a matrix ``(pairs, entries)``."""
+        rows = values.swapaxes(0, 1).reshape(values.shape[1], -1)
+        return np.asarray(matrix @ rows).reshape(len(self.pairs), len(values), -1)
 
 
 CUT = 0.49
