@@ -148,8 +148,11 @@ class _Compiled:
         made, self.n = _RECORDINGS.get(self.kind), cells.n
         first = len(program.specs)
         if made is None:
-            programs, places = list[str](), list[list[int]]()
-            for results in record(cells, motion, follow, rows):
+            programs, places, own = list[str](), list[list[int]](), type(batch).__module__
+            modules = [module for name, module in list(sys.modules.items()) if name == own or name.startswith(RECORDED)]
+            with recording(modules):
+                of_kernels = record(cells, motion, follow, rows)
+            for results in of_kernels:
                 flat = [np.asarray(result, object).ravel() for result in results]
                 places.append([program.rows((cells.number, own.size)) for own in flat])
                 pairs = zip(places[-1], flat, strict=True)
@@ -316,12 +319,9 @@ class Samples:
 
     def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
         """A compiled batch, or :class:`CannotRecordError`."""
-        own = type(batch).__module__
-        modules = [module for name, module in list(sys.modules.items()) if name == own or name.startswith(RECORDED)]
+        compiled = CompiledConstraints if isinstance(batch, ConstraintBatch) else CompiledElements
         try:
-            with recording(modules):
-                compiled = CompiledConstraints if isinstance(batch, ConstraintBatch) else CompiledElements
-                result: CompiledElements | CompiledConstraints = compiled(batch, self)  # type: ignore[arg-type]
+            result: CompiledElements | CompiledConstraints = compiled(batch, self)  # type: ignore[arg-type]
         except CannotRecordError:
             raise
         except Exception as error:  # whatever code makes of numbers that it was not written for
@@ -353,7 +353,7 @@ class Samples:
         rest, several = system.at_rest(), np.arange(system.n) % SOME
         some = min(system.n, SOME)
         x = rest.x + SHAKEN * system.length * normal(size=(some, 3))[several]
-        turns = np.asarray(so3.exp(SHAKEN * normal(size=(some, 3))), float)  # while something is recorded, too
+        turns = so3.exp(SHAKEN * normal(size=(some, 3)))
         V, A = normal(size=(2, some, 6))[:, several]
         u, udot, uddot = SHAKEN * normal(size=(3, system.k)) + [rest.u, rest.udot, rest.uddot]
         return Motion(0.5, x, rest.R @ turns[several], V, A, rest.gravity, u, udot, uddot, normal(size=system.m))

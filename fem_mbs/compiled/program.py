@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, pairwise
+from math import prod
 from sys import getrefcount
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ class CellTape(Tape):
 
     def given(self, source: CellRows, samples: Array, stage: int = 0) -> Array:
         """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
-        result = np.empty(int(np.prod(samples.shape[1:])), object)
+        result = np.empty(prod(samples.shape[1:]), object)
         columns = samples.reshape(len(samples), len(result)).T
         result[:] = [
             Number(self, self.add("input", source, k, sample=own, stage=stage)) for k, own in enumerate(columns)
@@ -187,7 +188,7 @@ class Program:
 
     def seen(self, tape: int, array: Array, values: Array) -> Array:
         """Numbers for the rows of an array itself, with these values for a sample."""
-        own, width = self.tapes[tape], int(np.prod(np.shape(array)[1:]))
+        own, width = self.tapes[tape], prod(array.shape[1:])
         return own.given(own.source(self.array(array), width), values[own.sampled]) if own.n else np.empty(0)
 
     def uniform(self, values: Any) -> Array:
@@ -353,7 +354,7 @@ _ALONE = _holders((np.zeros(1), 0))
 
 def padded(shape: tuple[int, ...]) -> Array:
     """Zeros, behind which lanes may read on."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     return np.zeros(size + machine.lanes())[:size].reshape(shape)
 
 
