@@ -33,6 +33,7 @@ from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import Reached, StepSequence
 from fem_mbs.solution.history import History
 from fem_mbs.solution.turns import principal
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.system import Evaluation, System
 
 PART, PARTS, TIMES = 0.75, 100, 3.0
@@ -233,6 +234,8 @@ class DriveJumps:
 BEND, LASTS = 0.2, 3
 """Twice how far a reaction is from the line through those a step before and after, over the largest of the run: an
 oscillation of 14 steps has as much. So many times it is told."""
+TURNING = 5.0 / 6.0
+"""Share of how a reaction bends as it turns that is left out: it is off by a fiftieth where it turns by 0.7 rad."""
 NO_FORCE = 1e-8
 """Share of what would stop everything within a step that is rounding of reactions."""
 
@@ -243,6 +246,8 @@ class BentReactions:
     def __init__(self, system: System) -> None:
         self._system, self._step = system, 0.0
         self._bends, self._largest = np.zeros(LASTS), 0.0
+        vectors = [(owner, equation.split()[0]) for owner, equation in system.constraint_owner]
+        self._first = np.flatnonzero([True, *(one != other for one, other in pairwise(vectors))])
         self._worst = 0, 0.0
 
     def look(self, reached: Reached) -> None:
@@ -257,13 +262,25 @@ class BentReactions:
         whole = (np.minimum(h[1:], h[:-1]) > PART * self._step) & ~(jumped[1:-1] | jumped[2:])
         first = (h[1:] / (h[1:] + h[:-1]))[:, None]
         with np.errstate(over="ignore", invalid="ignore"):  # a run that has become unstable may come close to infinity
-            bends = 2.0 * np.abs(forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:]) * whole[:, None]
+            bends = 2.0 * (forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:])
+            bends = np.abs(bends - TURNING * self._turning(forces[:-2], forces[1:-1], forces[2:])) * whole[:, None]
             stop = np.abs(system.diagonal_mass[nodes] * states[0].v.ravel() / system.weight[nodes]).max() / h[0]
         self._largest = max(self._largest, float(np.abs(forces).max()), NO_FORCE * float(stop))
         k, row = np.unravel_index(int(bends.argmax()), bends.shape)
         if bends[k, row] > self._bends[-1]:
             self._worst = int(row), states[k + 1].t
         self._bends = np.sort(np.append(self._bends, bends.max(axis=1)))[-LASTS:]
+
+    def _turning(self, before: Array, now: Array, after: Array) -> Array:
+        """How reactions bend that turn at their size, as their way across themselves tells."""
+
+        def product(a: Array, b: Array) -> Array:
+            return np.add.reduceat(a * b, self._first, axis=1)
+
+        way, squared = 0.5 * (after - before), np.maximum(product(now, now), TINY)
+        across = (product(way, way) - product(way, now) ** 2 / squared) / squared
+        share = 2.0 - 2.0 * np.sqrt(1.0 - np.clip(across, 0.0, 1.0))
+        return np.repeat(share, np.diff(np.append(self._first, now.shape[1])), axis=1) * now
 
     def warning(self) -> str:
         """Where reactions bend the most, if they do so again and again; empty if they do not."""
