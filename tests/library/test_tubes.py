@@ -15,7 +15,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, UnilateralBatch
 from fem_mbs.elements import Ball, Beam, BeamContact, BeamSection, Capsule
 from fem_mbs.elements.contact.pairs import every
-from fem_mbs.elements.contact.tubes import _way
+from fem_mbs.elements.contact.tubes import _way, nearest_places
 from fem_mbs.lie import so3
 
 SECTION = BeamSection.circle(0.02, 5e8, 0.3, 1000.0)
@@ -111,6 +111,21 @@ def test_the_gap_is_the_least_distance_of_two_curves() -> None:
             own.measure(m, *every((1, 1))).context[0].near.normal[0, 0] for own, m in ((batch, motion), (other, there))
         ]
         np.testing.assert_allclose(n[0], -n[1], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
+def test_lines_that_are_parallel_are_as_far_apart_in_any_unit(size: float) -> None:
+    """No place is nearer than others: the one on b is held where the search has led."""
+    along, across, _ = size * Rotation.random(None, np.random.default_rng(0)).as_matrix()
+
+    def line(start: Array, pieces: int, way: Array) -> Array:
+        return np.array([[[start + k * way, way, start + (k + 1) * way, way] for k in range(pieces)]])
+
+    knots = [line(np.zeros(3), 3, along), line(0.2 * across + 0.37 * along, 4, 0.7 * along)]
+    within = np.array([[[[0.0, 3.0], [0.0, 4.0]]]])
+    at, _, held = nearest_places(knots, np.zeros((1, 2), np.bool_), np.array([0, 3]), within)
+    assert np.linalg.norm(at.y) == pytest.approx(0.2 * size, rel=1e-12)
+    assert held[0, 0].tolist() == [False, True]
 
 
 def test_a_ball_is_a_capsule_without_length() -> None:
