@@ -122,6 +122,8 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
 
     def random(kind: int, width: int) -> Array:
         """Numbers for all cells of a kind, the same ones over and over where there are many."""
+        if not program.records:
+            return np.zeros((counts[kind], width))
         return SHAKEN * np.resize(rng.normal(size=(min(counts[kind], SOME), width)), (counts[kind], width))
 
     v = system.kinematics.from_body(system.R0, system.velocities)

@@ -193,15 +193,18 @@ class StepLines:
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
         self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities
         n, N, m = self._system.n, self._system.N, self._system.m
-        self._columns, program = columns(self._system, self._closes), Program()
-        prescribed = whole.prescribed(equations.h)
-        system = RecordedSystem(whole, program, prescribed)
-        first = len(program.arrays)
-        given = inputs(program, whole, equations, parameters)
+        self._columns, prescribed = columns(self._system, self._closes), whole.prescribed(equations.h)
+        for records in (False, True):  # if it has not been recorded yet
+            program = Program(records)
+            system = RecordedSystem(whole, program, prescribed)
+            first = len(program.arrays)
+            given = inputs(program, whole, equations, parameters)
+            self.kind = type(equations), *program.kind
+            if self.kind in _RECORDINGS:
+                break
         start, linear, unknown, errors = (
             first + np.cumsum([1, len(self._columns), 7 + self._closes, 2 + 2 * self._closes])
         ).tolist()
-        self.kind = type(equations), *program.kind
         made = _RECORDINGS.get(self.kind)
         if made is None:
             with recorded(whole):

@@ -135,16 +135,19 @@ class _Compiled:
         record: Callable[..., list[list[Any]]],
         shapes: Sequence[Sequence[tuple[int, ...]]],
     ) -> None:
-        self.motions, system, self._program = samples.motions, samples.system, Program()
-        program = self._program
+        self.motions, system = samples.motions, samples.system
         reads = batch.reads if isinstance(batch, ElementBatch) else None
-        for count, index in ((system.n, batch.nodes), (system.m, reads), (system.k, batch.own)):
-            program.cells(count, np.empty(0, np.intp) if index is None else np.unique(index[0]))
-        cells = BatchCells(program, batch)
-        motion, follow = self.motions.numbers(program, samples.sample, samples.rates)
-        self._first = len(program.arrays)
-        rows = [program.given(cells.number, np.ones((cells.n, width)))[None] for width in given]
-        self.kind = type(self), *program.kind
+        for records in (False, True):  # if it has not been recorded yet
+            self._program = program = Program(records)
+            for count, index in ((system.n, batch.nodes), (system.m, reads), (system.k, batch.own)):
+                program.cells(count, np.empty(0, np.intp) if index is None else np.unique(index[0]))
+            cells = BatchCells(program, batch)
+            motion, follow = self.motions.numbers(program, samples.sample, samples.rates)
+            self._first = len(program.arrays)
+            rows = [program.given(cells.number, np.ones((cells.n, width)))[None] for width in given]
+            self.kind = type(self), *program.kind
+            if self.kind in _RECORDINGS:
+                break
         made, self.n = _RECORDINGS.get(self.kind), cells.n
         first = len(program.specs)
         if made is None:

@@ -79,7 +79,9 @@ class CellTape(Tape):
         return CellRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
 
     def given(self, source: CellRows, samples: Array, stage: int = 0) -> Array:
-        """Numbers for the rows of an array, with samples ``(sampled, ...)``."""
+        """Numbers for the rows of an array, with samples ``(sampled, ...)``; zeros where nothing is recorded."""
+        if not self.program.records:
+            return np.zeros(samples.shape[1:])
         result = np.empty(prod(samples.shape[1:]), object)
         columns = samples.reshape(len(samples), len(result)).T
         result[:] = [
@@ -121,10 +123,12 @@ class Program:
     """Tapes, the arrays that lines work on, and what is done between stages.
 
     Every array lies where it has been from the start. What has been recorded once runs in other programs, too, which
-    have the same arrays for their own numbers of cells: these follow from ``specs``.
+    have the same arrays for their own numbers of cells: these follow from ``specs``. Such a program has the arrays that
+    are given, and no numbers: it need not record.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, records: bool = True) -> None:
+        self.records = records
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
         self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
