@@ -42,8 +42,9 @@ COUNTS = (8, 64, 512)
 """Vectors to look for: more if all of them turn out to be null vectors, and the work allows."""
 WORK = 1e8
 """Equations times the square of vectors that are looked for."""
-LONG = 1e6
-"""Solutions with random forces are longer where a motion has nearly no mass, by its share of these over that mass."""
+SURE = 1e-2
+"""Two sets of random forces and rates have a larger share of any null vector, and with one their solutions are longer
+than this over the size to which it vanishes."""
 ALMOST = 1e-13
 """Square of the relative size below which combinations are counted as vanishing."""
 
@@ -82,10 +83,11 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
         solve = _solver(M, B)
     except RuntimeError:
         raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
-    if definite and not m:
-        tried = np.random.default_rng(1).normal(size=(n, 2))
-        if np.abs(solve(tried)).max() < LONG:
-            return NullSpaces(unknowns, np.empty((n, 0)), np.empty((0, 0)), True)
+    vanishes = max(REPEATED, OPEN * gap)
+    if definite:
+        tried = np.random.default_rng(1).normal(size=(n + m, 2))
+        if np.abs(solve(tried)).max() < SURE / vanishes:
+            return NullSpaces(unknowns, np.empty((n, 0)), np.empty((m, 0)), True)
     for count in [count for count in COUNTS if count == COUNTS[0] or (n + m) * count**2 <= WORK]:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
@@ -95,7 +97,7 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
         else:
             whole = _blocks([[M, B.T], [B, 0.0 * (B @ B.T)]]) if m else M
             motions = _span(_null_vectors(whole, vectors, SLACK)[:n])
-        repeated = _null_vectors(B.T, vectors[n:], max(REPEATED, OPEN * gap))
+        repeated = _null_vectors(B.T, vectors[n:], vanishes)
         if motions.shape[1] + repeated.shape[1] < count:
             break
     complete = motions.shape[1] + repeated.shape[1] < count
