@@ -332,6 +332,8 @@ def test_identified_from_noise() -> None:
     """True values lie within the intervals, residuals are of the size of the noise, a prior narrows both."""
     data = measured(noise=5e-3)
     found = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, data, 1.0, 0.02, bounds={"damping": (0.0, 1.0)})
+    together = found.covariance[0, 1] / np.prod(found.deviations)
+    assert found.correlation == pytest.approx(np.array([[1.0, together], [together, 1.0]]), rel=1e-12)
     intervals = found.interval(0.99)
     assert intervals["length"][0] < 0.9 < intervals["length"][1]
     assert intervals["damping"][0] < 0.12 < intervals["damping"][1]

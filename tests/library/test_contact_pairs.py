@@ -208,6 +208,17 @@ def test_the_least_gap_is_the_distance(pair: tuple[str, str]) -> None:
     assert apart >= 10
 
 
+def test_a_cylinder_that_lies_on_a_plane_is_as_high_as_its_radius() -> None:
+    """However round its faces are, and turned about its axis: on both ends."""
+    for angle in (0.0, 0.7, 2.0):
+        model = mbs.Model()
+        node = model.add_node((0.3, -0.2, 0.5), rotation=so3.exp(np.array([angle, 0.0, 0.0])))
+        model.add(Contact(model.ground, node, Plane(), Cylinder(0.2, 1.0, (1, 0, 0))))
+        system = mbs.System(model)
+        (batch,) = (own for own in system.batches if isinstance(own, UnilateralBatch))
+        assert np.sort(batch.gaps(system.at_rest())[0])[:2] == pytest.approx([0.3, 0.3], abs=1e-14)
+
+
 def test_a_cylinder_and_a_ball() -> None:
     """The gap against the nearest point of the cylinder, found by optimisation."""
     for seed in range(20):
