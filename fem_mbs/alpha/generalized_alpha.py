@@ -287,16 +287,22 @@ class GeneralizedAlpha(Method):
     ) -> AlphaMemory:
         """Starting values with the errors that are carried along: steps of ``h`` resolve less of accelerations.
 
-        After a jump, what accelerations were before tells nothing of how they go on: their slope has jumped, too.
+        The rest of those after a start or a jump is of what a step damps, or of a law that bends within it: velocities
+        miss ``C_q h`` times as much, of which the tangent of the step takes back what is damped. After a jump, what
+        accelerations were before tells nothing of how they go on: their slope has jumped, too.
         """
-        if (errors := memory.errors) is None or not errors.values.any():
-            return started._replace(errors=errors)
+        if (errors := memory.errors) is None:
+            return started
         values, history, soon = errors.values.copy(), started.accelerations, SOON * h
-        values[2] = values[3] = self.resolved(system, state, h, values[2])
+        if errors.values.any():
+            values[2] = values[3] = self.resolved(system, state, h, values[2])
         if memory.before is not None:
-            with suppress(*unsolved(system)):
-                older = history.now + highest_derivatives(system, state) - ahead(system, state, soon)
-                history = history._replace(t_older=state.t - soon, older=older)
+            now = highest_derivatives(system, state)
+            values[1] += np.where(system.orders == 2, self.coefficients.C_q * h * (now - history.now), 0.0)
+            if errors.values.any():
+                with suppress(*unsolved(system)):
+                    older = history.now + now - ahead(system, state, soon)
+                    history = history._replace(t_older=state.t - soon, older=older)
         return started._replace(errors=errors._replace(values=values), accelerations=history)
 
     def prepared(

@@ -31,6 +31,7 @@ from fem_mbs.elements import (
     FrictionSpring,
     Harmonic,
     JointActuator,
+    JointFriction,
     JointSensor,
     JointSpring,
     JointStop,
@@ -784,3 +785,22 @@ def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     true = np.linalg.norm(ends[0].position(block)[-1] - ends[1].position(block)[-1])
     told = ends[0].stats.error
     assert told is not None and 0.3 < told.length / true < 15.0 and not told.warning
+
+
+@pytest.mark.parametrize(("reach", "push"), [(0.9, 6.0), (1.0, 8.0), (1.2, 10.0)])
+def test_starts_at_the_speeds_at_which_friction_creeps_tell_what_velocities_miss(reach, push):
+    """A drawer that is pushed beside its guide: what resists grows from nothing to its whole within the first step."""
+
+    def run(step):
+        model = mbs.Model()
+        drawer = model.add_node((reach, 0, 0))
+        model.add(RigidBody(drawer, 2.0, (0.01, 0.01, 0.01)))
+        guide = model.add(PrismaticJoint(model.ground, drawer, (0, 0, 1), point=(0, 0, 0)))
+        model.add(JointFriction(guide, 0.3, length=0.1, preload=1.0))
+        model.add(Force(drawer, (0, 0, push), point=(0, 0, 0)))
+        return mbs.simulate(model, 0.02, step)
+
+    coarse, fine = run(2e-3), run(2e-3 / 64)
+    way, off = np.linalg.norm(fine.x[-1] - fine.x[0]), np.linalg.norm(coarse.x[-1] - fine.x[-1])
+    assert off > 0.03 * way
+    assert 0.5 < coarse.stats.error.length / off < 2.0
