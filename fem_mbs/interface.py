@@ -38,7 +38,7 @@ from fem_mbs.files.store.run_file import load as load
 from fem_mbs.files.store.values import register
 from fem_mbs.initial.assembly import Assembly as Assembly
 from fem_mbs.initial.consistent_start import accelerations as accelerations
-from fem_mbs.initial.consistent_start import project_velocities as project_velocities
+from fem_mbs.initial.given_velocities import project_velocities as project_velocities
 from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha as ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta as ClassicalRungeKutta

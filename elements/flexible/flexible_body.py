@@ -182,8 +182,8 @@ class FlexibleBody(ReducedBody):
         position: Vector3 = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
         *,
-        velocity: Vector3 = (0.0, 0.0, 0.0),
-        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        velocity: Vector3 | None = None,
+        angular_velocity: Vector3 | None = None,
         name: Name = "body",
     ) -> FlexibleBody:
         """A body and its nodes, called ``name`` and ``name.interface``; the body is still to be added.
@@ -212,8 +212,8 @@ class FlexibleBody(ReducedBody):
         position: Vector3 = (0.0, 0.0, 0.0),
         rotation: RotationLike | None = None,
         *,
-        velocity: Vector3 = (0.0, 0.0, 0.0),
-        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        velocity: Vector3 | None = None,
+        angular_velocity: Vector3 | None = None,
         name: Name = "body",
     ) -> list[FlexibleBody]:
         """Bodies in a row, each with its first interface on the last one of that before, axes of the meshes parallel.
@@ -246,7 +246,8 @@ class FlexibleBody(ReducedBody):
     ) -> list[FlexibleBody]:
         """Bodies in a row, on nodes that those before have, and new ones."""
         R = np.eye(3) if rotation is None else np.asarray(rotation)
-        spin, position = R @ np.asarray(angular_velocity, dtype=float), np.asarray(position, dtype=float)
+        position, moves = np.asarray(position, dtype=float), velocity is not None or angular_velocity is not None
+        v, spin = (np.zeros(3) if own is None else np.asarray(own) for own in (velocity, angular_velocity))
         there: list[Node] = []
         bodies: list[FlexibleBody] = []
         for name, own in named.items():
@@ -255,9 +256,8 @@ class FlexibleBody(ReducedBody):
             origin = bodies[-1].nodes[-1].position - R @ (own.center + own.places[0]) if bodies else position
             for interface, at in zip(own.names, origin + places, strict=True):
                 near = (node for node in there if np.linalg.norm(node.position - at) < AWAY * own.size)
-                moves = velocity + np.cross(spin, at - position)
-                new = dict(velocity=moves, angular_velocity=angular_velocity, name=f"{name}.{interface}")
-                nodes.append(next(near, None) or model.add_node(at, R, **new))
+                rates = (v + np.cross(R @ spin, at - position), spin) if moves else ()
+                nodes.append(next(near, None) or model.add_node(at, R, *rates, name=f"{name}.{interface}"))
                 vars(nodes[-1]).setdefault("made_for", f"{cls.__name__} '{name}'")
             there += nodes
             bodies.append(cls(nodes, own, position=origin, rotation=rotation))

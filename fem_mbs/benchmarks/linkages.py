@@ -35,7 +35,7 @@ from fem_mbs.elements import (
     SpringDamper,
     UniversalJoint,
 )
-from fem_mbs.initial.consistent_start import project_velocities
+from fem_mbs.initial.given_velocities import project_velocities
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate

@@ -138,10 +138,12 @@ from fem_mbs.contracts.motion import none as none
 from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
+from fem_mbs.contracts.node import give_velocities as give_velocities
 from fem_mbs.contracts.node import lever as lever
 from fem_mbs.contracts.node import move_node as move_node
 from fem_mbs.contracts.node import poses as poses
 from fem_mbs.contracts.node import still_nodes as still_nodes
+from fem_mbs.contracts.node import without_velocity as without_velocity
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces
 from fem_mbs.contracts.picture import Kind as Kind

@@ -52,7 +52,7 @@ class Node(ModelPart):
     where they are known in the frame of the node.
     """
 
-    _internal: ClassVar[str] = "before made_for unused"
+    _internal: ClassVar[str] = "before made_for unused not_given"
     called: ClassVar[str] = "a node made by model.add_node"
     remembers: ClassVar[bool] = False
 
@@ -69,6 +69,8 @@ class Node(ModelPart):
     fixed_translation: bool = field(default=False)
     fixed_rotation: bool = field(default=False)
 
+    not_given: ClassVar[frozenset[str]] = frozenset()
+    """Which of its two velocities nobody has set: zero, or what :func:`fem_mbs.project_velocities` has found."""
     made_for: ClassVar[str] = ""
     """The part that it was made for with its nodes."""
 
@@ -94,6 +96,8 @@ class Node(ModelPart):
         if isinstance(value, np.ndarray):
             value = read_only(value, f"{self}: {name}")
         super().__setattr__(name, value)
+        if name in self.not_given:
+            vars(self)["not_given"] = self.not_given - {name}
 
     @checked
     def at(self, point: Vector3) -> Array:
@@ -125,6 +129,18 @@ def move_node(node: Node, position: Array, rotation: Array) -> None:
     moments.next()
 
 
+def give_velocities(node: Node, velocity: Array, angular_velocity: Array) -> None:
+    """Set both, as :func:`fem_mbs.project_velocities` does: what was not given before still counts as not given."""
+    before = node.not_given
+    node.velocity, node.angular_velocity = velocity, angular_velocity
+    vars(node)["not_given"] = before
+
+
+def without_velocity(node: Node, *names: str) -> None:
+    """Note which of the velocities of a node were not given."""
+    vars(node)["not_given"] = frozenset(names)
+
+
 def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node]:
     """Nodes at rest at ``positions`` (n, 3), all parallel to the world; whoever calls has checked what they are given.
 
@@ -132,7 +148,7 @@ def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node
     """
     positions, R, still = map(read_only, (positions.copy(), np.eye(3), np.zeros(3)))
     alike: dict[str, Any] = dict(group=group, rotation=R, velocity=still, angular_velocity=still)
-    alike |= {"fixed_translation": False, "fixed_rotation": False, COMPLETE: True}
+    alike |= {"fixed_translation": False, "fixed_rotation": False, "not_given": frozenset(HOLDS), COMPLETE: True}
     made = []
     for name, position in zip(names, positions, strict=True):
         made.append(node := object.__new__(Node))

@@ -16,21 +16,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node, Public, move_node
+from fem_mbs.contracts import Constraint, Motion, Node, Public, move_node
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.initial.consistent_start import project_velocities
+from fem_mbs.initial.given_velocities import SOLID, is_solid, project_velocities, solid_stiffness
 from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, pace, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import GAP, Evaluation, System
 
 CLOSED = 1e-12
@@ -43,8 +41,6 @@ SHORTEST = 2.0**-10
 """Share of a correction below which none is tried."""
 SETTLED = 1e-9
 """Largest correction that ends the search for the nearest place."""
-SOLID = 1e10
-"""Weight of the stiffest deformation of beams against that of a motion."""
 NAMED = 12
 """Open equations that a message names."""
 LISTED = 12
@@ -157,8 +153,8 @@ class Closing:
         moved = np.vecmat(pose.x - system.x0, pose.R) / system.length**2, so3.log(system.R0.mT @ pose.R)
         whole = np.append(np.concatenate(moved, axis=1), np.zeros(system.k))
         for batch, data, rows in zip(system.batches, system.prescribe(0.0).elements, system.components, strict=True):
-            force, context = batch.force(pose, data)
-            if _is_solid(batch, context):
+            if is_solid(batch):
+                force, _ = batch.force(pose, data)
                 sums = force.reshape(len(force), -1, rows.shape[1]).sum(axis=1)
                 whole += self.weight * np.bincount(rows.ravel(), sums.ravel(), system.N)
         return np.asarray(whole[self.components] * self.units)
@@ -168,24 +164,14 @@ class Closing:
         system = self.system
         moved, turned = pose.x - system.x0, so3.log(system.R0.mT @ pose.R)
         size = np.square(moved / system.length).sum() + np.square(turned).sum()
-        for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
-            if _is_solid(batch, batch.force(pose, data)[1]):
-                size += 2.0 * self.weight * batch.energy(pose).summed().strain
-        return float(size)
+        strain = sum(batch.energy(pose).summed().strain for batch in system.batches if is_solid(batch))
+        return float(size + 2.0 * self.weight * strain)
 
     def _stiffness(self, pose: Motion) -> csc_array:
         """Half the tangent of beams and bodies, dimensionless, which in body components goes along."""
         system, evaluation = self.system, self._evaluate(pose)
-        blocks = [
-            batch.stiffness(context) if _is_solid(batch, context) else np.zeros((*rows.shape, rows.shape[1]))
-            for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True)
-        ]
-        values = np.zeros(len(system.pattern.rows))
-        stored = flat(blocks)
-        values[: len(stored)] = stored
         units = diags_array(self.units)
-        K = units @ tangent.force_matrix(system, values)[self.columns][:, self.columns] @ units
-        return csc_array(0.5 * (K + K.T))
+        return csc_array(units @ solid_stiffness(system, evaluation.contexts)[self.columns][:, self.columns] @ units)
 
     def _open(self, evaluation: Evaluation) -> str:
         system = self.system
@@ -206,13 +192,6 @@ def _shares(d: Array) -> Iterator[float]:
     while share >= SHORTEST:
         yield share
         share *= 0.5
-
-
-def _is_solid(batch: ElementBatch, context: Any) -> bool:
-    """Whether elements have stresses, as beams do: their nodes belong together."""
-    n, p = batch.nodes.shape
-    own = 0 if batch.own is None else batch.own.shape[1]
-    return batch.stress_ahead(context, np.zeros((n, 6 * p + own))) is not None
 
 
 @dataclass(frozen=True, eq=False)

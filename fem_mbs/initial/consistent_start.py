@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State, checked
+from fem_mbs.contracts import State
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular, jammed
@@ -43,7 +43,6 @@ from fem_mbs.initial.state_point import (
     worst_joint,
 )
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import (
     gradient_product,
@@ -60,39 +59,6 @@ CLOSED = 1e-13
 ROUNDING = 1e-10
 """The same of gaps that do not fall any more."""
 STUCK = 0.5
-
-
-@checked
-def project_velocities(model: ModelDescription) -> None:
-    """Replace the initial velocities of all nodes by the closest ones that satisfy the joints, ``B v + Phi_t = 0``.
-
-    Closest means the least kinetic energy ``w.M w/2`` of the change ``w`` (Arnold, Cardona, Bruels, *Order reduction in
-    time integration caused by velocity projection*, 2015, eq. 7, here with drives). Driven joints get the rate of their
-    drive; velocities that satisfy all joints stay as they are. A spin that is given without the velocity of its node is
-    not kept: of a pendulum a part of it is left.
-
-    Parameters
-    ----------
-    model : Model
-        Its nodes get the new ``velocity`` (world frame) and ``angular_velocity`` (body frame).
-
-    Raises
-    ------
-    ModelError
-        If nothing can move or a joint is open.
-    SingularSystemError
-        If the closest velocities are not unique, or joints repeat each other at this position alone; names the nodes
-        or joints.
-    """
-    system = System(model)
-    check_system(system, "project_velocities")
-    evaluation = closed(system, as_built(system))
-    explain_singular(system, evaluation, "at the start", of_reactions=False)
-    change = system.nodes_of(_smallest(system, evaluation, -velocity_residual(system, evaluation))).copy()
-    change[:, :3] = np.matvec(system.R0, change[:, :3])
-    for node, w in zip(system.nodes, change, strict=True):
-        node.velocity = node.velocity + w[:3]
-        node.angular_velocity = node.angular_velocity + w[3:]
 
 
 def constraint_correction(system: System, state: State, w: Array) -> Array:

@@ -18,6 +18,7 @@ from fem_mbs.contact.as_joints import as_joints
 from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, real_or_complex, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
+from fem_mbs.initial.given_velocities import say_resting
 from fem_mbs.lie import so3
 from fem_mbs.modal.steady_axes import steady_axes
 from fem_mbs.modal.turned import deviations
@@ -268,7 +269,10 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     rest, they are so in the axes of ``linear.axes``, or in none: ``linear.varies`` names the elements that change, and
     the matrices are those of the instant, in body axes.
     """
-    return linear_equations(System(model), state)
+    system = System(model)
+    if state is not None:
+        say_resting(system, state, "linearize")
+    return linear_equations(system, state)
 
 
 def linear_equations(system: System, state: State | None, still: bool = False) -> LinearModel:

@@ -36,6 +36,7 @@ from fem_mbs.contracts import (
     still_nodes,
     text,
     vector,
+    without_velocity,
 )
 from fem_mbs.errors import ModelError
 
@@ -230,9 +231,13 @@ class ModelDescription(PartNames):
         """
         name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
-        still, R = np.zeros(3), np.eye(3) if rotation is None else rotation
-        v, spin = (still if own is None else own for own in (velocity, angular_velocity))
-        node = Node(name=name, group=group, position=position, rotation=R, velocity=v, angular_velocity=spin)  # type: ignore[arg-type]
+        R, rates = (
+            np.eye(3) if rotation is None else rotation,
+            {"velocity": velocity, "angular_velocity": angular_velocity},
+        )
+        still = {rate: np.zeros(3) for rate, own in rates.items() if own is None}
+        node = Node(name=name, group=group, position=position, rotation=R, **rates | still)  # type: ignore[arg-type]
+        without_velocity(node, *still)
         self._parts[name] = node
         self._added[Node] += 1
         list.append(self.nodes, node)

@@ -18,6 +18,7 @@ from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, ch
 from fem_mbs.errors import LOG, FemMbsError, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.given_velocities import deforming, say_resting
 from fem_mbs.initial.state_point import pressed, refuse_impacts
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.direct import one_thread
@@ -114,10 +115,11 @@ def simulate(
     refuse_impacts(system, method)
     accelerate(system)
     if initial is None:
-        for part, text in pressed(system):
+        for part, text in chain(pressed(system), deforming(system)):
             LOG.warning("simulate: %s: %s", part, text)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
+        say_resting(system, initial, "simulate")
     if isinstance(control, VariableStep):
         integration = calibrated(system, method, control, t_end, initial, events=events)
     else:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint
+from fem_mbs.elements import Beam, BeamSection, Bushing, Force, JointSpring, RevoluteJoint, RigidBody
 
 
 def loaded(group: str) -> tuple[mbs.Model, mbs.Node]:
@@ -79,3 +80,26 @@ def test_a_run_that_goes_on_from_a_state_says_nothing(caplog: pytest.LogCaptureF
     caplog.clear()
     mbs.simulate(model, 0.6, 0.05, method, initial=state)
     assert "blow" not in caplog.text
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_velocities_of_the_model_that_an_equilibrium_forgets(group: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A cart that settles on springs, whose wheel spins: at rest by its state, and as given by what is told."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    cart = model.add_node((0, 0, 1), velocity=(3.0, 0, 0), name="cart")
+    wheel = model.add_node((0, 0.2, 1), Rotation.from_rotvec((0.3, 0, 0)), (3.0, 0, 0), (50.0, 0, 0), name="wheel")
+    for node in (cart, wheel):
+        model.add(RigidBody(node, 10.0, (1.0, 1.0, 1.0)))
+    model.add(Bushing(model.ground, cart, (1e3, 1e3, 1e4, 1e3, 1e3, 1e3)))
+    spin = model.add(RevoluteJoint(cart, wheel, (1, 0, 0)))
+    model.add(JointSpring(spin, 1.0))
+    state = mbs.statics(model, load_end=0, ramp=False).state(-1)
+    assert state.x[1, 2] < 0.99 and not caplog.text
+    resting = mbs.simulate(model, 0.02, 0.01, initial=state)
+    assert "simulate: the state given is at rest" in caplog.text and "node 'cart', node 'wheel' play no" in caplog.text
+    assert not resting.velocity(cart)[0].any()
+    caplog.clear()
+    moving = mbs.simulate(model, 0.02, 0.01, initial=replace(state, v=mbs.start(mbs.System(model)).v))
+    assert not caplog.text
+    np.testing.assert_allclose(moving.velocity(wheel)[0], (3.0, 0, 0), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(moving.angular_velocity(wheel)[0], (50.0, 0, 0), rtol=0, atol=1e-6)

@@ -285,7 +285,8 @@ def test_coordinates_of_bodies_vibrate_with_their_nodes() -> None:
     }
     reduction = Reduction(*brick((3, 1, 1), (1.0, 0.1, 0.1), 1e5, 100.0), ends, modes=2)
     model = mbs.Model()
-    root, tip = (model.add_node((x, 0.05, 0.05), velocity=(0, 0, x)) for x in (0.0, 1.0))
+    still = {"angular_velocity": (0, 0, 0)}
+    root, tip = (model.add_node((x, 0.05, 0.05), velocity=(0, 0, x), **still) for x in (0.0, 1.0))
     model.add(FlexibleBody({"root": root, "tip": tip}, reduction))
     model.add(RevoluteJoint(model.ground, root, (0, 1, 0)))
     mbs.project_velocities(model)

@@ -1,12 +1,18 @@
-"""Projected velocities satisfy the joints, and no others that do are closer in the metric of the kinetic energy."""
+"""Projected velocities satisfy the joints, and no others that do are closer in the metric of the kinetic energy.
+
+Velocities that were given are meant; what was given none follows them as a mechanism does, without deformation.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from catalogue import GROUPS, PLAIN
+from meshes import brick
 from motions import mass_matrix
 from scipy.linalg import null_space
 
@@ -15,10 +21,14 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion
 from fem_mbs.elements import (
     Beam,
+    BeamSection,
+    FlexibleBody,
+    Interface,
     LowPass,
     Moment,
     NodeSensor,
     PointMass,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -241,3 +251,122 @@ def test_joints_that_drift_are_closed_by_nodes_alone(group: str) -> None:
     assert np.abs(evaluation.constraint).max() < 1e-12 < 1e-4 < np.abs(found.x - place.x).max()
     assert np.abs(tangent.velocity_residual(system, evaluation)).max() < 1e-12
     np.testing.assert_array_equal(found.u, place.u)
+
+
+SIDE, MATERIAL = 0.01, (210e9, 0.3, 7850.0)
+
+
+def rod(model: mbs.Model, rng: np.random.Generator, kind: str, a: Array, b: Array) -> tuple[mbs.Node, mbs.Node]:
+    """A rod between two points, and its nodes at both ends."""
+    length, along = np.linalg.norm(b - a), (b - a) / np.linalg.norm(b - a)
+    if kind == "rigid":
+        node = model.add_node(0.5 * (a + b), so3.exp(rng.normal(size=3)))
+        model.add(RigidBody(node, 0.2, (1e-3, 1e-3, 1e-3)))
+        return node, node
+    if kind == "beam":
+        section = BeamSection.rectangle(SIDE, SIDE, *MATERIAL)
+        count, order = (int(own) for own in rng.integers(1, (7, 3)))
+        beam = Beam.line(model, a, b, section, elements=count, y_axis=(0, 0, 1), order=order)
+        return beam.nodes[0], beam.nodes[-1]
+    ends = {end: Interface.rigid(lambda p, x=x: np.abs(p[:, 0] - x) < 1e-6) for end, x in (("a", 0.0), ("b", length))}
+    matrices = brick((8, 2, 2), (float(length), SIDE, SIDE), MATERIAL[0], MATERIAL[2])
+    reduction = Reduction(*matrices, interfaces=ends, modes=int(rng.integers(0, 4)))
+    R = np.array([along, np.cross((0, 0, 1), along), (0, 0, 1)]).T
+    body = model.add(FlexibleBody.place(model, reduction, a, R, name=f"rod {len(model.elements)}"))
+    return body.node("a"), body.node("b")
+
+
+def four_bar(seed: int, flexible: bool) -> tuple[mbs.Model, list[mbs.Node], list[Array]]:
+    """A crank that is given a spin, coupler and rocker that are given nothing; its nodes at the pins, and these."""
+    rng = np.random.default_rng(seed)
+    angle, crank, pivot = rng.uniform(0.0, 2.0 * np.pi), 0.1, np.array((0.4, 0.0, 0.0))
+    pins = [np.zeros(3), crank * np.array((np.cos(angle), np.sin(angle), 0.0))]
+    length, across = np.linalg.norm(pivot - pins[1]), np.cross((0, 0, 1), pivot - pins[1])
+    pins += [0.5 * (pivot + pins[1]) + (0.35**2 - 0.25 * length**2) ** 0.5 * across / length, pivot]
+    kinds = rng.permutation(["beam", "solid", str(rng.choice(["rigid", "beam"]))]) if flexible else ["rigid"] * 3
+    model = mbs.Model(GROUPS[seed % 2])
+    rods = [rod(model, rng, str(kind), *ends) for kind, ends in zip(kinds, pairwise(pins), strict=True)]
+    rods[0][0].angular_velocity = rods[0][0].rotation.T @ (0.0, 0.0, 50.0)
+    model.add(RevoluteJoint(model.ground, rods[0][0], (0, 0, 1), point=pins[0]))
+    model.add(RevoluteJoint(rods[0][1], rods[1][0], (0, 0, 1), point=pins[1]))
+    model.add(SphericalJoint(rods[1][1], rods[2][0], point=pins[2]))
+    model.add(RevoluteJoint(model.ground, rods[2][1], (0, 0, 1), point=pins[3]))
+    nodes = [own for ends in rods for own in ends]
+    return model, nodes, [pins[0], pins[1], pins[1], pins[2], pins[2], pins[3]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_was_given_no_velocity_follows_as_a_mechanism_does(seed: int) -> None:
+    """One spin of a crank moves rods of beams and of meshes as rigid ones, and the run begins without a blow."""
+    found = []
+    for flexible in (True, False):
+        model, nodes, points = four_bar(seed, flexible)
+        mbs.project_velocities(model)
+        spins = [node.rotation @ node.angular_velocity for node in nodes]
+        pairs = zip(nodes, spins, points, strict=True)
+        found.append([[*(node.velocity + np.cross(w, p - node.position)), *w] for node, w, p in pairs])
+        np.testing.assert_allclose(spins[0], (0, 0, 50.0), rtol=0, atol=1e-10)
+        if flexible and seed < 2:
+            solution = mbs.simulate(model, 2e-4, 2e-5)
+            # of what would be more than half, were rods at rest
+            assert solution.energy.strain.max() < 0.01 * solution.energy.kinetic[0]
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-8)
+
+
+def test_a_spin_alone_is_kept_and_moves_its_node() -> None:
+    """A bar about its end; the velocity that it was not given follows, and both do so again with another spin."""
+    model = mbs.Model()
+    bar = model.add_node((0.5, 0, 0), angular_velocity=(0, 0, 3))
+    model.add(RigidBody(bar, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bar, (0, 0, 1), point=(0, 0, 0)))
+    for spin in (3.0, -5.0):
+        bar.angular_velocity = (0, 0, spin)
+        mbs.project_velocities(model)
+        np.testing.assert_allclose(velocities(model)[1], (0, 0.5 * spin, 0, 0, 0, spin), rtol=0, atol=1e-12)
+
+
+def test_what_is_given_stays_where_it_deforms(caplog: pytest.LogCaptureFixture) -> None:
+    """The tip of a clamped beam keeps its velocity; the rest follows along the line of least work, as under a force."""
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(SIDE, SIDE, *MATERIAL), elements=10)
+    model.fix(beam.nodes[0])
+    beam.nodes[-1].velocity = (0, 0, 0.3)
+    with caplog.at_level(logging.WARNING):
+        mbs.simulate(model, 1e-4, 1e-4)
+        assert "Beam 'Beam 1': it begins with velocities that deform it as a blow does" in caplog.text
+        mbs.project_velocities(model)
+        caplog.clear()
+        mbs.simulate(model, 1e-4, 1e-4)
+    assert not caplog.text
+    x = np.linspace(0.0, 1.0, 11)
+    across = np.array([node.velocity for node in beam.nodes])[:, 2]
+    np.testing.assert_allclose(across, 0.15 * x**2 * (3.0 - x), rtol=0, atol=1e-3)
+    assert across[-1] == pytest.approx(0.3, abs=1e-12)
+
+
+def test_velocities_that_were_given_and_are_lost_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    """A crank that is given a spin and, by mistake, rest."""
+    model = mbs.Model()
+    crank = model.add_node((0.5, 0, 0), velocity=(0, 0, 0), angular_velocity=(0, 0, 3), name="crank")
+    model.add(RigidBody(crank, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0)))
+    with caplog.at_level(logging.WARNING):
+        mbs.project_velocities(model)
+    assert "do not allow the velocities that were given, and change those of node 'crank' by much" in caplog.text
+    assert crank.angular_velocity[2] == pytest.approx(3.0 * 0.1 / 0.35, abs=1e-12)
+
+
+def test_a_beam_whose_nodes_were_given_no_spin_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.rectangle(SIDE, SIDE, *MATERIAL), elements=4)
+    model.add(SphericalJoint(model.ground, beam.nodes[0]))
+    for node in beam.nodes:
+        node.velocity = np.cross((0, 0, 2.0), node.position)
+    with caplog.at_level(logging.WARNING):
+        mbs.simulate(model, 1e-4, 1e-4)
+        assert "Beam 'Beam 1'" in caplog.text and "was given no velocity or no angular velocity" in caplog.text
+        caplog.clear()
+        mbs.project_velocities(model)
+        mbs.simulate(model, 1e-4, 1e-4)
+    assert not caplog.text
+    np.testing.assert_allclose(velocities(model)[1:, 5], 2.0, rtol=0, atol=1e-9)
