@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -306,21 +306,25 @@ class System(Layout, FrozenModel):
         for batch in self.batches:
             if isinstance(batch, SensorBatch):
                 batch.tell(motion, u)
-        wired = {
-            (k, cell): batch
-            for k, batch in enumerate(self.batches)
-            if isinstance(batch, WiredBatch)
-            for cell in range(len(batch.rows))
-        }
-        of = {row: key for key, batch in wired.items() for row in set(batch.own[key[1]]) - set(batch.rows[key[1]])}
-        waiting = {key: {of.get(row) for row in batch.rows[key[1]].tolist()} for key, batch in wired.items()}
-        while waiting:
-            # what reads itself, over however many, begins somewhere
-            ready = [key for key, reads in waiting.items() if not reads & waiting.keys()] or [next(iter(waiting))]
-            for key in ready:
-                wired[key].tell(key[1], motion.t, u)
-                del waiting[key]
+        for k, cell in self._told_in_turn:
+            cast(WiredBatch, self.batches[k]).tell(cell, motion.t, u)
         return u
+
+    @cached_property
+    def _told_in_turn(self) -> list[tuple[int, int]]:
+        """Batches and cells of blocks, each after those that it reads, but for itself."""
+        pairs = [(k, batch) for k, batch in enumerate(self.batches) if isinstance(batch, WiredBatch)]
+        wired = {(k, cell): batch for k, batch in pairs for cell in range(len(batch.rows))}
+        of = {row: key for key, batch in wired.items() for row in self.number.own(batch.owners[key[1]]).tolist()}
+        waiting = {key: {of.get(row) for row in batch.rows[key[1]].tolist()} - {key} for key, batch in wired.items()}
+        order: list[tuple[int, int]] = []
+        while waiting:
+            # what reads itself over others begins somewhere
+            ready = [key for key, reads in waiting.items() if not reads & waiting.keys()] or [next(iter(waiting))]
+            order += ready
+            for key in ready:
+                del waiting[key]
+        return order
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state; not forces of contact, which stand behind its multipliers in steps."""

@@ -409,3 +409,16 @@ def test_blocks_begin_one_after_the_other(way: str, first: float) -> None:
     run = mbs.simulate(model, 0.05, 0.01)
     assert seen[0] == pytest.approx(first) and min(np.abs(seen)) > 1.0
     assert run.signal(last)[0] == pytest.approx(1.0 / first)
+
+
+def test_what_reads_a_block_that_reads_itself_waits_for_it() -> None:
+    """``y = place + y/2``, and a function of it that was added before."""
+    model, seen = mbs.Model(), list[float]()
+    place = model.add(NodeSensor(model.add_node((2, 0, 0)), "position", (1, 0, 0)))
+    model.add(RigidBody(model.nodes[-1], 1.0, (1, 1, 1)))
+    around = Junction()
+    last = model.add(Block(around, g=lambda t, x, u: (seen.append(float(u[0])), 1.0 / u[0])[1]))
+    around.connect(place + 0.5 * around)
+    model.add(around)
+    run = mbs.simulate(model, 0.05, 0.01)
+    assert min(seen) > 1.0 and run.signal(last)[0] == pytest.approx(0.25)
