@@ -113,10 +113,10 @@ def simulate(
     system = System(model, t_end)
     method.check(system)
     refuse_impacts(system, method)
-    accelerate(system)
     if initial is None:
         for part, text in chain(pressed(system), deforming(system)):
             LOG.warning("simulate: %s: %s", part, text)
+    accelerate(system)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
         say_resting(system, initial, "simulate")
