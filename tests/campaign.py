@@ -196,7 +196,13 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     return float(state.multipliers @ velocity_residual(system, evaluation))
 
 
-NO_DOUBT = ("were repeated", "were taken in", "The motion is unique", "steps are too long for its reaction")
+NO_DOUBT = (
+    "were repeated",
+    "were taken in",
+    "The motion is unique",
+    "steps are too long for its reaction",
+    "steps are too long for dampers",
+)
 """In warnings that say nothing of the result: of steps that were repeated or cut, of reactions alone."""
 
 

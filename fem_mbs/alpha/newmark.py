@@ -69,6 +69,11 @@ class Parameters(NamedTuple):
         return _quadrature_error(self.alpha_m, self.shift, self.gamma)
 
     @property
+    def turning(self) -> float:
+        """Constant of the error ``-h^2 u''`` of velocities against the increments that they belong to."""
+        return 1.0 / 12.0 + self.beta - 0.5 * self.gamma
+
+    @property
     @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def inertia(self) -> float:
         """``h^2 beta'``: the weight of the mass in the scaled iteration matrix."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
@@ -41,7 +42,16 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough, SharedLoads
+from fem_mbs.run.monitors import (
+    BentReactions,
+    CoarseMeshes,
+    CutSteps,
+    DampersThatTurn,
+    DriveJumps,
+    PassedThrough,
+    SharedLoads,
+    damped_between,
+)
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -158,6 +168,9 @@ def _of_motion(run: TimeIntegration) -> Iterator[StateWatch]:
     system = run.system
     if system.m:
         yield BentReactions(system)
+    formulas = getattr(getattr(run.method, "smooth_method", run.method), "coefficients", None)
+    if isinstance(formulas, Parameters) and system.damps and (damped := damped_between(system)):
+        yield DampersThatTurn(system, damped, formulas.turning)
     if any(batch.driven for batch in system.constraint_batches):
         yield DriveJumps(system)
     # contacts that may be passed through, and that no method watches
