@@ -120,6 +120,10 @@ class GeneralizedAlpha(Method):
         return self.newton.matrix == "exact"
 
     @property
+    def turning(self) -> float:  # type: ignore[override]
+        return self.coefficients.turning
+
+    @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("position", "velocity") if FORMULATIONS[self.formulation].closes_velocities else ("position",)
 

@@ -100,6 +100,10 @@ class NonsmoothAlpha(Method):
         """The method of the smooth part."""
         return GeneralizedAlpha(self.rho_inf, newton=self.newton)
 
+    @property
+    def turning(self) -> float:  # type: ignore[override]
+        return self.smooth_method.turning
+
     def settle(self, system: System, state: State) -> State:
         """Contact forces, and impacts of what approaches where it touches."""
         contacts = contacts_of(system)

@@ -157,7 +157,7 @@ class Method(Public):
     called: ClassVar[str] = "a Method, such as GeneralizedAlpha() or RungeKuttaMuntheKaas('RK4')"
     _internal: ClassVar[str] = (
         "Memory after_jump between advice doubt within limit inner_step error_order deadband quadratic invariant "
-        "levels impacts settle warning carrying carried"
+        "turning levels impacts settle warning carrying carried"
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -174,6 +174,9 @@ class Method(Public):
     quadratic: ClassVar[bool] = True
     invariant: ClassVar[bool] = True
     """False of coordinates that depend on the axes of the world or of the bodies."""
+    turning: ClassVar[float] = 0.0
+    """Nodes on R3xSO3 on a circle, which turn by ``w h`` in a step, have velocities too large by so many times
+    ``(w h)^2``, and the right angular velocities."""
     impacts: ClassVar[bool] = False
     """Whether it finds the forces of rigid contacts."""
     levels: ClassVar[tuple[str, ...]] = ()

@@ -317,7 +317,7 @@ def damped_between(system: System) -> list[int]:
 class DampersThatTurn:
     """Looks at such batches, where a node that they have on R3xSO3 turns faster than at any look before.
 
-    ``share`` is that of ``h^2`` by which velocities of the method are off, see :attr:`Parameters.turning`.
+    ``share`` is that of ``(w h)^2`` by which velocities of the method are off, ``turning`` of its contract.
     """
 
     def __init__(self, system: System, damped: Sequence[int], share: float) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
@@ -168,9 +167,8 @@ def _of_motion(run: TimeIntegration) -> Iterator[StateWatch]:
     system = run.system
     if system.m:
         yield BentReactions(system)
-    formulas = getattr(getattr(run.method, "smooth_method", run.method), "coefficients", None)
-    if isinstance(formulas, Parameters) and system.damps and (damped := damped_between(system)):
-        yield DampersThatTurn(system, damped, formulas.turning)
+    if run.method.turning and system.damps and (damped := damped_between(system)):
+        yield DampersThatTurn(system, damped, run.method.turning)
     if any(batch.driven for batch in system.constraint_batches):
         yield DriveJumps(system)
     # contacts that may be passed through, and that no method watches

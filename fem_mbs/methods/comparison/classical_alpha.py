@@ -131,6 +131,10 @@ class ClassicalAlpha(Method):
         return chung_hulbert(self.rho_inf)
 
     @property
+    def turning(self) -> float:  # type: ignore[override]
+        return self.coefficients.turning
+
+    @property
     def invariant(self) -> bool:  # type: ignore[override]
         """Angles depend on the axes."""
         return self.kind is not TaitBryan
