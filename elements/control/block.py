@@ -217,8 +217,10 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     return answer(block, what, law, (t, x.copy(), u.copy()), shapes, where=where, largest=LARGEST).reshape(size)
 
 
-ALIKE = 1e-3
+ALIKE = 1e-2
 """Samples that differ so much less in one direction than in another tell nothing of it."""
+POWERS = np.array([1, 2])
+"""Of time: what a controller does over the samples by itself, as its reference moves, is a parabola."""
 NEAR = 1e-9
 """An instant that is nearer than this share of a period is now."""
 
@@ -398,7 +400,7 @@ class SampledBatch(WiredBatch, of=SampledController):
             new = x
             if controller.update is not None:
                 new = asked(controller, controller.update, "update", (t, x, u), self._n)
-            self._slopes[row].learn(np.append(x, u), np.append(new, y))
+            self._slopes[row].learn(t, np.append(x, u), np.append(new, y))
             return np.append(new, y)
 
         return self._advanced(t, z, z[:, self._counts], sample)
@@ -443,28 +445,33 @@ class Slopes:
     A function that is asked anew may remember that it was: what controllers do is their own. It is fitted to as many
     samples as tell of all arguments twice, by least squares, of arguments over the way that each has gone. Nothing is
     learnt from fewer samples than arguments, nor along directions in which samples hardly differ. Where arguments go
-    further than before, what was learnt on a shorter way counts by as much less.
+    further than before, what was learnt on a shorter way counts by as much less. What a reference does over time is
+    fitted beside them, as a parabola: else it would count as an answer to the motion.
     """
 
     def __init__(self, values: int, arguments: int, known: Array | None) -> None:
         self.derivative, self._known = np.zeros((values, arguments)) if known is None else known, known is not None
-        self._last: deque[tuple[Array, Array]] = deque(maxlen=2 * arguments + 2)
+        self._rates = np.zeros((values, len(POWERS)))
+        self._last: deque[tuple[float, Array, Array]] = deque(maxlen=2 * (arguments + len(POWERS)) + 2)
         self._least, self._largest = np.full(arguments, np.inf), np.full(arguments, -np.inf)
 
-    def learn(self, at: Array, value: Array) -> None:
+    def learn(self, t: float, at: Array, value: Array) -> None:
         """From one more sample."""
         if self._known:
             return
         before, self._least, self._largest = self._way(), np.minimum(self._least, at), np.maximum(self._largest, at)
         way = self._way()
         self.derivative *= np.divide(before, way, out=np.ones_like(way), where=np.isfinite(before))
-        if self._last and not np.abs((at - self._last[-1][0]) / way).max() > STEP:
+        if self._last and not np.abs((at - self._last[-1][1]) / way).max() > STEP:
             return
-        self._last.append((at, value))
-        if len(self._last) > np.isfinite(way).sum():
-            moved, changed = (np.array(own) - own[-1] for own in zip(*self._last, strict=True))
-            missed = changed - moved @ self.derivative.T
-            self.derivative += np.linalg.lstsq(moved / way, missed, ALIKE)[0].T / way
+        self._last.append((t, at, value))
+        if len(self._last) > len(POWERS) + np.isfinite(way).sum():
+            ages, moved, changed = (np.array(own) - own[-1] for own in zip(*self._last, strict=True))
+            bent = (ages[:, None] / ages[0]) ** POWERS
+            missed = changed - moved @ self.derivative.T - bent @ self._rates.T
+            more = np.linalg.lstsq(np.hstack([moved / way, bent]), missed, ALIKE)[0].T
+            self.derivative += more[:, : len(way)] / way
+            self._rates += more[:, len(way) :]
 
     def _way(self) -> Array:
         """From the least to the largest of each argument; infinite where that is rounding."""

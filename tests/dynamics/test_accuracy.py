@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,7 @@ from fem_mbs.elements import (
     RollingDisc,
     SampledController,
     SampledStateSpace,
+    SmoothStep,
     SpringDamper,
     Table,
     TorqueMotor,
@@ -441,6 +443,30 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
     coarse, fine = run(0.025), run(0.00625)
     error = 16 / 15 * np.abs(coarse.x - fine.x[::4]).max()
     assert 0.5 < coarse.stats.error.length / error < 4.0
+
+
+@pytest.mark.parametrize("reference", [SmoothStep(1.0, 2.0), lambda t: 0.5 * min(t, 2.0), lambda t: np.sin(2.0 * t)])
+def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: Callable[[float], float]) -> None:
+    """A trolley that carries a hanging load along, against steps of a quarter."""
+
+    def run(h: float) -> mbs.Solution:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        trolley, load = model.add_node((0, 0, 0)), model.add_node((0, 0, -1.5))
+        model.add(RigidBody(trolley, 5.0, (1, 1, 1)))
+        model.add(RigidBody(load, 3.0, (0.6, 0.6, 0.6)))
+        rail = model.add(PrismaticJoint(model.ground, trolley, (1, 0, 0)))
+        pin = model.add(RevoluteJoint(trolley, load, (0, 1, 0), point=(0, 0, 0)))
+        model.add(JointSpring(pin, 0.0, 0.3))
+        seen = [
+            model.add(sensor) for sensor in (JointSensor(rail), JointSensor(rail, "coordinate_rate"), JointSensor(pin))
+        ]
+        output = lambda t, x, u: 200.0 * (reference(t) - u[0]) - 70.0 * u[1] + 60.0 * u[2]  # noqa: E731
+        model.add(JointActuator(rail, model.add(SampledController(seen, 0.05, output))))
+        return mbs.simulate(model, 3.0, h)
+
+    coarse, fine = run(0.025), run(0.00625)
+    error = 16 / 15 * np.abs(coarse.x - fine.x[::4]).max()
+    assert 0.6 < coarse.stats.error.length / error < 2.0  # 7 and more if the reference counts as an answer
 
 
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
