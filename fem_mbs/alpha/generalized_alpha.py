@@ -370,6 +370,20 @@ class GeneralizedAlpha(Method):
             return memory
         return memory._replace(errors=begun(system, state))
 
+    def missing(self, system: System, state: State, memory: AlphaMemory, velocities: Array) -> AlphaMemory:
+        """As errors of velocities, of which the motion makes what it does; they are there, however slow it is.
+
+        The next step ends the block that is under way, with errors of the configuration as if these had begun with it.
+        """
+        if (errors := memory.errors) is None:
+            return memory
+        values, n = errors.values.copy(), 6 * system.n
+        body = np.matvec(state.R.mT[:, None], velocities).reshape(-1, 6)
+        values[1, :n] -= system.kinematics.from_body(state.R, body).reshape(-1)
+        values[0] -= (state.t - errors.t) * (values[1] - errors.values[1])
+        speeds = np.maximum(errors.speeds, worst(system, state.rates) + worst(system, values[1]))
+        return memory._replace(errors=errors._replace(values=values, until=state.t, speeds=speeds))
+
     def carried(self, system: System, state: State, memory: AlphaMemory) -> Array | None:
         """By the tangents of blocks of steps, however they grow; no further than two motions part."""
         if (errors := memory.errors) is None:

@@ -146,6 +146,11 @@ class NonsmoothAlpha(Method):
             alpha = alpha._replace(errors=alpha.errors._replace(late=None))
         return memory._replace(alpha=alpha)
 
+    def missing(self, system: System, state: State, memory: ContactMemory, velocities: Array) -> ContactMemory:
+        """As by the smooth method."""
+        alpha = self.smooth_method.missing(contacts_of(system).open, state, memory.alpha, velocities)
+        return memory._replace(alpha=alpha)
+
     def carried(self, system: System, state: State, memory: ContactMemory) -> Array | None:
         """As by the smooth method."""
         return self.smooth_method.carried(contacts_of(system).open, state, memory.alpha)

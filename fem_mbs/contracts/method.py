@@ -157,7 +157,7 @@ class Method(Public):
     called: ClassVar[str] = "a Method, such as GeneralizedAlpha() or RungeKuttaMuntheKaas('RK4')"
     _internal: ClassVar[str] = (
         "Memory after_jump between advice doubt within limit inner_step error_order deadband quadratic invariant "
-        "turning levels impacts settle warning carrying carried"
+        "turning levels impacts settle warning carrying missing carried"
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -229,6 +229,10 @@ class Method(Public):
 
     def carrying(self, system: System, state: State, memory: Any) -> Any:
         """The memory with which steps from a state carry the error of the run along."""
+        return memory
+
+    def missing(self, system: System, state: State, memory: Any, velocities: Array) -> Any:
+        """The memory after a step to a state has missed so much of velocities ``(n, 2, 3)``, along the world's axes."""
         return memory
 
     def carried(self, system: System, state: State, memory: Any) -> Array | None:

@@ -200,8 +200,11 @@ class GlobalError:
         self.led = np.zeros((system.n, 3))
         """Ways ``(n, 3)`` of nodes that roll, each part times the angle that was wrong there."""
 
-    def add(self, state: State, estimate: StepErrorEstimate, h: float) -> None:
-        """A step of ``h`` that was accepted, and how far it led the nodes astray."""
+    def add(self, state: State, estimate: StepErrorEstimate, h: float) -> Array | None:
+        """A step of ``h`` that was accepted, and how far it led the nodes astray; what velocities missed, if anything.
+
+        That is of this step, and of those before that were not looked at.
+        """
         self.looked = True
         since = state.t - self.known
         # a run that has become unstable may come close to infinity
@@ -240,6 +243,7 @@ class GlobalError:
             self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
+        return missed
 
     def _rolls(self, state: State) -> BoolArray:
         """Nodes ``(n,)`` that roll, by joints or in contacts with friction that push.
@@ -261,11 +265,12 @@ class GlobalError:
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)
         summed = self.sum + max(t - self.known, 0.0) * self.rate + drifted
+        summed = summed + blown
         if carried is None:
             summed[0] += float(np.vecdot(self.led, self.led).max()) ** 0.5
         else:
             summed = np.minimum(summed, np.maximum(FORGOTTEN * carried, self.once))
-        told = summed + blown + self.unresolved
+        told = summed + self.unresolved
         length, angle = (told if carried is None else np.maximum(carried, told)).tolist()
         rounds = self.rounds / since
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)

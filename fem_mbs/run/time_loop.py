@@ -344,7 +344,9 @@ class TimeIntegration:
             if kinks is not None:
                 self._after_kinks(kinks, plan.h)
             if step.report.error_estimate is not None:
-                self._error.add(self.state, step.report.error_estimate, plan.h)
+                missed = self._error.add(self.state, step.report.error_estimate, plan.h)
+                if missed is not None:
+                    self.memory = self.method.missing(self.system, self.state, self.memory, missed)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:

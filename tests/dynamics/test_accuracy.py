@@ -830,3 +830,20 @@ def test_starts_at_the_speeds_at_which_friction_creeps_tell_what_velocities_miss
     way, off = np.linalg.norm(fine.x[-1] - fine.x[0]), np.linalg.norm(coarse.x[-1] - fine.x[-1])
     assert off > 0.03 * way
     assert 0.5 < coarse.stats.error.length / off < 2.0
+
+
+def test_velocities_that_loads_within_steps_would_have_made_are_taken_back_by_springs():
+    """A load whose sign a function changes every 35 ms, on a body on a spring with a damper."""
+
+    def run(step):
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0))
+        model.add(RigidBody(body, 1.0, (0.1, 0.1, 0.1)))
+        rail = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)))
+        model.add(JointSpring(rail, stiffness=100.0, damping=0.5))
+        model.add(Force(body, lambda t: (2.0 - 4.0 * (int(t / 0.035 + 0.3) % 2), 0, 0)))
+        return mbs.simulate(model, 3.0, step)
+
+    coarse, fine = run(0.01), run(0.01 / 32)
+    off = np.abs(coarse.x - fine.x[::32]).max()
+    assert 0.5 < coarse.stats.error.length / off < 20.0
